@@ -1,0 +1,57 @@
+# The front door. meson and ninja do the work; this file only knows the order of things.
+#
+#   make            build build/grove              make check    format, lint, sanitized unit tests
+#   make demo       see it work                    make bench    figures
+#   make test       every test suite               make fuzz     FUZZ_SECONDS per target
+#   make install    PREFIX=/usr/local              make soak     the tests with big case counts
+#
+# What is missing on a Debian or Ubuntu machine is installed by `make deps`, which the targets call.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 300
+# Case counts: every suite multiplies its own by SCALE.
+SCALE ?= 1
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+
+$(BUILD)/build.ninja:
+	@tools/deps build
+	@meson setup --prefix=$(abspath $(PREFIX)) $(BUILD) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+
+deps:
+	@tools/deps build check
+
+demo: all
+	@$(BUILD)/grove demo
+
+test: all
+	@GROVE_TEST_SCALE=$(SCALE) tests/run $(BUILD)
+
+check:
+	@tools/deps build check
+	@tools/check
+
+bench: all
+	@bench/run $(BUILD)
+
+fuzz:
+	@tools/deps build check
+	@tools/fuzz $(FUZZ_SECONDS)
+
+soak:
+	@$(MAKE) test SCALE=50
+
+# The prefix may be another one than at the time of the first build.
+install: $(BUILD)/build.ninja
+	@meson configure -Dprefix=$(abspath $(PREFIX)) $(BUILD)
+	@ninja -C $(BUILD) --quiet
+	@DESTDIR=$(if $(DESTDIR),$(abspath $(DESTDIR))) meson install -C $(BUILD) --no-rebuild
+	@[ -f $(BUILD)/man/grove.1 ] || echo "no man page: scdoc is not installed"
+
+clean:
+	@rm -rf build build-*
+
+.PHONY: all deps demo test check bench fuzz soak install clean

@@ -1,0 +1,332 @@
+/*
+ * Shell completion scripts from the tables. All three work alike: walk the words typed so far to
+ * find the command they name (a path such as "grove rollout status"), then offer the values of the
+ * option just typed, or the sub-commands, options and argument words of that command. They are
+ * static: no call into the program while the user types.
+ */
+#include "base/opt.h"
+
+struct comp {
+    struct strbuf *b;
+    const struct command *path[COMMAND_DEPTH_MAX];
+    void (*visit)(struct comp *c, str path, const struct command *cmd);
+};
+
+static void walk(struct comp *c, size_t depth, str path)
+{
+    const struct command *cmd = c->path[depth - 1];
+    c->visit(c, path, cmd);
+    for (const struct command *const *s = cmd->subs; s && *s; s++) {
+        BUG_ON(depth == COMMAND_DEPTH_MAX);
+        if ((*s)->hidden)
+            continue;
+        struct strbuf sub CLEANUP(strbuf_done) = STRBUF_INIT(1000);
+        strbuf_printf(&sub, "%.*s %s", STR_ARG(path), (*s)->name);
+        c->path[depth] = *s;
+        walk(c, depth + 1, strbuf_str(&sub));
+    }
+}
+
+static void visit_all(const struct command *root, struct strbuf *b,
+                      void (*visit)(struct comp *c, str path, const struct command *cmd))
+{
+    struct comp c = {.b = b, .path = {root}, .visit = visit};
+    walk(&c, 1, str_of(root->name));
+}
+
+/* The program's name as part of a shell function's name. */
+static void add_identifier(struct strbuf *b, const char *name)
+{
+    for (; *name; name++) {
+        bool good = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
+                    (*name >= '0' && *name <= '9');
+        strbuf_add_char(b, good ? *name : '_');
+    }
+}
+
+/* In single quotes; `inside` is what a single quote becomes there. */
+static void add_single_quoted(struct strbuf *b, const char *text, const char *inside)
+{
+    strbuf_add_char(b, '\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            strbuf_add_cstr(b, inside);
+        else
+            strbuf_add_char(b, *text);
+    }
+    strbuf_add_char(b, '\'');
+}
+
+static void add_words(struct strbuf *b, const char *const *words)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        strbuf_printf(b, "%s%s", i ? " " : "", words[i]);
+}
+
+enum value_kind { VALUE_NONE, VALUE_ANY, VALUE_WORDS, VALUE_FILE, VALUE_DIR };
+
+static enum value_kind value_kind(const struct opt *o)
+{
+    if (o->kind == OPT_K_FLAG)
+        return VALUE_NONE;
+    if (o->choices)
+        return VALUE_WORDS;
+    if (o->metavar && strcmp(o->metavar, "FILE") == 0)
+        return VALUE_FILE;
+    return o->metavar && strcmp(o->metavar, "DIR") == 0 ? VALUE_DIR : VALUE_ANY;
+}
+
+/* `"path:-o" | "path:--output"` */
+static void add_option_pattern(struct strbuf *b, str path, const struct opt *o)
+{
+    if (o->letter)
+        strbuf_printf(b, "\"%.*s:-%c\" | ", STR_ARG(path), o->letter);
+    strbuf_printf(b, "\"%.*s:--%s\"", STR_ARG(path), o->name);
+}
+
+/* --- bash --- */
+
+static void bash_walk(struct comp *c, str path, const struct command *cmd)
+{
+    for (const struct command *const *s = cmd->subs; s && *s; s++) {
+        if (!(*s)->hidden)
+            strbuf_printf(c->b, "        \"%.*s %s\") at=\"%.*s %s\" ;;\n", STR_ARG(path),
+                          (*s)->name, STR_ARG(path), (*s)->name);
+    }
+}
+
+static void bash_values(struct comp *c, str path, const struct command *cmd)
+{
+    struct opt_flat opts[OPT_FLAT_MAX];
+    size_t n = opt_flatten(cmd->opts, opts);
+    for (size_t i = 0; i < n; i++) {
+        const struct opt *o = opts[i].opt;
+        enum value_kind kind = value_kind(o);
+        if (kind == VALUE_NONE || o->hidden)
+            continue;
+        strbuf_add_cstr(c->b, "    ");
+        add_option_pattern(c->b, path, o);
+        strbuf_add_cstr(c->b, ") ");
+        if (kind == VALUE_WORDS) {
+            strbuf_add_cstr(c->b, "COMPREPLY=($(compgen -W \"");
+            add_words(c->b, o->choices);
+            strbuf_add_cstr(c->b, "\" -- \"$cur\")); ");
+        } else if (kind != VALUE_ANY) {
+            strbuf_printf(c->b, "COMPREPLY=($(compgen -%c -- \"$cur\")); ",
+                          kind == VALUE_DIR ? 'd' : 'f');
+        }
+        strbuf_add_cstr(c->b, "return ;;\n");
+    }
+}
+
+static void bash_words(struct comp *c, str path, const struct command *cmd)
+{
+    struct opt_flat opts[OPT_FLAT_MAX];
+    size_t n = opt_flatten(cmd->opts, opts);
+    strbuf_printf(c->b, "    \"%.*s\") words=\"--help", STR_ARG(path));
+    for (size_t i = 0; i < n; i++) {
+        if (!opts[i].opt->hidden)
+            strbuf_printf(c->b, " --%s", opts[i].opt->name);
+    }
+    for (const struct command *const *s = cmd->subs; s && *s; s++) {
+        if (!(*s)->hidden)
+            strbuf_printf(c->b, " %s", (*s)->name);
+    }
+    if (cmd->arg_choices) {
+        strbuf_add_char(c->b, ' ');
+        add_words(c->b, cmd->arg_choices);
+    }
+    strbuf_add_cstr(c->b, "\" ;;\n");
+}
+
+static void write_bash(const struct command *root, struct strbuf *b)
+{
+    strbuf_printf(b, "# bash completion for %s\n_", root->name);
+    add_identifier(b, root->name);
+    strbuf_printf(
+        b,
+        "()\n{\n"
+        "    local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+        "    local at=\"%s\" words=\"\" i\n"
+        "    COMPREPLY=()\n"
+        "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+        "        case \"$at ${COMP_WORDS[i]}\" in\n",
+        root->name);
+    visit_all(root, b, bash_walk);
+    strbuf_add_cstr(b, "        esac\n    done\n    case \"$at:$prev\" in\n");
+    visit_all(root, b, bash_values);
+    strbuf_add_cstr(b, "    esac\n    case \"$at\" in\n");
+    visit_all(root, b, bash_words);
+    strbuf_add_cstr(b, "    esac\n    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n");
+    strbuf_add_cstr(b, "complete -F _");
+    add_identifier(b, root->name);
+    strbuf_printf(b, " %s\n", root->name);
+}
+
+/* --- zsh --- */
+
+static void zsh_values(struct comp *c, str path, const struct command *cmd)
+{
+    static const char *const actions[] = {
+        [VALUE_ANY] = "_message value", [VALUE_FILE] = "_files", [VALUE_DIR] = "_files -/"};
+    struct opt_flat opts[OPT_FLAT_MAX];
+    size_t n = opt_flatten(cmd->opts, opts);
+    for (size_t i = 0; i < n; i++) {
+        const struct opt *o = opts[i].opt;
+        enum value_kind kind = value_kind(o);
+        if (kind == VALUE_NONE || o->hidden)
+            continue;
+        strbuf_add_cstr(c->b, "    ");
+        add_option_pattern(c->b, path, o);
+        strbuf_add_cstr(c->b, ") ");
+        if (kind == VALUE_WORDS) {
+            strbuf_add_cstr(c->b, "compadd -- ");
+            add_words(c->b, o->choices);
+        } else {
+            strbuf_add_cstr(c->b, actions[kind]);
+        }
+        strbuf_add_cstr(c->b, "; return ;;\n");
+    }
+}
+
+/* One `'name:description'` of _describe. */
+static void zsh_item(struct strbuf *b, const char *dashes, const char *name, const char *text)
+{
+    struct strbuf item CLEANUP(strbuf_done) = STRBUF_INIT(4000);
+    strbuf_printf(&item, "%s%s:%s", dashes, name, text ? text : "");
+    strbuf_add_char(b, ' ');
+    add_single_quoted(b, item.p, "'\\''");
+}
+
+static void zsh_words(struct comp *c, str path, const struct command *cmd)
+{
+    struct opt_flat opts[OPT_FLAT_MAX];
+    size_t n = opt_flatten(cmd->opts, opts);
+    strbuf_printf(c->b, "    \"%.*s\") items=('--help:Show this help'", STR_ARG(path));
+    for (size_t i = 0; i < n; i++) {
+        if (!opts[i].opt->hidden)
+            zsh_item(c->b, "--", opts[i].opt->name, opts[i].opt->help);
+    }
+    for (const struct command *const *s = cmd->subs; s && *s; s++) {
+        if (!(*s)->hidden)
+            zsh_item(c->b, "", (*s)->name, (*s)->summary);
+    }
+    for (const char *const *w = cmd->arg_choices; w && *w; w++)
+        zsh_item(c->b, "", *w, "");
+    strbuf_add_cstr(c->b, ") ;;\n");
+}
+
+static void write_zsh(const struct command *root, struct strbuf *b)
+{
+    strbuf_printf(b, "#compdef %s\n# zsh completion for %s\n_", root->name, root->name);
+    add_identifier(b, root->name);
+    strbuf_printf(b,
+                  "()\n{\n"
+                  "    local at=\"%s\" i\n"
+                  "    local -a items\n"
+                  "    for ((i = 2; i < CURRENT; i++)); do\n"
+                  "        case \"$at ${words[i]}\" in\n",
+                  root->name);
+    visit_all(root, b, bash_walk);
+    strbuf_add_cstr(b, "        esac\n    done\n    case \"$at:${words[CURRENT-1]}\" in\n");
+    visit_all(root, b, zsh_values);
+    strbuf_add_cstr(b, "    esac\n    case \"$at\" in\n");
+    visit_all(root, b, zsh_words);
+    strbuf_add_cstr(b, "    esac\n    _describe -o completion items\n}\n");
+    /* The file works both sourced and autoloaded, where its first run must complete at once. */
+    struct strbuf id CLEANUP(strbuf_done) = STRBUF_INIT(200);
+    add_identifier(&id, root->name);
+    strbuf_printf(b, "compdef _%s %s\n[ \"$funcstack[1]\" = \"_%s\" ] && _%s\n", id.p, root->name,
+                  id.p, id.p);
+}
+
+/* --- fish --- */
+
+static void fish_paths(struct comp *c, str path, const struct command *cmd)
+{
+    strbuf_printf(c->b, " '%.*s'", STR_ARG(path));
+}
+
+static void fish_begin(struct comp *c, str path)
+{
+    strbuf_printf(c->b, "complete -c %s -n '__", c->path[0]->name);
+    add_identifier(c->b, c->path[0]->name);
+    strbuf_printf(c->b, "_at \"%.*s\"'", STR_ARG(path));
+}
+
+static void fish_text(struct comp *c, const char *text)
+{
+    strbuf_add_cstr(c->b, " -d ");
+    add_single_quoted(c->b, text ? text : "", "\\'");
+    strbuf_add_char(c->b, '\n');
+}
+
+static void fish_option(struct comp *c, str path, const struct opt *o)
+{
+    enum value_kind kind = value_kind(o);
+    fish_begin(c, path);
+    if (o->letter)
+        strbuf_printf(c->b, " -s %c", o->letter);
+    strbuf_printf(c->b, " -l %s", o->name);
+    if (kind == VALUE_WORDS) {
+        strbuf_add_cstr(c->b, " -x -a '");
+        add_words(c->b, o->choices);
+        strbuf_add_char(c->b, '\'');
+    } else if (kind == VALUE_DIR) {
+        strbuf_add_cstr(c->b, " -x -a '(__fish_complete_directories)'");
+    } else if (kind != VALUE_NONE) {
+        strbuf_add_cstr(c->b, kind == VALUE_FILE ? " -r -F" : " -x");
+    }
+    fish_text(c, o->help);
+}
+
+static void fish_command(struct comp *c, str path, const struct command *cmd)
+{
+    struct opt_flat opts[OPT_FLAT_MAX];
+    size_t n = opt_flatten(cmd->opts, opts);
+    for (const struct command *const *s = cmd->subs; s && *s; s++) {
+        if ((*s)->hidden)
+            continue;
+        fish_begin(c, path);
+        strbuf_printf(c->b, " -a %s", (*s)->name);
+        fish_text(c, (*s)->summary);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!opts[i].opt->hidden)
+            fish_option(c, path, opts[i].opt);
+    }
+    if (cmd->arg_choices) {
+        fish_begin(c, path);
+        strbuf_add_cstr(c->b, " -a '");
+        add_words(c->b, cmd->arg_choices);
+        strbuf_add_cstr(c->b, "'\n");
+    }
+}
+
+static void write_fish(const struct command *root, struct strbuf *b)
+{
+    struct strbuf id CLEANUP(strbuf_done) = STRBUF_INIT(200);
+    add_identifier(&id, root->name);
+    strbuf_printf(b, "# fish completion for %s\nset -g __%s_paths", root->name, id.p);
+    visit_all(root, b, fish_paths);
+    strbuf_printf(b,
+                  "\nfunction __%s_at\n"
+                  "    set -l at %s\n"
+                  "    for word in (commandline -opc)[2..-1]\n"
+                  "        contains -- \"$at $word\" $__%s_paths; and set at \"$at $word\"\n"
+                  "    end\n"
+                  "    test \"$at\" = \"$argv[1]\"\n"
+                  "end\n"
+                  "complete -c %s -f\n"
+                  "complete -c %s -s h -l help -d 'Show this help'\n",
+                  id.p, root->name, id.p, root->name, root->name);
+    visit_all(root, b, fish_command);
+}
+
+void command_write_completion(const struct command *root, enum command_shell shell,
+                              struct strbuf *b)
+{
+    static void (*const writers[])(const struct command *, struct strbuf *) = {
+        [SHELL_BASH] = write_bash, [SHELL_ZSH] = write_zsh, [SHELL_FISH] = write_fish};
+    writers[shell](root, b);
+}
