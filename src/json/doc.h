@@ -1,0 +1,129 @@
+/*
+ * doc: an immutable, reference-counted JSON document: its text, byte for byte as it came, and a
+ * flat index over it (the tape). Parse once, share everywhere: store, watch cache, informers,
+ * scheduler and a response in flight all hold the same document. The count is atomic; documents
+ * are the only thing that crosses threads.
+ *
+ * jval: a value inside a document, by value (16 bytes). It does not hold a reference: whoever keeps
+ * a jval or a slice from it keeps the document. A jval may be absent; every reader accepts that and
+ * answers "absent", so that jget(jget(v, "spec"), "replicas") needs no checks between.
+ * Absent, null, 0 and false are four different things.
+ *
+ * Tape: 8-byte nodes in document order.
+ *   scalar         tag:4 len:28 offset:32           span of the source text (numbers keep theirs)
+ *   string         as scalar, without the quotes;   a key is a string node before its value
+ *   escaped string two nodes: the raw span, then offset:32 len:32 of the unescaped bytes, which
+ *                  live behind the text
+ *   object, array  two nodes: tag:4 count:28 offset:32, then end:32 (index after the last
+ *                  descendant) textlen:32
+ * Limits: text below 256 MiB, depth and size by json_limits.
+ */
+#ifndef JSON_DOC_H
+#define JSON_DOC_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/strbuf.h"
+
+struct doc;
+
+typedef struct jval {
+    const struct doc *doc; /* NULL: absent */
+    uint32_t at;           /* tape index */
+} jval;
+
+#define JVAL_ABSENT ((jval){NULL, 0})
+
+enum jtype { J_ABSENT, J_NULL, J_FALSE, J_TRUE, J_INT, J_REAL, J_STRING, J_ARRAY, J_OBJECT };
+
+struct json_limits {
+    size_t max_bytes;          /* 0: 64 MiB */
+    size_t max_depth;          /* 0: 256; at most 4096 */
+    bool allow_duplicate_keys; /* the last one wins for readers; the text keeps both */
+};
+
+/* ---- life cycle ---- */
+
+/* Copies the text. Errors name what is wrong and the byte offset. limits may be NULL. */
+struct doc *doc_parse(str text, const struct json_limits *limits, struct err *err);
+/* As doc_parse, taking over a malloc'ed buffer (freed on error too). */
+struct doc *doc_parse_owned(char *text, size_t len, const struct json_limits *limits,
+                            struct err *err);
+struct doc *doc_ref(const struct doc *d);
+/* Accepts NULL. */
+void doc_unref(const struct doc *d);
+DEFINE_CLEANUP(struct doc *, doc_unref)
+/* Gives the caller's reference to the arena, which drops it when it is cleared. Returns d; accepts
+ * NULL, so that doc_hold(a, doc_parse(...)) is one line. */
+struct doc *doc_hold(struct arena *a, struct doc *d);
+
+jval doc_root(const struct doc *d);
+/* The whole text; valid while referenced. */
+str doc_text(const struct doc *d);
+/* Bytes of heap this document takes. */
+size_t doc_memory(const struct doc *d);
+/* Path of the first duplicate key ("spec.replicas"), when parsed with allow_duplicate_keys. */
+bool doc_duplicate_key(const struct doc *d, struct strbuf *ret_path);
+
+/* ---- reading ---- */
+
+enum jtype jtype(jval v);
+static inline bool j_is_absent(jval v)
+{
+    return v.doc == NULL;
+}
+bool j_is_null(jval v);
+/* Neither absent nor null. */
+bool j_has(jval v);
+/* Source bytes of the value, quotes included. */
+str jtext(jval v);
+/* Unescaped string; STR_NONE for any other type. */
+str jstr(jval v);
+/* Value or the fallback when the type does not fit. Integers written as 2.0 or 1e3 count. */
+bool jbool(jval v, bool otherwise);
+int64_t jint(jval v, int64_t otherwise);
+/* False when not a number that fits int64 exactly. */
+bool jint_get(jval v, int64_t *ret);
+double jreal(jval v, double otherwise);
+/* Elements of an array or members of an object; 0 otherwise. */
+size_t jlen(jval v);
+bool j_is_true(jval v);
+
+/* Member of an object; absent otherwise. */
+jval jget(jval object, str key);
+#define jgetc(v, lit) jget((v), STR(lit))
+/* Nested members: jpath(v, "spec.template.cliques"); keys without dots or indices only. */
+jval jpath(jval v, const char *path);
+/* i-th element; O(i). */
+jval jat(jval array, size_t i);
+/* RFC 6901 pointer. */
+jval jpointer(jval v, str pointer);
+
+/* for (struct jiter it = jiter(v); jnext(&it);) it.key (objects), it.value */
+struct jiter {
+    const struct doc *doc;
+    uint32_t at, end;
+    bool is_object;
+    str key;
+    jval value;
+    size_t index;
+};
+struct jiter jiter(jval v);
+bool jnext(struct jiter *it);
+
+/* Members in bytewise order of their keys; free() it. NULL when there are none. */
+struct jmember {
+    str key;
+    jval value;
+};
+struct jmember *jmembers_sorted(jval object, size_t *ret_n);
+
+/* Same JSON value: members in any order, numbers by value, escapes resolved. */
+bool jequal(jval a, jval b);
+/* Canonical form for hashing: sorted keys, no spaces, minimal escapes, canonical numbers. With
+ * drop_empty also leaves out members that are null, an empty object or an empty array (as if
+ * absent); elements of arrays stay. */
+void jcanonical(jval v, bool drop_empty, struct strbuf *out);
+
+#endif

@@ -1,0 +1,20 @@
+/* YAML at the borders: libyaml events become documents by the scalar rules kubectl uses; documents
+ * are printed as `kubectl -o yaml` prints them. */
+#ifndef JSON_YAML_H
+#define JSON_YAML_H
+
+#include "base/vec.h"
+#include "json/doc.h"
+
+typedef VEC(struct doc *) doc_vec;
+
+/* All documents of a stream, empty ones left out. Input that is JSON is accepted as well. Anchors
+ * expand to at most 10 times the input or 1 MiB, whichever is more. Errors name line and column. */
+int yaml_parse(str text, doc_vec *ret_docs, struct err *err);
+/* Exactly one document. */
+struct doc *yaml_parse_one(str text, struct err *err);
+void doc_vec_done(doc_vec *docs);
+/* Keys in document order when sort_keys is false; kubectl sorts. */
+void yaml_write(jval v, bool sort_keys, struct strbuf *out);
+
+#endif
