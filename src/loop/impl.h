@@ -1,0 +1,54 @@
+/*
+ * Between loop.c, which holds what both loops share (timers, tasks, the order of an iteration), and
+ * the two implementations of time, sleep, workers and descriptors. For these three files only.
+ */
+#ifndef LOOP_IMPL_H
+#define LOOP_IMPL_H
+
+#include "loop/loop.h"
+
+#define LOOP_FOREVER INT64_MAX
+
+struct loop_ops {
+    /* Frees what the implementation added, not the loop itself. */
+    void (*done)(struct loop *l);
+    usec (*now)(struct loop *l);
+    usec (*wall)(struct loop *l);
+    void (*random)(struct loop *l, void *p, size_t n);
+    /* Rank among timers of one due time. */
+    uint64_t (*order)(struct loop *l);
+    /* Returns at `until` (monotonic) or before, when there is something to read. */
+    void (*wait)(struct loop *l, usec until);
+    /* Calls the handlers of what wait() found. */
+    void (*reads)(struct loop *l);
+    void (*submit)(struct loop *l, struct loop_job *j);
+    void (*job_cancel)(struct loop_job *j);
+
+    /* NULL on the virtual loop. */
+    int (*io_add)(struct loop *l, struct loop_io *io, struct err *err);
+    void (*io_set)(struct loop_io *io);
+    void (*io_remove)(struct loop_io *io);
+    int (*signal_add)(struct loop *l, struct loop_signal *s, struct err *err);
+    void (*signal_remove)(struct loop_signal *s);
+};
+
+/* First member of each implementation's struct. */
+struct loop {
+    const struct loop_ops *ops;
+    bool is_virtual;
+    bool iterating;
+    bool stopping;
+    int result;
+    usec now;
+    uint64_t iterations;
+    struct heap timers;
+    struct list tasks[LOOP_PHASES];
+};
+
+void loop_init(struct loop *l, const struct loop_ops *ops);
+/* Moves all nodes over; `to` need not be initialised. */
+void loop_take_list(struct list *from, struct list *to);
+/* Calls done(); the job is its owner's again before that. */
+void loop_job_complete(struct loop_job *j);
+
+#endif
