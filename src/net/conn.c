@@ -1,0 +1,299 @@
+/*
+ * The connection: moves bytes between transport and role; see conn.h for the states.
+ *
+ * Bounds: one turn reads at most READ_TURN and writes at most WRITE_TURN bytes, then others have
+ * theirs; at most REST_MAX bytes that the role does not want yet are kept, then reading stops until
+ * it does.
+ */
+#include "net/conn.h"
+
+enum { READ_TURN = 256 << 10, WRITE_TURN = 1 << 20, REST_MAX = 64 << 10, WRITE_PIECES = 64 };
+
+#define TO(state) (1u << CONN_##state)
+static const unsigned allowed_moves[CONN_STATES] = {
+    [CONN_OPENING] = TO(IDLE) | TO(CLOSED),
+    [CONN_IDLE] = TO(HEAD) | TO(CLOSED),
+    [CONN_HEAD] = TO(BODY) | TO(FLUSH) | TO(CLOSED),
+    [CONN_BODY] = TO(BUSY) | TO(FLUSH) | TO(IDLE) | TO(CLOSED),
+    [CONN_BUSY] = TO(FLUSH) | TO(CLOSED),
+    [CONN_FLUSH] = TO(IDLE) | TO(LINGER) | TO(CLOSED),
+    [CONN_LINGER] = TO(CLOSED),
+    [CONN_CLOSED] = 0,
+};
+#undef TO
+
+void conn_set_state(struct conn *c, enum conn_state to)
+{
+    BUG_ON(!(allowed_moves[c->state] & (1u << to)));
+    c->state = to;
+}
+
+/* ---- interest and deadline ---- */
+
+static bool wants_input(const struct conn *c)
+{
+    return !c->has_ended && c->rest.len - c->rest_at < REST_MAX;
+}
+
+static void update_interest(struct conn *c)
+{
+    if (c->state != CONN_CLOSED && c->state != CONN_OPENING)
+        transport_want(c->t, wants_input(c), c->out.bytes > 0);
+}
+
+void conn_set_deadline(struct conn *c, usec due)
+{
+    c->deadline = due;
+    if (due && (!loop_timer_is_set(&c->timer) || c->timer.due > due))
+        loop_timer_set(&c->timer, due);
+}
+
+/* Most deadlines are moved before they come, so the timer is left alone until it fires. */
+static void on_timer(struct loop_timer *timer)
+{
+    struct conn *c = container_of(timer, struct conn, timer);
+    if (!c->deadline)
+        return;
+    if (loop_now(c->loop) < c->deadline)
+        loop_timer_set(timer, c->deadline);
+    else
+        c->role->expired(c);
+}
+
+/* ---- reading ---- */
+
+static size_t rest_len(const struct conn *c)
+{
+    return c->rest.len - c->rest_at;
+}
+
+/* Bytes before rest_at are closed up when there is need for room, not at each message: many small
+ * ones that wait would be moved once for each. */
+static void keep(struct conn *c, str in)
+{
+    strbuf_consume(&c->rest, c->rest_at);
+    c->rest_at = 0;
+    strbuf_add_str(&c->rest, in);
+    BUG_ON(c->rest.overflow);
+}
+
+/* Hands bytes to the role, older ones first. */
+static void feed(struct conn *c, str in)
+{
+    if (!rest_len(c)) {
+        c->role->input(c, &in);
+        if (in.len && c->state != CONN_CLOSED)
+            keep(c, in);
+        return;
+    }
+    if (in.len)
+        keep(c, in);
+    str rest = str_sub(strbuf_str(&c->rest), c->rest_at, c->rest.len);
+    c->role->input(c, &rest);
+    c->rest_at = c->rest.len - rest.len;
+    if (!rest.len)
+        conn_discard_rest(c);
+}
+
+static void broken(struct conn *c)
+{
+    struct err err = ERR_INIT;
+    transport_err(c->t, &err, "connection");
+    conn_close(c, &err);
+}
+
+static void read_turn(struct conn *c)
+{
+    char buf[TRANSPORT_RECORD];
+    size_t total = 0;
+    while (c->state != CONN_CLOSED && wants_input(c)) {
+        if (total >= READ_TURN) {
+            /* TLS may hold bytes that the socket will not announce again. */
+            conn_resume(c);
+            return;
+        }
+        ssize_t n = transport_read(c->t, buf, sizeof(buf));
+        if (n == TRANSPORT_AGAIN)
+            return;
+        if (n == TRANSPORT_ERROR) {
+            broken(c);
+        } else if (n == 0) {
+            c->has_ended = true;
+            c->role->ended(c);
+        } else {
+            total += (size_t)n;
+            feed(c, str_n(buf, (size_t)n));
+        }
+    }
+}
+
+static void on_resume(struct loop_task *task)
+{
+    struct conn *c = container_of(task, struct conn, resume_task);
+    if (rest_len(c))
+        feed(c, STR_NONE);
+    if (c->state != CONN_CLOSED)
+        read_turn(c);
+    update_interest(c);
+}
+
+void conn_resume(struct conn *c)
+{
+    loop_defer(c->loop, LOOP_APPLY, &c->resume_task);
+}
+
+/* ---- writing ---- */
+
+bool conn_flush(struct conn *c)
+{
+    size_t total = 0;
+    while (c->out.bytes && total < WRITE_TURN) {
+        struct iovec iov[WRITE_PIECES];
+        size_t want = c->t->ssl ? TRANSPORT_RECORD : WRITE_TURN;
+        int pieces = outq_peek(&c->out, iov, WRITE_PIECES, want);
+        ssize_t n = transport_writev(c->t, iov, pieces);
+        if (n == TRANSPORT_AGAIN)
+            break;
+        if (n < 0) {
+            conn_doom(c);
+            return false;
+        }
+        outq_consume(&c->out, (size_t)n);
+        total += (size_t)n;
+        c->has_written = true;
+    }
+    if (total >= WRITE_TURN && c->out.bytes)
+        conn_flush_later(c);
+    return true;
+}
+
+void conn_write_turn(struct conn *c)
+{
+    if (!c->is_doomed && conn_flush(c) && c->has_written) {
+        c->has_written = false;
+        c->role->written(c);
+    }
+    if (c->is_doomed && c->state != CONN_CLOSED)
+        broken(c);
+    update_interest(c);
+}
+
+static void on_write(struct loop_task *task)
+{
+    conn_write_turn(container_of(task, struct conn, write_task));
+}
+
+void conn_flush_later(struct conn *c)
+{
+    loop_defer(c->loop, LOOP_WRITE, &c->write_task);
+}
+
+void conn_doom(struct conn *c)
+{
+    c->is_doomed = true;
+    conn_flush_later(c);
+}
+
+/* ---- life cycle ---- */
+
+static void open_turn(struct conn *c)
+{
+    struct err err = ERR_INIT;
+    int r = transport_open(c->t, &err);
+    if (r == TRANSPORT_ERROR)
+        conn_close(c, &err);
+    if (r != 0)
+        return;
+    conn_set_state(c, CONN_IDLE);
+    c->role->opened(c);
+    /* The last flight of the handshake may have brought data along. */
+    if (c->state != CONN_CLOSED)
+        read_turn(c);
+    update_interest(c);
+}
+
+static void on_ready(struct transport *t, unsigned events)
+{
+    struct conn *c = t->ctx;
+    if (c->state == CONN_OPENING) {
+        open_turn(c);
+        return;
+    }
+    if (wants_input(c))
+        read_turn(c);
+    else if (events & LOOP_HANGUP)
+        broken(c);
+    if (c->state != CONN_CLOSED && c->out.bytes)
+        conn_flush_later(c);
+    update_interest(c);
+}
+
+static void on_reap(struct loop_task *task)
+{
+    struct conn *c = container_of(task, struct conn, reap_task);
+    c->role->release(c);
+}
+
+void conn_init(struct conn *c, struct loop *l, const struct conn_role *role, struct transport *t)
+{
+    c->loop = l;
+    c->role = role;
+    c->t = t;
+    c->state = CONN_OPENING;
+    strbuf_init(&c->rest, REST_MAX + TRANSPORT_RECORD);
+    loop_task_init(&c->write_task, on_write);
+    loop_task_init(&c->resume_task, on_resume);
+    loop_task_init(&c->reap_task, on_reap);
+    loop_timer_init(l, &c->timer, on_timer);
+    if (t) {
+        t->on_ready = on_ready;
+        t->ctx = c;
+    }
+}
+
+void conn_done(struct conn *c)
+{
+    loop_timer_cancel(&c->timer);
+    loop_task_cancel(&c->write_task);
+    loop_task_cancel(&c->resume_task);
+    loop_task_cancel(&c->reap_task);
+    outq_done(&c->out);
+    strbuf_done(&c->rest);
+    transport_free(c->t);
+    c->t = NULL;
+}
+
+void conn_discard_rest(struct conn *c)
+{
+    strbuf_done(&c->rest);
+    c->rest_at = 0;
+}
+
+void conn_open(struct conn *c)
+{
+    open_turn(c);
+}
+
+void conn_close(struct conn *c, const struct err *err)
+{
+    if (c->state == CONN_CLOSED)
+        return;
+    conn_set_state(c, CONN_CLOSED);
+    if (c->t) {
+        if (!err && c->t->is_open)
+            transport_shutdown(c->t);
+        transport_close(c->t);
+    }
+    loop_timer_cancel(&c->timer);
+    loop_task_cancel(&c->write_task);
+    loop_task_cancel(&c->resume_task);
+    outq_clear(&c->out);
+    c->role->closed(c, err);
+    loop_defer(c->loop, LOOP_WRITE, &c->reap_task);
+}
+
+void conn_destroy(struct conn *c)
+{
+    conn_close(c, NULL);
+    c->role->release(c);
+}

@@ -1,0 +1,39 @@
+/*
+ * Private to net/: the part of an exchange that handlers do not see. A protocol (HTTP/1.1 now)
+ * carries an exchange by filling `ops`; http.c checks the order of the handler's calls.
+ *
+ * `is_dead` is set when nothing the handler says can reach the peer any more (it is being cut off,
+ * or the server ended the stream to shut down): later data is dropped without a word, until
+ * on_close says that the exchange is over.
+ */
+#ifndef NET_EXCHANGE_H
+#define NET_EXCHANGE_H
+
+#include "net/http.h"
+
+enum exchange_phase { EXCHANGE_OPEN, EXCHANGE_STREAM, EXCHANGE_ENDED };
+
+struct exchange;
+
+struct exchange_ops {
+    /* length is NULL for a stream. */
+    void (*head)(struct exchange *e, int status, const struct http_header *headers, size_t n,
+                 const uint64_t *length);
+    /* Takes over the owners. */
+    void (*data)(struct exchange *e, const struct http_slice *slices, size_t n);
+    void (*end)(struct exchange *e);
+    size_t (*pending)(const struct exchange *e);
+};
+
+struct exchange {
+    struct http_exchange x;
+    const struct exchange_ops *ops;
+    enum exchange_phase phase;
+    bool is_dead;
+};
+
+void http_slice_drop(const struct http_slice *slice);
+/* -1 when it is none. */
+int http_hex_digit(char c);
+
+#endif

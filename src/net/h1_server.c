@@ -1,0 +1,421 @@
+/*
+ * HTTP/1.1 on the server's side: one request at a time per connection. The request is collected
+ * whole (bounded), given to the handler, and the next one is looked at when the reply is written
+ * and on_close has been called; what the peer sends meanwhile waits.
+ *
+ * The peer's end of the connection while a handler is at work means that nobody waits for the
+ * reply: the exchange is aborted (this is how clients cancel a watch). Once the reply is complete
+ * it is written out regardless.
+ */
+#include "base/log.h"
+#include "net/server.h"
+
+/* Headers that do not fit are left out. */
+enum { MAX_REPLY_HEAD = 64 << 10 };
+#define BODY_TIMEOUT (60 * USEC_PER_SEC)
+#define LINGER_TIMEOUT (2 * USEC_PER_SEC)
+
+static struct server_conn *server_conn_of(struct conn *c)
+{
+    return container_of(c, struct server_conn, c);
+}
+
+static struct server_conn *exchange_conn(struct exchange *e)
+{
+    return container_of(e, struct server_conn, exchange);
+}
+
+static void set_timeout(struct server_conn *sc, usec timeout)
+{
+    conn_set_deadline(&sc->c, timeout ? loop_now(sc->c.loop) + timeout : 0);
+}
+
+/* ---- replies ---- */
+
+/* Something was queued. A peer that takes nothing at all for too long is gone or might as well be.
+ */
+static void expect_progress(struct server_conn *sc)
+{
+    if (!sc->c.deadline)
+        set_timeout(sc, sc->server->limits.idle_timeout);
+    conn_flush_later(&sc->c);
+}
+
+static bool has_no_body(int status)
+{
+    return status < 200 || status == 204 || status == 304;
+}
+
+/* How the end of the body will be found by the peer. */
+static void put_framing(struct server_conn *sc, struct strbuf *b, int status,
+                        const uint64_t *length)
+{
+    sc->is_chunked = false;
+    if (has_no_body(status)) {
+        sc->is_head = true;
+    } else if (length) {
+        strbuf_printf(b, "content-length: %llu\r\n", (unsigned long long)*length);
+    } else if (sc->h1.minor == 1) {
+        sc->is_chunked = true;
+        strbuf_add_cstr(b, "transfer-encoding: chunked\r\n");
+    } else {
+        sc->close_after = true;
+    }
+    if (sc->close_after)
+        strbuf_add_cstr(b, "connection: close\r\n");
+}
+
+static void write_head(struct server_conn *sc, int status, const struct http_header *headers,
+                       size_t n, const uint64_t *length)
+{
+    CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT(MAX_REPLY_HEAD);
+    h1_put_status(&b, status);
+    strbuf_printf(&b, "date: %s\r\n", server_date(sc->server));
+    put_framing(sc, &b, status, length);
+    for (size_t i = 0; i < n; i++)
+        h1_put_header(&b, headers[i].name, headers[i].value);
+    strbuf_add_cstr(&b, "\r\n");
+    BUG_ON(b.overflow);
+    outq_add_strbuf(&sc->c.out, &b);
+    expect_progress(sc);
+}
+
+static void finish_reply(struct server_conn *sc)
+{
+    conn_set_state(&sc->c, CONN_FLUSH);
+    set_timeout(sc, sc->server->limits.idle_timeout);
+    conn_flush_later(&sc->c);
+}
+
+static void h1_end(struct exchange *e)
+{
+    struct server_conn *sc = exchange_conn(e);
+    if (sc->is_chunked && !sc->is_head)
+        outq_add_copy(&sc->c.out, STR("0\r\n\r\n"));
+    finish_reply(sc);
+}
+
+/* The server ends a stream on its own account; the handler hears of it by on_close. */
+static void end_stream(struct server_conn *sc)
+{
+    sc->exchange.is_dead = true;
+    sc->close_after = true;
+    h1_end(&sc->exchange);
+}
+
+static void h1_head(struct exchange *e, int status, const struct http_header *headers, size_t n,
+                    const uint64_t *length)
+{
+    struct server_conn *sc = exchange_conn(e);
+    if (sc->server->is_shutting_down)
+        sc->close_after = true;
+    write_head(sc, status, headers, n, length);
+    if (!length && sc->server->is_shutting_down)
+        end_stream(sc);
+}
+
+/* The peer has let too much pile up: forget it all, and close when nobody is being called. */
+static void cut_off(struct server_conn *sc)
+{
+    sc->exchange.is_dead = true;
+    outq_clear(&sc->c.out);
+    conn_doom(&sc->c);
+}
+
+static void check_pending(struct server_conn *sc)
+{
+    const struct http_limits *limits = &sc->server->limits;
+    struct conn *c = &sc->c;
+    /* The peer has had no chance yet to take what was queued since the last write phase. */
+    size_t before = SIZE_MAX;
+    while (c->out.bytes > limits->max_pending && c->out.bytes < before && !c->is_doomed) {
+        before = c->out.bytes;
+        (void)conn_flush(c);
+    }
+    if (c->out.bytes > limits->max_pending || c->is_doomed)
+        cut_off(sc);
+    if (c->out.bytes >= limits->low_water)
+        sc->is_above_water = true;
+}
+
+static void h1_data(struct exchange *e, const struct http_slice *slices, size_t n)
+{
+    struct server_conn *sc = exchange_conn(e);
+    struct outq *out = &sc->c.out;
+    size_t total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += slices[i].data.len;
+    bool is_chunk = sc->is_chunked && !sc->is_head && total; /* a chunk of 0 would be the end */
+    if (is_chunk) {
+        char head[H1_CHUNK_HEAD];
+        outq_add_copy(out, str_n(head, h1_format_chunk(head, total)));
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (sc->is_head)
+            http_slice_drop(&slices[i]);
+        else
+            outq_add(out, &slices[i]);
+    }
+    if (is_chunk)
+        outq_add_copy(out, STR("\r\n"));
+    expect_progress(sc);
+    if (e->phase == EXCHANGE_STREAM)
+        check_pending(sc);
+}
+
+static size_t h1_pending(const struct exchange *e)
+{
+    return container_of(e, const struct server_conn, exchange)->c.out.bytes;
+}
+
+static const struct exchange_ops h1_exchange_ops = {
+    .head = h1_head,
+    .data = h1_data,
+    .end = h1_end,
+    .pending = h1_pending,
+};
+
+/* ---- requests ---- */
+
+/* The server's own answer to a request it will not give to the handler. */
+static void refuse(struct server_conn *sc, int status, const char *why)
+{
+    CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT(1024);
+    strbuf_printf(&text, "%d %s: %s\n", status, http_status_text(status), why);
+    struct http_header type = {STR("content-type"), STR("text/plain; charset=utf-8")};
+    sc->close_after = true;
+    sc->is_head = str_is(sc->h1.method, "HEAD");
+    uint64_t length = text.len;
+    write_head(sc, status, &type, 1, &length);
+    if (!sc->is_head)
+        outq_add_copy(&sc->c.out, strbuf_str(&text));
+    finish_reply(sc);
+}
+
+static void begin_request(struct server_conn *sc)
+{
+    h1_next(&sc->h1);
+    conn_set_state(&sc->c, CONN_HEAD);
+    set_timeout(sc, sc->server->limits.header_timeout);
+}
+
+static void got_head(struct server_conn *sc)
+{
+    const struct h1_parser *h = &sc->h1;
+    sc->close_after = !h->keep_alive;
+    sc->is_head = str_is(h->method, "HEAD");
+    if (h->expect_other) {
+        refuse(sc, 417, "the expectation is not known");
+    } else if (h->has_length && h->length > sc->server->limits.max_body) {
+        refuse(sc, 413, "the body is too large");
+    } else {
+        conn_set_state(&sc->c, CONN_BODY);
+        set_timeout(sc, BODY_TIMEOUT);
+        if (h->expect_continue && h->minor == 1 && (h->chunked || h->length)) {
+            outq_add_copy(&sc->c.out, STR("HTTP/1.1 100 Continue\r\n\r\n"));
+            conn_flush_later(&sc->c);
+        }
+    }
+}
+
+static void got_data(struct server_conn *sc, str data)
+{
+    strbuf_add_str(&sc->body, data);
+    if (sc->body.overflow)
+        refuse(sc, 413, "the body is too large");
+}
+
+static void got_request(struct server_conn *sc)
+{
+    const struct h1_parser *h = &sc->h1;
+    conn_set_state(&sc->c, CONN_BUSY);
+    conn_set_deadline(&sc->c, 0);
+    sc->exchange = (struct exchange){
+        .x = {.method = h->method,
+              .path = h->path,
+              .query = h->query,
+              .headers = h->headers.p,
+              .n_headers = h->headers.len,
+              .body = strbuf_str(&sc->body),
+              .peer = &sc->peer},
+        .ops = &h1_exchange_ops,
+    };
+    sc->has_exchange = true;
+    sc->is_above_water = false;
+    sc->server->handler(sc->server->ctx, &sc->exchange.x);
+}
+
+static void on_event(struct server_conn *sc, enum h1_event e, str data)
+{
+    switch (e) {
+    case H1_HEAD:
+        got_head(sc);
+        break;
+    case H1_DATA:
+        got_data(sc, data);
+        break;
+    case H1_END:
+        got_request(sc);
+        break;
+    default:
+        refuse(sc, sc->h1.error_status, sc->h1.error);
+    }
+}
+
+static void server_input(struct conn *c, str *in)
+{
+    struct server_conn *sc = server_conn_of(c);
+    if (c->state == CONN_IDLE && in->len)
+        begin_request(sc);
+    while (c->state == CONN_HEAD || c->state == CONN_BODY) {
+        str data = STR_NONE;
+        enum h1_event e = h1_parse(&sc->h1, in, &data);
+        if (e == H1_MORE)
+            return;
+        on_event(sc, e, data);
+    }
+    /* After a refusal nothing the peer sends has a meaning. */
+    if (c->state == CONN_LINGER || (c->state == CONN_FLUSH && !sc->has_exchange))
+        *in = STR_NONE;
+}
+
+/* ---- the connection's life ---- */
+
+static void close_exchange(struct server_conn *sc, bool aborted)
+{
+    if (!sc->has_exchange)
+        return;
+    sc->has_exchange = false;
+    struct http_exchange *x = &sc->exchange.x;
+    x->aborted = aborted;
+    sc->exchange.is_dead = true;
+    if (x->on_close)
+        x->on_close(x);
+}
+
+static void reply_written(struct server_conn *sc)
+{
+    close_exchange(sc, false);
+    strbuf_done(&sc->body);
+    if (sc->c.state == CONN_CLOSED)
+        return;
+    if (sc->close_after || sc->c.has_ended) {
+        conn_set_state(&sc->c, CONN_LINGER);
+        if (sc->c.has_ended) {
+            conn_close(&sc->c, NULL);
+            return;
+        }
+        transport_shutdown(sc->c.t);
+        conn_discard_rest(&sc->c);
+        set_timeout(sc, LINGER_TIMEOUT);
+        conn_resume(&sc->c);
+        return;
+    }
+    conn_set_state(&sc->c, CONN_IDLE);
+    set_timeout(sc, sc->server->limits.idle_timeout);
+    conn_resume(&sc->c);
+}
+
+static void server_written(struct conn *c)
+{
+    struct server_conn *sc = server_conn_of(c);
+    if (c->state == CONN_FLUSH && !c->out.bytes) {
+        reply_written(sc);
+        return;
+    }
+    if (c->state != CONN_FLUSH && c->state != CONN_BUSY)
+        return;
+    set_timeout(sc, c->out.bytes ? sc->server->limits.idle_timeout : 0);
+    struct http_exchange *x = &sc->exchange.x;
+    if (sc->is_above_water && c->out.bytes < sc->server->limits.low_water) {
+        sc->is_above_water = false;
+        if (sc->exchange.phase == EXCHANGE_STREAM && !sc->exchange.is_dead && x->on_drain)
+            x->on_drain(x);
+    }
+}
+
+static void server_opened(struct conn *c)
+{
+    struct server_conn *sc = server_conn_of(c);
+    if (c->t->ssl)
+        tls_fill_peer(c->t->ssl, &sc->peer);
+    if (sc->server->is_shutting_down)
+        conn_close(c, NULL);
+    else
+        set_timeout(sc, sc->server->limits.idle_timeout);
+}
+
+static void server_ended(struct conn *c)
+{
+    if (c->state != CONN_FLUSH)
+        conn_close(c, NULL);
+}
+
+static void server_expired(struct conn *c)
+{
+    struct server_conn *sc = server_conn_of(c);
+    if (c->state == CONN_HEAD)
+        refuse(sc, 408, "the headers took too long");
+    else if (c->state == CONN_BODY)
+        refuse(sc, 408, "the body took too long");
+    else
+        conn_close(c, NULL);
+}
+
+static void server_closed(struct conn *c, const struct err *err)
+{
+    struct server_conn *sc = server_conn_of(c);
+    if (err)
+        log_debug("connection closed", LOG_C("peer", sc->peer.address),
+                  LOG_C("error", err->message));
+    close_exchange(sc, true);
+}
+
+static void server_release(struct conn *c)
+{
+    struct server_conn *sc = server_conn_of(c);
+    struct http_server *s = sc->server;
+    list_remove(&sc->link);
+    conn_done(c);
+    h1_done(&sc->h1);
+    strbuf_done(&sc->body);
+    http_peer_done(&sc->peer);
+    server_forget(s, sc);
+    free(sc);
+}
+
+static const struct conn_role server_role = {
+    .opened = server_opened,
+    .input = server_input,
+    .ended = server_ended,
+    .written = server_written,
+    .expired = server_expired,
+    .closed = server_closed,
+    .release = server_release,
+};
+
+void server_conn_start(struct http_server *s, struct transport *t, const char *address)
+{
+    struct server_conn *sc = xnew(struct server_conn);
+    sc->server = s;
+    (void)snprintf(sc->peer.address, sizeof(sc->peer.address), "%s", address);
+    h1_init(&sc->h1, H1_REQUEST, s->limits.max_header_bytes, s->limits.max_headers);
+    strbuf_init(&sc->body, s->limits.max_body);
+    list_init(&sc->link);
+    list_push_back(&s->conns, &sc->link);
+    s->n_conns++;
+    conn_init(&sc->c, s->loop, &server_role, t);
+    set_timeout(sc, s->limits.header_timeout);
+    conn_open(&sc->c);
+}
+
+void server_conn_wind_down(struct server_conn *sc)
+{
+    sc->close_after = true;
+    if (sc->c.state == CONN_BUSY) {
+        if (sc->exchange.phase == EXCHANGE_STREAM && !sc->exchange.is_dead)
+            end_stream(sc);
+    } else if (sc->c.state != CONN_FLUSH && sc->c.state != CONN_LINGER) {
+        conn_close(&sc->c, NULL);
+    }
+}

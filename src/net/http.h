@@ -1,0 +1,162 @@
+/*
+ * HTTP as the rest of the program sees it, whatever the version on the wire: an exchange is one
+ * request, complete with its (bounded) body, and one reply, whole or streamed. One connection
+ * module serves both roles; HTTP/1.1 is in h1.c.
+ *
+ * Life of an exchange: the server calls the handler with a complete request; the handler answers
+ * now or later with http_reply(), or http_stream_begin/write/end. on_close is the last call the
+ * handler sees for the exchange, always and exactly once: after the reply went out, or when the
+ * peer went away or was cut off (then x->aborted is set). After it the exchange is gone.
+ *
+ * Bodies are slices with an owner: the connection holds the owner until the bytes are written and
+ * then drops it, so a document's text goes out without being copied.
+ *
+ * Back-pressure: http_stream_pending() is what the peer has not taken yet; when it falls below the
+ * low-water mark on_drain is called. A peer that lets more than the stream limit pile up is cut
+ * off.
+ */
+#ifndef NET_HTTP_H
+#define NET_HTTP_H
+
+#include "base/arena.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "loop/loop.h"
+
+struct http_header {
+    str name; /* lower case */
+    str value;
+};
+
+struct http_slice {
+    str data;
+    void *owner; /* NULL: copied before the call returns */
+    void (*drop)(void *owner);
+};
+
+struct http_peer {
+    char address[64];
+    /* From a verified client certificate, else empty. */
+    str common_name;
+    str *organizations;
+    size_t n_organizations;
+};
+
+struct http_exchange {
+    str method;
+    str path;  /* as sent, before '?', still percent-encoded */
+    str query; /* after '?', or empty */
+    const struct http_header *headers;
+    size_t n_headers;
+    str body;
+    const struct http_peer *peer;
+
+    /* The handler's. */
+    void *ctx;
+    void (*on_close)(struct http_exchange *x);
+    void (*on_drain)(struct http_exchange *x);
+    bool aborted;
+};
+
+/* First header of that (lower-case) name; empty when absent. */
+str http_header_find(const struct http_header *headers, size_t n, str name);
+str http_header_get(const struct http_exchange *x, str name);
+/* Decodes %XX (and '+' in queries); false when malformed. */
+bool http_unescape(str s, bool plus_is_space, struct arena *a, str *ret);
+/* Value of a query parameter, decoded into the arena; false when absent. */
+bool http_query_get(struct arena *a, str query, str name, str *ret);
+const char *http_status_text(int status);
+
+void http_reply(struct http_exchange *x, int status, const struct http_header *headers, size_t n,
+                struct http_slice body);
+void http_reply_slices(struct http_exchange *x, int status, const struct http_header *headers,
+                       size_t n_headers, const struct http_slice *slices, size_t n_slices);
+void http_stream_begin(struct http_exchange *x, int status, const struct http_header *headers,
+                       size_t n);
+void http_stream_write(struct http_exchange *x, const struct http_slice *slices, size_t n);
+void http_stream_end(struct http_exchange *x);
+size_t http_stream_pending(const struct http_exchange *x);
+
+/* ---- server ---- */
+
+struct http_limits {
+    size_t max_body;         /* 3 MiB */
+    size_t max_header_bytes; /* 64 KiB */
+    size_t max_headers;      /* 100 */
+    size_t max_connections;  /* 10,000 */
+    size_t max_pending;      /* stream bytes a slow reader may leave, 16 MiB */
+    size_t low_water;        /* 64 KiB */
+    usec idle_timeout;       /* keep-alive without a request, 120 s */
+    usec header_timeout;     /* first byte to end of headers, 10 s; body: 60 s */
+};
+extern const struct http_limits http_default_limits;
+
+struct tls_server; /* net/tls.h */
+struct http_server;
+
+struct http_server_options {
+    const char *listen;     /* "127.0.0.1:6443"; port 0 picks one */
+    struct tls_server *tls; /* NULL: clear text (tests) */
+    const struct http_limits *limits;
+    void (*handler)(void *ctx, struct http_exchange *x);
+    void *ctx;
+};
+
+struct http_server *http_server_new(struct loop *l, const struct http_server_options *o,
+                                    struct err *err);
+/* "127.0.0.1:34567" as bound. */
+const char *http_server_address(const struct http_server *s);
+/* Stops accepting, ends idle connections, lets replies in flight finish for at most `grace`, then
+ * calls done. Streams are ended cleanly at once. */
+void http_server_shutdown(struct http_server *s, usec grace, void (*done)(void *ctx), void *ctx);
+/* Aborts what is in flight. Not inside a handler or an on_close; done() above is a good place. */
+void http_server_free(struct http_server *s);
+
+/* ---- client ---- */
+
+struct tls_client;
+struct http_client;
+
+struct http_call {
+    /* request; slices must live until on_end */
+    str method;
+    str path; /* with query */
+    const struct http_header *headers;
+    size_t n_headers;
+    str body;
+    usec timeout; /* whole call; 0: none (watches) */
+
+    /* Called on the loop, never inside http_client_send, in this order; on_end exactly once, and
+     * the call is the caller's again. err is NULL on a complete reply. Its code says what is known
+     * of the request: ERR_INVALID and ERR_UNAVAILABLE: it was not sent; ERR_IO: the connection
+     * broke, the outcome is unknown; ERR_TIMEOUT: the same, or it waited too long to be sent. */
+    void (*on_headers)(struct http_call *c, int status, const struct http_header *h, size_t n);
+    void (*on_data)(struct http_call *c, str data);
+    void (*on_end)(struct http_call *c, const struct err *err);
+    void *ctx;
+
+    /* private */
+    struct list link;
+    void *conn;
+    struct http_client *client;
+    struct loop_timer timer;
+    bool is_retry;
+};
+
+struct http_client_options {
+    const char *host; /* name or address */
+    int port;
+    struct tls_client *tls; /* NULL: clear text */
+    size_t max_connections; /* 0: 4. Calls without a timeout (watches) do not count: with HTTP/1.1
+                               each has a connection of its own. */
+};
+
+struct http_client *http_client_new(struct loop *l, const struct http_client_options *o);
+/* Calls not yet ended end with ERR_UNAVAILABLE. Not inside a callback of one of its calls. */
+void http_client_free(struct http_client *c);
+/* A GET or HEAD that meets a kept connection just as the server closes it is sent once more. */
+void http_client_send(struct http_client *c, struct http_call *call);
+/* No callback comes after it. */
+void http_client_cancel(struct http_client *c, struct http_call *call);
+
+#endif

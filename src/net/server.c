@@ -1,0 +1,274 @@
+/*
+ * The server: listens, accepts within its limits, and shuts down in order. What happens on one
+ * connection is in h1_server.c.
+ *
+ * Running out of descriptors would make the listener ready for ever: accepting then pauses for a
+ * moment. Connections above the maximum are accepted and closed, so that the peer learns at once.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "net/server.h"
+
+enum { BACKLOG = 1024, ACCEPT_TURN = 64 };
+#define ACCEPT_PAUSE (100 * USEC_PER_MSEC)
+
+/* ---- addresses ---- */
+
+union address {
+    struct sockaddr sa;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+};
+
+static socklen_t address_len(const union address *a)
+{
+    return a->sa.sa_family == AF_INET ? sizeof(a->in) : sizeof(a->in6);
+}
+
+/* "127.0.0.1:6443", "[::1]:6443", "localhost:6443", ":6443" (all of IPv4). */
+static int parse_listen(const char *text, union address *ret, struct err *err)
+{
+    str s = str_of(text);
+    ptrdiff_t colon = str_rfind_char(s, ':');
+    uint64_t port = 0;
+    if (colon < 0 || !str_to_uint(str_sub(s, (size_t)colon + 1, s.len), &port) || port > 65535)
+        return err_set(err, ERR_INVALID, "listen address \"%s\" is not ADDRESS:PORT", text);
+    str host = str_sub(s, 0, (size_t)colon);
+    if (host.len > 2 && host.p[0] == '[' && host.p[host.len - 1] == ']')
+        host = str_sub(host, 1, host.len - 1);
+    if (str_is(host, "localhost"))
+        host = STR("127.0.0.1");
+    if (!host.len)
+        host = STR("0.0.0.0");
+    char name[64];
+    (void)snprintf(name, sizeof(name), "%.*s", STR_ARG(host));
+    *ret = (union address){0};
+    if (inet_pton(AF_INET, name, &ret->in.sin_addr) == 1) {
+        ret->in.sin_family = AF_INET;
+        ret->in.sin_port = htons((uint16_t)port);
+    } else if (inet_pton(AF_INET6, name, &ret->in6.sin6_addr) == 1) {
+        ret->in6.sin6_family = AF_INET6;
+        ret->in6.sin6_port = htons((uint16_t)port);
+    } else {
+        return err_set(err, ERR_INVALID, "listen address \"%s\" is not numeric", text);
+    }
+    return 0;
+}
+
+static void format_address(const union address *a, char *buf, size_t size)
+{
+    char host[INET6_ADDRSTRLEN] = "?";
+    if (a->sa.sa_family == AF_INET) {
+        inet_ntop(AF_INET, &a->in.sin_addr, host, sizeof(host));
+        (void)snprintf(buf, size, "%s:%u", host, ntohs(a->in.sin_port));
+    } else {
+        inet_ntop(AF_INET6, &a->in6.sin6_addr, host, sizeof(host));
+        (void)snprintf(buf, size, "[%s]:%u", host, ntohs(a->in6.sin6_port));
+    }
+}
+
+/* ---- accepting ---- */
+
+static void accepted(struct http_server *s, int fd, const union address *from)
+{
+    if (s->n_conns >= s->limits.max_connections) {
+        (void)close(fd);
+        return;
+    }
+    struct transport *t = transport_new_tcp(s->loop, fd, NULL);
+    if (!t)
+        return;
+    if (s->tls)
+        transport_add_tls(t, tls_server_session(s->tls));
+    char address[64];
+    format_address(from, address, sizeof(address));
+    server_conn_start(s, t, address);
+}
+
+static void on_listener(struct loop_io *io, unsigned events)
+{
+    struct http_server *s = container_of(io, struct http_server, listener);
+    for (int i = 0; i < ACCEPT_TURN && s->listener.fd >= 0; i++) {
+        union address from = {0};
+        socklen_t len = sizeof(from);
+        int fd = accept4(io->fd, &from.sa, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            accepted(s, fd, &from);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            loop_io_set(io, 0);
+            loop_timer_set(&s->accept_retry, loop_now(s->loop) + ACCEPT_PAUSE);
+            return;
+        } else if (errno == EAGAIN) {
+            return;
+        }
+        /* Anything else concerns the one connection that was lost before we took it. */
+    }
+}
+
+static void on_accept_retry(struct loop_timer *t)
+{
+    struct http_server *s = container_of(t, struct http_server, accept_retry);
+    loop_io_set(&s->listener, LOOP_READ);
+}
+
+static int bind_listener(int fd, const union address *a, struct err *err, const char *text)
+{
+    int one = 1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (bind(fd, &a->sa, address_len(a)) < 0)
+        return err_errno(err, ERR_IO, "bind %s", text);
+    if (listen(fd, BACKLOG) < 0)
+        return err_errno(err, ERR_IO, "listen on %s", text);
+    return 0;
+}
+
+static int start_listening(struct http_server *s, const char *text, struct err *err)
+{
+    union address a;
+    int r = parse_listen(text, &a, err);
+    if (r < 0)
+        return r;
+    int fd = socket(a.sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return err_errno(err, ERR_IO, "socket");
+    s->listener = (struct loop_io){.fd = fd, .events = LOOP_READ, .fn = on_listener};
+    r = bind_listener(fd, &a, err, text);
+    if (r == 0)
+        r = loop_io_add(s->loop, &s->listener, err);
+    if (r < 0) {
+        (void)close(fd);
+        s->listener.fd = -1;
+        return r;
+    }
+    socklen_t len = sizeof(a);
+    (void)getsockname(fd, &a.sa, &len);
+    format_address(&a, s->address, sizeof(s->address));
+    return 0;
+}
+
+static void stop_listening(struct http_server *s)
+{
+    loop_timer_cancel(&s->accept_retry);
+    if (s->listener.fd < 0)
+        return;
+    loop_io_remove(&s->listener);
+    (void)close(s->listener.fd);
+    s->listener.fd = -1;
+}
+
+/* ---- shutting down ---- */
+
+static void check_done(struct http_server *s)
+{
+    if (s->is_shutting_down && s->done && !s->n_conns) {
+        loop_timer_cancel(&s->grace);
+        loop_defer(s->loop, LOOP_WRITE, &s->done_task);
+    }
+}
+
+static void on_done(struct loop_task *t)
+{
+    struct http_server *s = container_of(t, struct http_server, done_task);
+    void (*done)(void *ctx) = TAKE_PTR(s->done);
+    /* The last thing: the caller may free the server now. */
+    done(s->done_ctx);
+}
+
+static void on_grace(struct loop_timer *t)
+{
+    struct http_server *s = container_of(t, struct http_server, grace);
+    struct err err = ERR_INIT;
+    err_set(&err, ERR_TIMEOUT, "the server is shutting down");
+    list_foreach (it, &s->conns)
+        conn_close(&list_entry(it, struct server_conn, link)->c, &err);
+}
+
+void http_server_shutdown(struct http_server *s, usec grace, void (*done)(void *ctx), void *ctx)
+{
+    s->is_shutting_down = true;
+    s->done = done;
+    s->done_ctx = ctx;
+    stop_listening(s);
+    loop_timer_set(&s->grace, loop_now(s->loop) + grace);
+    list_foreach (it, &s->conns)
+        server_conn_wind_down(list_entry(it, struct server_conn, link));
+    check_done(s);
+}
+
+void server_forget(struct http_server *s, struct server_conn *sc)
+{
+    s->n_conns--;
+    check_done(s);
+}
+
+/* ---- life cycle ---- */
+
+static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
+const char *server_date(struct http_server *s)
+{
+    usec second = loop_wall(s->loop) / USEC_PER_SEC;
+    if (second == s->date_second && s->date[0])
+        return s->date;
+    time_t when = (time_t)second;
+    struct tm tm;
+    BUG_ON(!gmtime_r(&when, &tm));
+    /* strftime would speak the user's language. */
+    (void)snprintf(s->date, sizeof(s->date), "%s, %02d %s %04d %02d:%02d:%02d GMT",
+                   days[tm.tm_wday], tm.tm_mday, months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour,
+                   tm.tm_min, tm.tm_sec);
+    s->date_second = second;
+    return s->date;
+}
+
+struct http_server *http_server_new(struct loop *l, const struct http_server_options *o,
+                                    struct err *err)
+{
+    struct http_server *s = xnew(struct http_server);
+    s->loop = l;
+    s->limits = o->limits ? *o->limits : http_default_limits;
+    s->tls = o->tls;
+    s->handler = o->handler;
+    s->ctx = o->ctx;
+    s->listener.fd = -1;
+    list_init(&s->conns);
+    loop_timer_init(l, &s->accept_retry, on_accept_retry);
+    loop_timer_init(l, &s->grace, on_grace);
+    loop_task_init(&s->done_task, on_done);
+    if (o->listen && start_listening(s, o->listen, err) < 0) {
+        http_server_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+const char *http_server_address(const struct http_server *s)
+{
+    return s->address;
+}
+
+void http_server_adopt(struct http_server *s, struct transport *t, const char *address)
+{
+    if (s->tls)
+        transport_add_tls(t, tls_server_session(s->tls));
+    server_conn_start(s, t, address);
+}
+
+void http_server_free(struct http_server *s)
+{
+    if (!s)
+        return;
+    s->done = NULL;
+    stop_listening(s);
+    list_foreach (it, &s->conns)
+        conn_destroy(&list_entry(it, struct server_conn, link)->c);
+    loop_timer_cancel(&s->grace);
+    loop_task_cancel(&s->done_task);
+    free(s);
+}

@@ -1,0 +1,40 @@
+/* TLS contexts, and the small public-key infrastructure an embedded control plane makes for itself:
+ * a P-256 CA, a server certificate and client certificates. TLS 1.2 minimum, one shared context per
+ * role, released buffers for idle connections. */
+#ifndef NET_TLS_H
+#define NET_TLS_H
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+
+struct tls_server;
+struct tls_client;
+
+/* PEM in memory; client_ca_pem may be empty (no client certificates asked for). */
+struct tls_server *tls_server_new(str cert_pem, str key_pem, str client_ca_pem, struct err *err);
+void tls_server_free(struct tls_server *t);
+/* Empty ca_pem: the system's; empty cert: none. skip_verify is for --insecure-skip-tls-verify. */
+struct tls_client *tls_client_new(str ca_pem, str cert_pem, str key_pem, bool skip_verify,
+                                  struct err *err);
+void tls_client_free(struct tls_client *t);
+
+/* ---- certificates ---- */
+
+struct pki_identity {
+    struct strbuf cert_pem;
+    struct strbuf key_pem;
+};
+void pki_identity_done(struct pki_identity *id);
+/* Self-signed CA. Times are seconds since 1970; serial numbers come from OpenSSL. */
+int pki_make_ca(const char *common_name, usec now, usec lifetime, struct pki_identity *ret,
+                struct err *err);
+/* san: comma-separated "DNS:localhost,IP:127.0.0.1", or NULL for a client certificate.
+ * organizations: NULL-terminated list, or NULL. */
+int pki_issue(const struct pki_identity *ca, const char *common_name,
+              const char *const *organizations, const char *san, usec now, usec lifetime,
+              struct pki_identity *ret, struct err *err);
+/* When the certificate ends, microseconds since 1970. */
+int pki_not_after(str cert_pem, usec *ret, struct err *err);
+
+#endif

@@ -1,0 +1,23 @@
+/* Private to net/: sessions made from the shared contexts, and who is at the other end. */
+#ifndef NET_TLS_IMPL_H
+#define NET_TLS_IMPL_H
+
+#include <openssl/ssl.h>
+
+#include "net/http.h"
+#include "net/tls.h"
+
+/* In accept state. The context must outlive the session's creation only. */
+SSL *tls_server_session(struct tls_server *t);
+/* In connect state; the certificate must be for `host`, a name or an address. NULL: out of memory
+ * is fatal, so only a host that is neither. */
+SSL *tls_client_session(struct tls_client *t, const char *host, struct err *err);
+/* Common name and organizations of a verified certificate, owned by the peer. */
+void tls_fill_peer(SSL *ssl, struct http_peer *peer);
+void http_peer_done(struct http_peer *peer);
+/* Reads from the text, which must outlive it. */
+BIO *tls_pem_bio(str pem);
+/* The oldest error OpenSSL has queued, as the reason; empties the queue. */
+int tls_err(struct err *err, int code, const char *what);
+
+#endif
