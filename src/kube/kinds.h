@@ -1,0 +1,186 @@
+/*
+ * What we know of a kind, as data. One table per kind is the truth that discovery, OpenAPI, CRD
+ * manifests, pruning, defaulting, validation, strategic merge, server-side apply and the decoding
+ * of protobuf bodies all read. Built-in kinds and Grove's own are served by the same code.
+ *
+ * Tables are static and live for ever. Built-in kinds register themselves by kinds_init(); Grove's
+ * by grove_kinds_init(). The registry is filled before anything runs and never changes after that,
+ * so kinds are compared by pointer and kind->id indexes arrays.
+ */
+#ifndef KUBE_KINDS_H
+#define KUBE_KINDS_H
+
+#include "base/str.h"
+
+/* ---- fields ---- */
+
+enum type_tag {
+    TYPE_OBJECT,
+    TYPE_STRING,
+    TYPE_INT32,
+    TYPE_INT64,
+    TYPE_BOOL,
+    TYPE_DOUBLE,
+    TYPE_BYTES, /* base64 in JSON */
+    TYPE_TIME,  /* RFC 3339 seconds */
+    TYPE_MICRO_TIME,
+    TYPE_DURATION, /* Go duration string */
+    TYPE_QUANTITY,
+    TYPE_INT_OR_STRING,
+    TYPE_RAW,         /* any JSON; RawExtension, FieldsV1, JSON in protobuf */
+    TYPE_STRING_LIST, /* strings; in protobuf a message {items=1} (only below maps) */
+};
+
+enum field_shape { FIELD_ONE, FIELD_LIST, FIELD_MAP }; /* MAP: string keys, values of the type */
+enum field_list { LIST_ATOMIC, LIST_SET, LIST_MAP };   /* server-side apply */
+enum {
+    FIELD_REQUIRED = 1,
+    /* Server-side apply: a map or an object that changes as a whole; on a list, each item does. */
+    FIELD_MAP_ATOMIC = 2,
+    FIELD_PATCH_MERGE = 4,
+    FIELD_PATCH_RETAIN_KEYS = 8,
+    FIELD_NULLABLE = 16,
+    /* The default is part of the built-in kinds, not of the type: a custom resource that embeds the
+     * type does not get it. */
+    FIELD_BUILTIN_DEFAULT = 32,
+    /* A zero on the protobuf wire is a value and not just an empty field. */
+    FIELD_POINTER = 64,
+};
+
+struct type;
+
+struct field {
+    const char *name;
+    const struct type *type; /* of the value, or of each element */
+    uint8_t shape;           /* enum field_shape */
+    uint8_t list;            /* enum field_list, when shape is LIST */
+    uint8_t flags;
+    uint8_t parent_tag;    /* protobuf: tag of the message this field is inlined from, or 0 */
+    uint16_t tag;          /* protobuf tag; 0: none */
+    const char *keys;      /* LIST_MAP: "name" or "containerPort,protocol" */
+    const char *patch_key; /* FIELD_PATCH_MERGE on a list of objects */
+    const char *dflt;      /* JSON text, or NULL */
+    const char *enums;     /* "Always|Never", or NULL */
+    const char *pattern;   /* regular expression on strings, or NULL */
+    const char *doc;       /* one short sentence, or NULL */
+    int64_t min, max;      /* on numbers; both 0: no bounds; max < min: only the lower one */
+};
+
+struct type {
+    const char *name; /* "PodSpec"; unique */
+    enum type_tag tag;
+    bool preserve_unknown; /* fields it does not name are kept */
+    const struct field *fields;
+    size_t n_fields;
+};
+
+/* Scalars, shared by all tables. */
+extern const struct type type_string, type_int32, type_int64, type_bool, type_double, type_bytes,
+    type_time, type_micro_time, type_duration, type_quantity, type_int_or_string, type_raw,
+    type_string_list;
+/* Shared objects. */
+extern const struct type type_object_meta, type_list_meta, type_label_selector, type_condition,
+    type_pod_spec, type_pod_template_spec, type_owner_reference, type_delete_options,
+    type_container, type_volume, type_metric_spec, type_horizontal_pod_autoscaler_behavior,
+    type_resource_claim_template_spec;
+
+const struct field *type_field(const struct type *t, str name);
+
+/* ---- kinds ---- */
+
+enum {
+    VERB_GET = 1 << 0,
+    VERB_LIST = 1 << 1,
+    VERB_WATCH = 1 << 2,
+    VERB_CREATE = 1 << 3,
+    VERB_UPDATE = 1 << 4,
+    VERB_PATCH = 1 << 5,
+    VERB_DELETE = 1 << 6,
+    VERB_DELETE_COLLECTION = 1 << 7,
+    VERBS_ALL = 0xff,
+};
+
+enum {
+    KIND_NAMESPACED = 1 << 0,
+    KIND_STATUS = 1 << 1,            /* has /status: spec and status are written apart */
+    KIND_SCALE = 1 << 2,             /* has /scale */
+    KIND_GENERATION = 1 << 3,        /* metadata.generation counts spec changes */
+    KIND_CREATE_ON_UPDATE = 1 << 4,  /* PUT of a missing object creates it */
+    KIND_MUST_SEND_VERSION = 1 << 5, /* PUT without resourceVersion is refused */
+    KIND_CUSTOM = 1 << 6,            /* a custom resource: JSON only, no strategic merge */
+};
+
+struct column {
+    const char *name;
+    const char *type;   /* "string", "integer", "date", ... */
+    const char *format; /* "name" or "" */
+    const char *path;   /* JSONPath; NULL: computed (apiserver/table.c) */
+    int priority;       /* > 0: only with -o wide */
+    const char *doc;
+};
+
+struct subresource {
+    const char *name;                   /* "binding" */
+    const char *group, *version, *kind; /* of what it takes and answers */
+    unsigned verbs;
+};
+
+struct kind {
+    const char *group; /* "" for core */
+    const char *version;
+    const char *kind;
+    const char *plural;
+    const char *singular;
+    const char *short_names; /* "po" or "pcs,pgs"; NULL: none */
+    const char *categories;  /* "all"; NULL: none */
+    unsigned verbs;
+    unsigned flags;
+    const struct type *type; /* the whole object */
+    const struct column *columns;
+    size_t n_columns;                       /* 0: Name and Age */
+    const struct subresource *subresources; /* beside status and scale */
+    size_t n_subresources;
+    const char *scale_spec_path, *scale_status_path, *scale_selector_path; /* ".spec.replicas" */
+    const char *field_selectors; /* beside metadata.name and metadata.namespace, comma-separated */
+    const char *storage;         /* "events": shares storage with another group's kind; NULL: own */
+    uint16_t *id;                /* set by the registry */
+};
+
+static inline bool kind_is(const struct kind *k, unsigned flag)
+{
+    return (k->flags & flag) != 0;
+}
+
+/* Registers the built-in kinds; idempotent. */
+void kinds_init(void);
+/* The table must live for ever. */
+void kinds_register(const struct kind *k);
+size_t kinds_count(void);
+const struct kind *kinds_at(size_t id);
+static inline size_t kind_id(const struct kind *k)
+{
+    return *k->id;
+}
+/* NULL when unknown. */
+const struct kind *kind_by_plural(str group, str version, str plural);
+const struct kind *kind_by_name(str group, str version, str kind);
+/* As people type it on a command line: kind, plural, singular or short name, "pcs.grove.io" too. */
+const struct kind *kind_by_alias(str word);
+/* The type of a request body: a registered kind or one that is never stored (Binding, Eviction,
+ * Scale, DeleteOptions of any version, the review kinds). NULL when unknown. */
+const struct type *body_type(str group, str version, str kind);
+/* True for the type of a registered custom resource. */
+bool type_is_custom(const struct type *t);
+/* "v1" or "grove.io/v1alpha1" */
+str kind_api_version(const struct kind *k, char *buf, size_t size);
+/* Splits "grove.io/v1alpha1"; core has an empty group. */
+void api_version_split(str api_version, str *ret_group, str *ret_version);
+
+/* The kinds most code names. */
+extern const struct kind kind_pod, kind_node, kind_namespace, kind_service, kind_event,
+    kind_config_map, kind_secret, kind_service_account, kind_lease, kind_role, kind_role_binding,
+    kind_controller_revision, kind_endpoint_slice, kind_hpa, kind_pdb, kind_priority_class,
+    kind_events_event, kind_endpoints, kind_cluster_role, kind_cluster_role_binding,
+    kind_deployment, kind_replica_set;
+
+#endif

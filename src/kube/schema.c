@@ -1,0 +1,376 @@
+/*
+ * Documents against their tables, the parts that change or list fields: unknown and duplicate
+ * fields, pruning, defaults. (Validation: validate.c. Strategic merge: strategic.c.)
+ *
+ * Pruning and defaulting work in two passes. The first walks the document beside its table and
+ * notes what must change, in document order; usually that is nothing, and the document itself is
+ * the answer. The second builds the new document by splicing: containers without a change are
+ * copied as blocks.
+ */
+#include "kube/schema.h"
+
+#include "base/map.h"
+#include "kube/path.h"
+#include "json/splice.h"
+
+/* Strict decoding reports no more than this, and a body that would grow by more changes than
+ * MAX_CHANGES (a million empty containers) is left as it is for validation to refuse. */
+#define MAX_REPORTS 100
+#define MAX_CHANGES 500000
+
+/* ---- walking ---- */
+
+/* What a member of an object is, by the table: the field, or nothing for unknown ones. */
+static const struct field *member_field(const struct type *t, str key)
+{
+    return t->tag == TYPE_OBJECT ? type_field(t, key) : NULL;
+}
+
+/* ---- unknown and duplicate fields ---- */
+
+struct unknown {
+    void (*report)(void *ctx, const char *what, str path);
+    void *ctx;
+    const struct path *at; /* where the walk stands */
+    size_t n_reports;
+    bool has_duplicates;
+    struct arena arena; /* names of duplicates */
+};
+
+static void unknown_walk(struct unknown *u, const struct type *t, jval v);
+
+static void unknown_report(struct unknown *u, const char *what)
+{
+    struct strbuf path = STRBUF_INIT(SIZE_MAX / 2);
+
+    if (u->n_reports++ >= MAX_REPORTS)
+        return;
+    path_write(u->at, &path);
+    u->report(u->ctx, what, strbuf_str(&path));
+    strbuf_done(&path);
+}
+
+static void unknown_list(struct unknown *u, const struct type *t, jval v)
+{
+    if (jtype(v) != J_ARRAY)
+        return;
+    for (struct jiter it = jiter(v); jnext(&it) && u->n_reports < MAX_REPORTS;) {
+        struct path step = {.up = u->at, .index = it.index};
+        u->at = &step;
+        unknown_walk(u, t, it.value);
+        u->at = step.up;
+    }
+}
+
+/* f NULL: the members of a map, each of the type. */
+static void unknown_member(struct unknown *u, const struct field *f, const struct type *t, jval v);
+
+/* Names in the text between two members that count: those of members a later one repeats, which
+ * readers pass over. The text starts behind a value or the opening brace and ends before the value
+ * of a member that counts, so it becomes an object by closing it. */
+static void shadowed_names(struct unknown *u, str gap, struct map *ret)
+{
+    static const struct json_limits limits = {
+        .max_bytes = SIZE_MAX, .max_depth = 4096, .allow_duplicate_keys = true};
+    struct strbuf text = STRBUF_INIT(SIZE_MAX / 2), first = STRBUF_INIT(SIZE_MAX / 2);
+
+    gap = str_trim(gap);
+    if (gap.len && (gap.p[0] == ',' || gap.p[0] == '{'))
+        gap = str_sub(gap, 1, gap.len);
+    strbuf_add_char(&text, '{');
+    strbuf_add_str(&text, gap);
+    strbuf_add_cstr(&text, "0}");
+    struct doc *d = doc_parse(strbuf_str(&text), &limits, NULL);
+    BUG_ON(!d);
+    doc_hold(&u->arena, d);
+    size_t members = jlen(doc_root(d));
+    for (struct jiter it = jiter(doc_root(d)); jnext(&it);)
+        if (it.index + 1 < members)
+            map_put(ret, it.key, u);
+    if (doc_duplicate_key(d, &first))
+        map_put(ret, arena_str(&u->arena, strbuf_str(&first)), u);
+    strbuf_done(&first);
+    strbuf_done(&text);
+}
+
+static void find_shadowed(struct unknown *u, jval object, struct map *ret)
+{
+    const char *from = jtext(object).p;
+
+    for (struct jiter it = jiter(object); jnext(&it);) {
+        str value = jtext(it.value);
+        shadowed_names(u, str_n(from, (size_t)(value.p - from)), ret);
+        from = value.p + value.len;
+    }
+}
+
+/* Members of an object or a map; t is the object's type or the type of the map's values. */
+static void unknown_members(struct unknown *u, const struct type *t, bool is_map, jval v)
+{
+    struct map shadowed = MAP_INIT;
+
+    if (jtype(v) != J_OBJECT)
+        return;
+    if (u->has_duplicates)
+        find_shadowed(u, v, &shadowed);
+    for (struct jiter it = jiter(v); jnext(&it) && u->n_reports < MAX_REPORTS;) {
+        struct path step = {.up = u->at, .key = it.key};
+        u->at = &step;
+        const struct field *f = is_map ? NULL : member_field(t, it.key);
+        if (map_has(&shadowed, it.key))
+            unknown_report(u, "duplicate field");
+        if (!is_map && !f && !t->preserve_unknown)
+            unknown_report(u, "unknown field");
+        else
+            unknown_member(u, f, t, it.value);
+        u->at = step.up;
+    }
+    map_done(&shadowed);
+}
+
+static void unknown_member(struct unknown *u, const struct field *f, const struct type *t, jval v)
+{
+    if (!f && t->preserve_unknown)
+        return;
+    if (!f)
+        unknown_walk(u, t, v);
+    else if (f->shape == FIELD_LIST)
+        unknown_list(u, f->type, v);
+    else if (f->shape == FIELD_MAP)
+        unknown_members(u, f->type, true, v);
+    else
+        unknown_walk(u, f->type, v);
+}
+
+static void unknown_walk(struct unknown *u, const struct type *t, jval v)
+{
+    if (t->tag == TYPE_OBJECT)
+        unknown_members(u, t, false, v);
+}
+
+void schema_unknown(const struct type *t, jval v,
+                    void (*report)(void *ctx, const char *what, str path), void *ctx)
+{
+    struct unknown u = {
+        .report = report, .ctx = ctx, .has_duplicates = v.doc && doc_duplicate_key(v.doc, NULL)};
+
+    arena_init(&u.arena);
+    unknown_walk(&u, t, v);
+    arena_done(&u.arena);
+}
+
+/* ---- changes ---- */
+
+/* Places are told apart by their offset in the text. */
+struct change {
+    enum { CHANGE_DROP, CHANGE_REPLACE, CHANGE_ADD } op;
+    size_t at;                 /* DROP, REPLACE: start of the value; ADD: end of the object */
+    const struct field *field; /* REPLACE, ADD: whose default */
+};
+
+struct changes {
+    const struct doc *doc;
+    VEC(struct change) items;
+    size_t next;
+    bool rebuild; /* write every container anew, which leaves repeated members out */
+    bool builtin; /* defaults of the built-in kinds count */
+    bool overflow;
+    bool nested; /* a default brought an object, whose own defaults are still to come */
+};
+
+static size_t start_of(const struct doc *d, jval v)
+{
+    return (size_t)(jtext(v).p - doc_text(d).p);
+}
+
+static size_t end_of(const struct doc *d, jval v)
+{
+    return start_of(d, v) + jtext(v).len;
+}
+
+static void change_add(struct changes *c, int op, size_t at, const struct field *f)
+{
+    if (c->items.len >= MAX_CHANGES) {
+        c->overflow = true;
+        return;
+    }
+    *vec_push(&c->items) = (struct change){.op = op, .at = at, .field = f};
+}
+
+/* Parsed defaults, kept for ever: there are as many as the tables name. The loop thread's. */
+static jval default_value(const struct field *f)
+{
+    static struct map cache;
+    str text = str_of(f->dflt);
+    struct doc *d = map_get(&cache, text);
+
+    if (!d) {
+        d = doc_parse(text, NULL, NULL);
+        BUG_ON(!d);
+        map_put(&cache, text, d);
+    }
+    return doc_root(d);
+}
+
+/* True when the next change is inside or at the end of v. */
+static bool change_is_in(const struct changes *c, jval v)
+{
+    return c->rebuild || (c->next < c->items.len && c->items.p[c->next].at <= end_of(c->doc, v));
+}
+
+static void emit(struct changes *c, struct splice *s, jval v);
+
+static void emit_member(struct changes *c, struct splice *s, const struct jiter *it, size_t *count)
+{
+    size_t at = start_of(c->doc, it->value);
+    struct change *ch = c->next < c->items.len ? &c->items.p[c->next] : NULL;
+    bool here = ch && ch->op != CHANGE_ADD && ch->at == at;
+
+    if (here)
+        c->next++;
+    if (here && ch->op == CHANGE_DROP)
+        return;
+    if (it->is_object)
+        splice_key(s, it->key, *count == 0);
+    else
+        splice_comma(s, *count == 0);
+    (*count)++;
+    if (here)
+        splice_value(s, default_value(ch->field));
+    else
+        emit(c, s, it->value);
+}
+
+static void emit(struct changes *c, struct splice *s, jval v)
+{
+    enum jtype type = jtype(v);
+
+    if ((type != J_OBJECT && type != J_ARRAY) || !change_is_in(c, v)) {
+        splice_value(s, v);
+        return;
+    }
+    uint32_t mark = splice_open(s, type == J_OBJECT);
+    size_t count = 0, end = end_of(c->doc, v);
+    for (struct jiter it = jiter(v); jnext(&it);)
+        emit_member(c, s, &it, &count);
+    for (; c->next < c->items.len; c->next++) {
+        const struct change *ch = &c->items.p[c->next];
+        if (ch->op != CHANGE_ADD || ch->at != end)
+            break;
+        splice_key(s, str_of(ch->field->name), count++ == 0);
+        splice_value(s, default_value(ch->field));
+    }
+    splice_close(s, mark, count);
+}
+
+static struct doc *changes_apply(struct changes *c, struct doc *d)
+{
+    struct doc *out = NULL;
+
+    if ((c->items.len || c->rebuild) && !c->overflow) {
+        struct splice s;
+        splice_init(&s, doc_text(d).len + c->items.len * 32, 0);
+        emit(c, &s, doc_root(d));
+        out = splice_doc(&s, NULL);
+    }
+    vec_done(&c->items);
+    return out ? out : doc_ref(d);
+}
+
+/* ---- pruning ---- */
+
+static void prune_walk(struct changes *c, const struct type *t, jval v);
+
+static void prune_values(struct changes *c, const struct field *f, jval v)
+{
+    if (f->shape == FIELD_ONE) {
+        prune_walk(c, f->type, v);
+    } else if (f->type->tag == TYPE_OBJECT && jlen(v) > 0) {
+        for (struct jiter it = jiter(v); jnext(&it);)
+            prune_walk(c, f->type, it.value);
+    }
+}
+
+static void prune_walk(struct changes *c, const struct type *t, jval v)
+{
+    if (t->tag != TYPE_OBJECT || jtype(v) != J_OBJECT)
+        return;
+    for (struct jiter it = jiter(v); jnext(&it);) {
+        const struct field *f = member_field(t, it.key);
+        if (f)
+            prune_values(c, f, it.value);
+        else if (!t->preserve_unknown)
+            change_add(c, CHANGE_DROP, start_of(c->doc, it.value), NULL);
+    }
+}
+
+struct doc *schema_prune(const struct type *t, struct doc *d)
+{
+    struct changes c = {.doc = d, .rebuild = doc_duplicate_key(d, NULL)};
+
+    prune_walk(&c, t, doc_root(d));
+    return changes_apply(&c, d);
+}
+
+/* ---- defaults ---- */
+
+static bool default_applies(const struct changes *c, const struct field *f)
+{
+    return f->dflt && (c->builtin || !(f->flags & FIELD_BUILTIN_DEFAULT));
+}
+
+static void note_default(struct changes *c, int op, size_t at, const struct field *f)
+{
+    change_add(c, op, at, f);
+    if (f->dflt[0] == '{' && f->dflt[1] != '}')
+        c->nested = true;
+}
+
+static void default_walk(struct changes *c, const struct type *t, jval v);
+
+static void default_values(struct changes *c, const struct field *f, jval v)
+{
+    if (f->shape == FIELD_ONE) {
+        default_walk(c, f->type, v);
+    } else if (f->type->tag == TYPE_OBJECT && jlen(v) > 0) {
+        for (struct jiter it = jiter(v); jnext(&it);)
+            default_walk(c, f->type, it.value);
+    }
+}
+
+static void default_walk(struct changes *c, const struct type *t, jval v)
+{
+    if (t->tag != TYPE_OBJECT || jtype(v) != J_OBJECT)
+        return;
+    for (struct jiter it = jiter(v); jnext(&it);) {
+        const struct field *f = type_field(t, it.key);
+        if (!f)
+            continue;
+        if (!j_is_null(it.value))
+            default_values(c, f, it.value);
+        else if (default_applies(c, f) && !(f->flags & FIELD_NULLABLE))
+            note_default(c, CHANGE_REPLACE, start_of(c->doc, it.value), f);
+    }
+    for (size_t i = 0; i < t->n_fields; i++) {
+        const struct field *f = &t->fields[i];
+        if (default_applies(c, f) && j_is_absent(jget(v, str_of(f->name))))
+            note_default(c, CHANGE_ADD, end_of(c->doc, v), f);
+    }
+}
+
+struct doc *schema_default(const struct type *t, struct doc *d)
+{
+    struct changes c = {.doc = d, .builtin = !type_is_custom(t)};
+
+    default_walk(&c, t, doc_root(d));
+    bool again = c.nested;
+    struct doc *out = changes_apply(&c, d);
+    if (!again || out == d)
+        return out;
+    /* Defaults of the objects that came with defaults; tables do not nest them deeper. */
+    struct changes inner = {.doc = out, .builtin = c.builtin};
+    default_walk(&inner, t, doc_root(out));
+    struct doc *full = changes_apply(&inner, out);
+    doc_unref(out);
+    return full;
+}

@@ -1,0 +1,35 @@
+/* Documents against their tables: what is unknown, what is wrong, what is missing. Pure functions.
+ */
+#ifndef KUBE_SCHEMA_H
+#define KUBE_SCHEMA_H
+
+#include "kube/kinds.h"
+#include "kube/status.h"
+
+/* Calls report for each unknown field ("spec.bogus") and duplicate key in document order.
+ * what: "unknown field" or "duplicate field". */
+void schema_unknown(const struct type *t, jval v,
+                    void (*report)(void *ctx, const char *what, str path), void *ctx);
+/* The document without fields the table does not name (except below preserve_unknown), and with the
+ * last of repeated members only; the same document (a new reference) when nothing was removed. */
+struct doc *schema_prune(const struct type *t, struct doc *d);
+/* Fills in defaults of the table for fields that are absent (null too, unless nullable), only
+ * inside objects that are present. Defaults marked FIELD_BUILTIN_DEFAULT are left out when t is a
+ * custom resource. Same document when nothing changed. */
+struct doc *schema_default(const struct type *t, struct doc *d);
+/* Types, required, enums, patterns, bounds, duplicate list keys: kube-apiserver's words. In a
+ * custom resource null is a wrong type; in a built-in kind it counts as absent, duplicates are left
+ * to the kind's own rules, and nothing is required inside status. path: of v, "" for a whole
+ * object. */
+void schema_validate(const struct type *t, jval v, str path, struct field_errors *errors);
+/* Whether a pattern of a table matches somewhere in s. */
+bool schema_pattern_matches(const char *pattern, str s);
+/* Strategic merge patch of a built-in kind: merge keys, $patch, $setElementOrder, $retainKeys,
+ * $deleteFromPrimitiveList. */
+struct doc *schema_strategic_merge(const struct type *t, jval target, jval patch, struct err *err);
+
+/* Protobuf request bodies (magic "k8s\0"): JSON of the same object with apiVersion and kind. */
+bool protobuf_is(str body);
+struct doc *protobuf_decode(str body, struct err *err);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * How the tables of built-in kinds are written. One line per field:
+ *
+ *   ONE("name", type, tag, ...)            one value
+ *   LIST("name", type, tag, ...)           an atomic list
+ *   SET("name", type, tag, ...)            a list of distinct scalars
+ *   KEYED("name", type, tag, "keys", ...)  a list of objects told apart by these keys
+ *   MAP("name", type, tag, ...)            string keys, values of the type
+ *
+ * tag is the protobuf field number, 0 for fields that do not travel in protobuf. What follows is
+ * any member of struct field: flags, patch_key, dflt, enums, doc. Lines stand in the order of the
+ * tags, which is the order other servers write fields in.
+ */
+#ifndef KUBE_TABLE_H
+#define KUBE_TABLE_H
+
+#include "kube/kinds.h"
+
+#define REQUIRED FIELD_REQUIRED
+#define ATOMIC FIELD_MAP_ATOMIC
+#define MERGE FIELD_PATCH_MERGE
+#define RETAIN_KEYS FIELD_PATCH_RETAIN_KEYS
+#define POINTER FIELD_POINTER
+#define BUILTIN_DEFAULT FIELD_BUILTIN_DEFAULT
+
+#define FIELD_AS(name_, type_, tag_, shape_, ...)                                          \
+    {                                                                                      \
+        .name = (name_), .type = &(type_), .tag = (tag_), .shape = (shape_), ##__VA_ARGS__ \
+    }
+#define ONE(name, type, tag, ...) FIELD_AS(name, type, tag, FIELD_ONE, ##__VA_ARGS__)
+#define LIST(name, type, tag, ...) FIELD_AS(name, type, tag, FIELD_LIST, ##__VA_ARGS__)
+#define SET(name, type, tag, ...) \
+    FIELD_AS(name, type, tag, FIELD_LIST, .list = LIST_SET, ##__VA_ARGS__)
+#define KEYED(name, type, tag, keys_, ...) \
+    FIELD_AS(name, type, tag, FIELD_LIST, .list = LIST_MAP, .keys = (keys_), ##__VA_ARGS__)
+#define MAP(name, type, tag, ...) FIELD_AS(name, type, tag, FIELD_MAP, ##__VA_ARGS__)
+
+/* Defines type_<id> over <id>_fields. */
+#define OBJECT(id, text)                    \
+    const struct type type_##id = {         \
+        .name = (text),                     \
+        .tag = TYPE_OBJECT,                 \
+        .fields = id##_fields,              \
+        .n_fields = ARRAY_LEN(id##_fields), \
+    }
+
+/* table_meta.c */
+extern const struct type type_label_selector_requirement;
+/* table_container.c */
+extern const struct type type_app_armor_profile, type_env_var, type_ephemeral_container,
+    type_object_field_selector, type_resource_field_selector, type_resource_requirements,
+    type_seccomp_profile, type_selinux_options, type_windows_security_context_options;
+/* table_volume.c */
+extern const struct type type_local_object_reference;
+/* table_pod.c */
+extern const struct type type_binding, type_eviction, type_node_selector, type_object_reference,
+    type_pod, type_pod_status, type_toleration, type_topology_spread_constraint;
+/* table_core.c */
+extern const struct type type_config_map, type_endpoints, type_event, type_event_source,
+    type_namespace, type_node, type_secret, type_service, type_service_account;
+/* table_apps.c */
+extern const struct type type_controller_revision, type_deployment, type_horizontal_pod_autoscaler,
+    type_horizontal_pod_autoscaler_spec, type_pod_disruption_budget, type_replica_set, type_scale;
+/* table_misc.c */
+extern const struct type type_cluster_role, type_cluster_role_binding, type_endpoint_slice,
+    type_events_v1_event, type_lease, type_priority_class, type_role, type_role_binding;
+/* table_auth.c */
+extern const struct type type_local_subject_access_review, type_self_subject_access_review,
+    type_self_subject_review, type_self_subject_rules_review, type_subject_access_review,
+    type_token_request, type_token_review;
+/* table_resource.c */
+extern const struct type type_resource_claim_spec, type_resource_claim_template,
+    type_resource_v1_resource_claim;
+
+#endif

@@ -1,0 +1,433 @@
+/*
+ * Validation by table, in the words kube-apiserver's schema validation uses: clients show them and
+ * people search for them.
+ *
+ * One rule differs between the two worlds: in a custom resource a null is a value of the wrong
+ * type, while built-in kinds read it as absent; and the status of a built-in kind is never refused
+ * for a missing field, because its Go types have zeros in place of absent values.
+ */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "base/b64.h"
+#include "base/map.h"
+#include "base/quantity.h"
+#include "base/timefmt.h"
+#include "kube/path.h"
+#include "kube/schema.h"
+
+#define MATCH_LIMIT 100000
+
+struct validation {
+    struct field_errors *errors;
+    const struct path *at;   /* where the walk stands */
+    const struct path *root; /* of the whole object */
+    struct strbuf text;      /* of a path, while an error is written */
+    bool builtin;
+    bool lenient; /* missing fields are no error */
+};
+
+/* ---- patterns ---- */
+
+struct regex {
+    pcre2_code *code;
+    pcre2_match_data *match;
+    pcre2_match_context *context;
+};
+
+/* Patterns come from our own tables only, so one that does not compile is a bug. The cache is the
+ * loop thread's and lives for ever. */
+static struct regex *regex_of(const char *pattern)
+{
+    static struct map cache;
+    struct regex *r = map_get(&cache, str_of(pattern));
+    int code;
+    PCRE2_SIZE at;
+
+    if (r)
+        return r;
+    r = xnew(struct regex);
+    r->code =
+        pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+                      PCRE2_DOLLAR_ENDONLY | PCRE2_UTF | PCRE2_NO_UTF_CHECK, &code, &at, NULL);
+    BUG_ON(!r->code);
+    r->match = pcre2_match_data_create(1, NULL);
+    r->context = pcre2_match_context_create(NULL);
+    BUG_ON(!r->match || !r->context);
+    pcre2_set_match_limit(r->context, MATCH_LIMIT);
+    map_put(&cache, str_of(pattern), r);
+    return r;
+}
+
+bool schema_pattern_matches(const char *pattern, str s)
+{
+    struct regex *r = regex_of(pattern);
+
+    /* Documents are valid UTF-8; an empty slice may have no pointer. */
+    return pcre2_match(r->code, (PCRE2_SPTR)(s.p ? s.p : ""), s.len, 0, PCRE2_NO_UTF_CHECK,
+                       r->match, r->context) >= 0;
+}
+
+/* ---- errors ---- */
+
+static str path_of(struct validation *c)
+{
+    strbuf_reset(&c->text);
+    path_write(c->at, &c->text);
+    return strbuf_str(&c->text);
+}
+
+static const char *json_type_name(jval v)
+{
+    switch (jtype(v)) {
+    case J_NULL:
+        return "null";
+    case J_TRUE:
+    case J_FALSE:
+        return "boolean";
+    case J_INT:
+        return "integer";
+    case J_REAL:
+        return "number";
+    case J_STRING:
+        return "string";
+    case J_ARRAY:
+        return "array";
+    default:
+        return "object";
+    }
+}
+
+static void wrong_type(struct validation *c, jval v, const char *wanted)
+{
+    const char *got = json_type_name(v);
+    char quoted[16];
+
+    snprintf(quoted, sizeof(quoted), "\"%s\"", got);
+    str path = path_of(c);
+    field_error_add(c->errors, FIELD_ERR_TYPE_INVALID, path, str_of(quoted),
+                    "%.*s in body must be of type %s: \"%s\"", STR_ARG(path), wanted, got);
+}
+
+static void wrong_format(struct validation *c, jval v, const char *wanted)
+{
+    str path = path_of(c);
+
+    field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
+                    "%.*s in body must be of type %s: %.*s", STR_ARG(path), wanted,
+                    STR_ARG(jtext(v)));
+}
+
+/* ---- scalars ---- */
+
+static void check_bounds(struct validation *c, int64_t n, jval v, int64_t min, int64_t max)
+{
+    str path = path_of(c);
+
+    if (n < min)
+        field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
+                        "%.*s in body should be greater than or equal to %lld", STR_ARG(path),
+                        (long long)min);
+    else if (n > max)
+        field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
+                        "%.*s in body should be less than or equal to %lld", STR_ARG(path),
+                        (long long)max);
+}
+
+static void check_integer(struct validation *c, const struct field *f, const struct type *t, jval v)
+{
+    int64_t n;
+    bool bounded = f && (f->min || f->max);
+
+    if (!jint_get(v, &n)) {
+        wrong_type(c, v, "integer");
+        return;
+    }
+    int64_t min = t->tag == TYPE_INT32 ? INT32_MIN : INT64_MIN;
+    int64_t max = t->tag == TYPE_INT32 ? INT32_MAX : INT64_MAX;
+    if (bounded)
+        min = f->min;
+    if (bounded && f->max >= f->min) /* otherwise a lower bound alone */
+        max = f->max;
+    check_bounds(c, n, v, min, max);
+}
+
+static bool is_base64(str s)
+{
+    struct strbuf b = STRBUF_INIT(SIZE_MAX / 2);
+    bool ok = b64_decode(s, B64_STD | B64_NEWLINES, &b);
+
+    strbuf_done(&b);
+    return ok;
+}
+
+static void check_quantity(struct validation *c, jval v)
+{
+    str text = jtype(v) == J_STRING ? jstr(v) : jtext(v);
+
+    if (jtype(v) != J_STRING && jtype(v) != J_INT && jtype(v) != J_REAL)
+        wrong_type(c, v, "string");
+    else if (!quantity_is_valid(text))
+        field_error_add(c->errors, FIELD_ERR_INVALID, path_of(c), jtext(v),
+                        "quantities must match the regular expression "
+                        "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+}
+
+/* Strings with a format of their own. */
+static void check_format(struct validation *c, const struct type *t, jval v)
+{
+    usec time;
+    int64_t nsec;
+
+    if (t->tag == TYPE_BYTES && !is_base64(jstr(v)))
+        wrong_format(c, v, "byte");
+    if ((t->tag == TYPE_TIME || t->tag == TYPE_MICRO_TIME) && !time_parse_rfc3339(jstr(v), &time))
+        wrong_format(c, v, "date-time");
+    if (t->tag == TYPE_DURATION && !duration_parse(jstr(v), &nsec))
+        wrong_format(c, v, "duration");
+}
+
+static bool enum_has(const char *enums, str s)
+{
+    str rest = str_of(enums);
+
+    do {
+        if (str_eq(str_cut(&rest, '|'), s))
+            return true;
+    } while (rest.p);
+    return false;
+}
+
+static void check_enum(struct validation *c, const char *enums, jval v)
+{
+    if (enum_has(enums, jstr(v)))
+        return;
+    struct strbuf b = STRBUF_INIT(1 << 16);
+    str rest = str_of(enums);
+    do {
+        str one = str_cut(&rest, '|');
+        strbuf_printf(&b, "%s\"%.*s\"", b.len ? ", " : "", STR_ARG(one));
+    } while (rest.p);
+    field_error_add(c->errors, FIELD_ERR_NOT_SUPPORTED, path_of(c), jtext(v),
+                    "supported values: %.*s", STR_ARG(strbuf_str(&b)));
+    strbuf_done(&b);
+}
+
+static void check_string(struct validation *c, const struct field *f, const struct type *t, jval v)
+{
+    if (jtype(v) != J_STRING) {
+        wrong_type(c, v, "string");
+        return;
+    }
+    check_format(c, t, v);
+    if (!f)
+        return;
+    if (f->enums)
+        check_enum(c, f->enums, v);
+    if (f->pattern && !schema_pattern_matches(f->pattern, jstr(v))) {
+        str path = path_of(c);
+        field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
+                        "%.*s in body should match '%s'", STR_ARG(path), f->pattern);
+    }
+}
+
+/* ---- containers ---- */
+
+static void check_object(struct validation *c, const struct type *t, jval v);
+
+static void check_string_list(struct validation *c, jval v)
+{
+    if (jtype(v) != J_ARRAY) {
+        wrong_type(c, v, "array");
+        return;
+    }
+    for (struct jiter it = jiter(v); jnext(&it);) {
+        struct path step = {.up = c->at, .index = it.index};
+        c->at = &step;
+        check_string(c, NULL, &type_string, it.value);
+        c->at = step.up;
+    }
+}
+
+/* One value of the type; f gives the rules of the field it stands in. */
+static void check_value(struct validation *c, const struct field *f, const struct type *t, jval v)
+{
+    switch (t->tag) {
+    case TYPE_OBJECT:
+        check_object(c, t, v);
+        break;
+    case TYPE_INT32:
+    case TYPE_INT64:
+        check_integer(c, f, t, v);
+        break;
+    case TYPE_BOOL:
+        if (jtype(v) != J_TRUE && jtype(v) != J_FALSE)
+            wrong_type(c, v, "boolean");
+        break;
+    case TYPE_DOUBLE:
+        if (jtype(v) != J_INT && jtype(v) != J_REAL)
+            wrong_type(c, v, "number");
+        break;
+    case TYPE_QUANTITY:
+        check_quantity(c, v);
+        break;
+    case TYPE_INT_OR_STRING:
+        if (jtype(v) != J_INT)
+            check_string(c, f, t, v);
+        break;
+    case TYPE_STRING_LIST:
+        check_string_list(c, v);
+        break;
+    case TYPE_RAW:
+        break;
+    default:
+        check_string(c, f, t, v);
+    }
+}
+
+/* The keys of a list-map item as an object ({"name":"a"}), in the order the table lists them. An
+ * absent key counts as its default. */
+static void write_keys(const struct field *f, jval item, struct strbuf *out)
+{
+    str rest = str_of(f->keys);
+
+    strbuf_add_char(out, '{');
+    for (bool first = true; !str_is_empty(rest); first = false) {
+        str key = str_cut(&rest, ',');
+        jval v = jget(item, key);
+        const struct field *kf = type_field(f->type, key);
+        if (!first)
+            strbuf_add_char(out, ',');
+        json_quote(out, key);
+        strbuf_add_char(out, ':');
+        if (j_has(v))
+            jcanonical(v, false, out);
+        else
+            strbuf_add_cstr(out, kf && kf->dflt ? kf->dflt : "null");
+    }
+    strbuf_add_char(out, '}');
+}
+
+/* Built-in kinds look for duplicates by hand-written rules, not by their schema (environment
+ * variables may repeat); in a custom resource the schema alone decides. */
+static bool must_be_unique(const struct validation *c, const struct field *f)
+{
+    return !c->builtin && f->list != LIST_ATOMIC;
+}
+
+static void check_unique(struct validation *c, const struct field *f, jval v)
+{
+    struct map seen = MAP_INIT;
+    struct strbuf key = STRBUF_INIT(SIZE_MAX / 2);
+
+    for (struct jiter it = jiter(v); jnext(&it);) {
+        strbuf_reset(&key);
+        if (f->list == LIST_SET)
+            jcanonical(it.value, false, &key);
+        else
+            write_keys(f, it.value, &key);
+        str k = arena_str(c->errors->arena, strbuf_str(&key));
+        if (map_has(&seen, k)) {
+            struct path step = {.up = c->at, .index = it.index};
+            c->at = &step;
+            field_error_add(c->errors, FIELD_ERR_DUPLICATE, path_of(c), k, NULL);
+            c->at = step.up;
+        } else {
+            map_put(&seen, k, &seen);
+        }
+    }
+    strbuf_done(&key);
+    map_done(&seen);
+}
+
+static void check_list(struct validation *c, const struct field *f, jval v)
+{
+    if (jtype(v) != J_ARRAY) {
+        wrong_type(c, v, "array");
+        return;
+    }
+    for (struct jiter it = jiter(v); jnext(&it);) {
+        struct path step = {.up = c->at, .index = it.index};
+        c->at = &step;
+        check_value(c, f, f->type, it.value);
+        c->at = step.up;
+    }
+    if (must_be_unique(c, f))
+        check_unique(c, f, v);
+}
+
+static void check_map(struct validation *c, const struct field *f, jval v)
+{
+    if (jtype(v) != J_OBJECT) {
+        wrong_type(c, v, "object");
+        return;
+    }
+    for (struct jiter it = jiter(v); jnext(&it);) {
+        struct path step = {.up = c->at, .key = it.key};
+        c->at = &step;
+        check_value(c, f, f->type, it.value);
+        c->at = step.up;
+    }
+}
+
+static void check_field(struct validation *c, const struct field *f, jval v)
+{
+    if (j_is_null(v) && (c->builtin || (f->flags & FIELD_NULLABLE)))
+        return;
+    if (f->shape == FIELD_LIST)
+        check_list(c, f, v);
+    else if (f->shape == FIELD_MAP)
+        check_map(c, f, v);
+    else
+        check_value(c, f, f->type, v);
+}
+
+static bool is_missing(const struct validation *c, const struct field *f, jval object)
+{
+    if (!(f->flags & FIELD_REQUIRED) || c->lenient)
+        return false;
+    jval v = jget(object, str_of(f->name));
+    return c->builtin ? !j_has(v) : j_is_absent(v);
+}
+
+static void check_object(struct validation *c, const struct type *t, jval v)
+{
+    if (jtype(v) != J_OBJECT) {
+        wrong_type(c, v, "object");
+        return;
+    }
+    for (struct jiter it = jiter(v); jnext(&it);) {
+        const struct field *f = type_field(t, it.key);
+        if (!f)
+            continue;
+        struct path step = {.up = c->at, .key = it.key};
+        c->at = &step;
+        bool status = c->builtin && step.up == c->root && str_is(it.key, "status");
+        c->lenient |= status;
+        check_field(c, f, it.value);
+        if (status)
+            c->lenient = false;
+        c->at = step.up;
+    }
+    for (size_t i = 0; i < t->n_fields; i++) {
+        if (!is_missing(c, &t->fields[i], v))
+            continue;
+        struct path step = {.up = c->at, .key = str_of(t->fields[i].name)};
+        c->at = &step;
+        field_error_add(c->errors, FIELD_ERR_REQUIRED, path_of(c), STR_NONE, NULL);
+        c->at = step.up;
+    }
+}
+
+void schema_validate(const struct type *t, jval v, str path, struct field_errors *errors)
+{
+    struct path root = {.key = path};
+    struct validation c = {.errors = errors,
+                           .at = path.len ? &root : NULL,
+                           .root = path.len ? &root : NULL,
+                           .text = STRBUF_INIT(SIZE_MAX / 2),
+                           .builtin = !type_is_custom(t)};
+
+    check_value(&c, NULL, t, v);
+    strbuf_done(&c.text);
+}
