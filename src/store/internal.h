@@ -1,0 +1,219 @@
+/*
+ * What the files of this folder share, and nobody else sees:
+ *
+ *   mem.c      storages and their ordered index; pending chains hang on its nodes
+ *   history.c  the window of past events: replay, lists in the past, what may be compacted
+ *   batch.c    apply, group commit, publication
+ *   lmdb.c     the disk: knows the format, nothing of kinds or documents
+ *   open.c     start-up: from records to the state in memory; close
+ *
+ * Everything runs on the loop thread except disk_commit(), which runs on the disk worker and
+ * touches only the commit it is given and the LMDB environment.
+ */
+#ifndef STORE_INTERNAL_H
+#define STORE_INTERNAL_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "store/store.h"
+
+#define STORE_FIRST_REVISION 1
+
+/* ---- mem.c: the ordered index ---- */
+
+/* One key. It lives while it has a durable version or a pending write. */
+struct node {
+    struct node *left, *right, *parent;
+    struct obj *obj;     /* durable version, owned; NULL: invisible to readers */
+    struct obj *pending; /* what the newest pending write holds, borrowed from its batch */
+    uint32_t priority;
+    uint32_t n_pending;
+    bool pending_delete;
+    uint32_t ns_len;
+    uint32_t key_len;
+    char key[]; /* namespace, NUL, name */
+};
+
+/* One collection: objects of all kinds with the same storage key. */
+struct storage {
+    char *key;               /* "pods", "grove.io/podcliquesets", or kind->storage */
+    const struct kind *kind; /* what to call objects whose own kind is not known; may be NULL */
+    struct node *root;
+    size_t count; /* durable objects */
+    uint32_t id;
+};
+
+struct kind_storage {
+    const struct kind *kind; /* NULL: not yet known */
+    struct storage *storage;
+};
+
+struct storage_table {
+    VEC(struct storage *) all;
+    struct map by_key;
+    VEC(struct kind_storage) of_kind; /* by kind id */
+    uint64_t seed;
+};
+
+/* The kind of objects on disk that no registered kind explains. */
+extern const struct kind store_unknown_kind;
+
+void storages_init(struct storage_table *t, uint64_t seed);
+void storages_done(struct storage_table *t);
+/* NULL when nothing of the kind was ever seen. */
+struct storage *storage_find(const struct storage_table *t, const struct kind *k);
+struct storage *storage_of(struct storage_table *t, const struct kind *k);
+struct storage *storage_by_key(struct storage_table *t, str key);
+
+static inline str node_ns(const struct node *n)
+{
+    return str_n(n->key, n->ns_len);
+}
+
+static inline str node_name(const struct node *n)
+{
+    return str_n(n->key + n->ns_len + 1, n->key_len - n->ns_len - 1);
+}
+
+static inline int key_cmp(str ns_a, str name_a, str ns_b, str name_b)
+{
+    int c = str_cmp(ns_a, ns_b);
+    return c ? c : str_cmp(name_a, name_b);
+}
+
+struct node *node_find(const struct storage *st, str ns, str name);
+/* First node at or after the key. */
+struct node *node_at_or_after(const struct storage *st, str ns, str name);
+struct node *node_next(const struct node *n);
+struct node *node_get_or_add(struct storage_table *t, struct storage *st, str ns, str name);
+/* Makes obj (taken over; NULL: none) the durable version; the one before is the caller's. */
+struct obj *node_set_obj(struct storage *st, struct node *n, struct obj *obj);
+/* Frees the node when nothing hangs on it any more. */
+void node_drop_if_unused(struct storage *st, struct node *n);
+
+/* A start before the namespace asked for is no restriction. */
+void range_clamp(str ns, str *start_ns, str *start_name);
+
+/* ---- history.c: the window ---- */
+
+struct history_entry {
+    struct store_event event; /* references owned */
+    size_t cost;              /* bytes that live only because of this entry */
+};
+
+/* A ring of the events oldest + 1 ... revision: dense, so position and revision translate by
+ * subtraction. */
+struct history {
+    struct history_entry *ring;
+    size_t cap; /* a power of two */
+    size_t first;
+    size_t len;
+    size_t bytes;
+    size_t max_bytes;
+    size_t max_events;
+    uint64_t oldest;
+    bool on_disk;
+    /* Records nobody needs any more, in the order they may go: removed from the front. */
+    VEC(uint64_t) garbage;
+    size_t garbage_done;
+};
+
+void history_init(struct history *h, const struct store_options *o);
+void history_done(struct history *h);
+struct history_entry *history_at(const struct history *h, size_t i);
+/* Takes over the references. Does not trim. */
+void history_push(struct history *h, const struct store_event *e);
+/* Lets go of the oldest events until the window is within its bounds. */
+void history_trim(struct history *h);
+void history_add_garbage(struct history *h, uint64_t revision);
+/* Moves up to max revisions to the end of an array; returns how many. */
+size_t history_take_garbage(struct history *h, uint64_t *ret, size_t max);
+size_t history_garbage_len(const struct history *h);
+/* Puts another object into an entry's place (store_adopt_kind). */
+void history_rewrap(struct history *h, uint32_t storage,
+                    struct obj *(*rewrap)(void *ctx, struct obj *o), void *ctx);
+
+/* ---- lmdb.c: the disk ---- */
+
+struct record {
+    uint64_t revision;
+    bool delete;
+    str key; /* reading only: the three below in one slice, NUL between them */
+    str storage, ns, name;
+    str doc;
+};
+
+struct commit {
+    VEC(struct record) records; /* ascending revisions */
+    VEC(uint64_t) removals;
+    uint64_t oldest;
+    uint64_t revision;
+};
+
+struct disk_head {
+    uint64_t oldest;
+    uint64_t revision;
+};
+
+struct disk;
+
+struct disk *disk_open(const char *dir, struct err *err);
+void disk_close(struct disk *d);
+/* One read transaction, for the scan at start-up only; slices given to fn live until its end. */
+int disk_read_begin(struct disk *d, struct disk_head *ret, struct err *err);
+/* Records with from <= revision <= to in order. fn returns 0 or a negative code, which ends it.
+ * Without `whole` the document's checksum is not verified. */
+int disk_read(struct disk *d, uint64_t from, uint64_t to, bool whole,
+              int (*fn)(void *ctx, const struct record *r, struct err *err), void *ctx,
+              struct err *err);
+void disk_read_end(struct disk *d);
+/* On the disk worker. */
+int disk_commit(struct disk *d, const struct commit *c, struct err *err);
+
+/* ---- batch.c: writes ---- */
+
+struct batch_item {
+    struct store_write *write;
+    struct storage *storage;
+    struct node *node;
+    struct obj *obj; /* owned until published */
+    uint64_t revision;
+    bool delete;
+};
+typedef VEC(struct batch_item) batch_items;
+
+struct batch {
+    struct loop_job job;
+    struct store *store;
+    batch_items items;
+    struct commit commit;
+    bool ran;
+    struct err err;
+};
+
+struct store {
+    struct loop *loop;
+    struct disk *disk; /* NULL: memory only */
+    struct storage_table storages;
+    struct history history;
+    uint64_t revision; /* durable */
+    uint64_t assigned; /* newest given to a pending write */
+    batch_items filling;
+    struct batch *flight; /* on the disk worker, or NULL */
+    struct loop_task sync;
+    bool closing;
+    bool read_only;
+    struct err failure; /* why it is read-only */
+    struct list subs;
+    struct list cursor; /* in subs while publishing: where it is */
+};
+
+void batch_init(struct store *s);
+/* Makes obj (taken over) the durable version of a key, or the mark of its deletion, and remembers
+ * the event. The caller drops the node when it is unused. */
+void version_publish(struct store *s, struct storage *st, struct node *n, struct obj *obj,
+                     bool delete);
+/* store_close(): completes the batch in flight, fails the one filling. */
+void batch_finish(struct store *s);
+
+#endif

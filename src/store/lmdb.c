@@ -1,0 +1,485 @@
+/*
+ * The disk: one LMDB environment per directory, two databases in it. Described byte by byte in
+ * docs/store-format.md; in short:
+ *
+ *   log    key: revision, 8 bytes big-endian       value: a record
+ *   meta   key: "format", "oldest", "revision"     value: a number, 8 bytes big-endian
+ *
+ *   record:  0  version of the record, 1
+ *            1  operation: 1 put, 2 delete
+ *            2  0, 0
+ *            4  length of the key, 4 bytes big-endian
+ *            8  key: storage, NUL, namespace, NUL, name
+ *               document: JSON text as on the wire (of a delete: the last state)
+ *               XXH3 (64 bits, big-endian) of all bytes before
+ *
+ * Invariants:
+ * 1. A commit is one transaction with LMDB's full durability: records, removals and both numbers
+ *    become durable together or not at all. It runs on the disk worker, one at a time.
+ * 2. No read transaction exists after start-up, so pages freed by a commit are reused by the next
+ *    but one and the file stays near the size of what it holds.
+ * 3. The lock file is held while the environment is open; LMDB's own lock file is not relied upon
+ * to keep a second process out.
+ *
+ * A value is put with MDB_RESERVE, that is written straight from the document into LMDB's page, and
+ * with MDB_APPEND: revisions ascend, and LMDB refuses one that does not.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <lmdb.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/xxh.h"
+#include "store/internal.h"
+
+#define FORMAT 1
+#define RECORD_VERSION 1
+#define RECORD_HEAD 8
+#define RECORD_SUM 8
+#define MAP_MAX ((size_t)256 << 30)
+#define MAP_MIN ((size_t)1 << 30)
+
+enum { OP_PUT = 1, OP_DELETE = 2 };
+
+struct disk {
+    MDB_env *env;
+    MDB_dbi log, meta;
+    MDB_txn *read; /* start-up only */
+    int lock_fd;
+};
+
+static int lmdb_error(struct err *err, int code, const char *what)
+{
+    return err_set(err, ERR_IO, "%s: %s", what, mdb_strerror(code));
+}
+
+/* ---- numbers ---- */
+
+static void put_be(uint8_t *p, uint64_t v, size_t n)
+{
+    for (size_t i = n; i-- > 0; v >>= 8)
+        p[i] = (uint8_t)v;
+}
+
+static uint64_t get_be(const uint8_t *p, size_t n)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < n; i++)
+        v = v << 8 | p[i];
+    return v;
+}
+
+static MDB_val val(void *p, size_t n)
+{
+    return (MDB_val){.mv_size = n, .mv_data = p};
+}
+
+static MDB_val name_val(const char *name)
+{
+    return val((void *)name, strlen(name));
+}
+
+static int meta_put(struct disk *d, MDB_txn *txn, const char *name, uint64_t v)
+{
+    uint8_t bytes[8];
+    put_be(bytes, v, sizeof(bytes));
+    MDB_val key = name_val(name), value = val(bytes, sizeof(bytes));
+    return mdb_put(txn, d->meta, &key, &value, 0);
+}
+
+static int meta_get(struct disk *d, MDB_txn *txn, const char *name, uint64_t *ret)
+{
+    MDB_val key = name_val(name), value;
+    int r = mdb_get(txn, d->meta, &key, &value);
+    if (r)
+        return r;
+    if (value.mv_size != 8)
+        return MDB_CORRUPTED;
+    *ret = get_be(value.mv_data, 8);
+    return 0;
+}
+
+/* ---- records ---- */
+
+static size_t record_key_len(const struct record *r)
+{
+    return r->storage.len + 1 + r->ns.len + 1 + r->name.len;
+}
+
+static size_t record_len(const struct record *r)
+{
+    return RECORD_HEAD + record_key_len(r) + r->doc.len + RECORD_SUM;
+}
+
+static uint8_t *put_str(uint8_t *p, str s)
+{
+    if (s.len)
+        memcpy(p, s.p, s.len);
+    return p + s.len;
+}
+
+/* p has room for record_len(r) bytes. */
+static void record_encode(const struct record *r, uint8_t *p)
+{
+    uint8_t *at = p + RECORD_HEAD;
+    p[0] = RECORD_VERSION;
+    p[1] = r->delete ? OP_DELETE : OP_PUT;
+    p[2] = p[3] = 0;
+    put_be(p + 4, record_key_len(r), 4);
+    at = put_str(at, r->storage);
+    *at++ = 0;
+    at = put_str(at, r->ns);
+    *at++ = 0;
+    at = put_str(at, r->name);
+    at = put_str(at, r->doc);
+    put_be(at, XXH3_64bits(p, (size_t)(at - p)), RECORD_SUM);
+}
+
+static int record_split_key(struct record *r, struct err *err)
+{
+    str rest = r->key;
+    r->storage = str_cut(&rest, '\0');
+    bool has_ns = rest.p != NULL;
+    r->ns = str_cut(&rest, '\0');
+    r->name = rest;
+    if (!has_ns || !rest.p || str_is_empty(r->storage) || str_find_char(rest, '\0') >= 0)
+        return err_set(err, ERR_INVALID, "its key is malformed");
+    return 0;
+}
+
+static int record_decode(const MDB_val *key, const MDB_val *value, bool whole, struct record *ret,
+                         struct err *err)
+{
+    const uint8_t *p = value->mv_data;
+    size_t len = value->mv_size;
+    *ret = (struct record){0};
+    if (key->mv_size != 8)
+        return err_set(err, ERR_INVALID, "a revision has %zu bytes instead of 8", key->mv_size);
+    ret->revision = get_be(key->mv_data, 8);
+    if (len < RECORD_HEAD + RECORD_SUM)
+        return err_set(err, ERR_INVALID, "it is too short");
+    if (p[0] != RECORD_VERSION)
+        return err_set(err, ERR_UNSUPPORTED, "its version %u is not known", p[0]);
+    if (p[1] != OP_PUT && p[1] != OP_DELETE)
+        return err_set(err, ERR_INVALID, "its operation %u is not known", p[1]);
+    size_t body = len - RECORD_HEAD - RECORD_SUM, key_len = get_be(p + 4, 4);
+    if (key_len > body)
+        return err_set(err, ERR_INVALID, "its key is longer than the record");
+    if (whole && XXH3_64bits(p, len - RECORD_SUM) != get_be(p + len - RECORD_SUM, RECORD_SUM))
+        return err_set(err, ERR_INVALID, "its checksum is wrong");
+    ret->delete = p[1] == OP_DELETE;
+    ret->key = str_n((const char *)p + RECORD_HEAD, key_len);
+    ret->doc = str_n(ret->key.p + key_len, body - key_len);
+    return record_split_key(ret, err);
+}
+
+/* ---- reading at start-up ---- */
+
+int disk_read_begin(struct disk *d, struct disk_head *ret, struct err *err)
+{
+    int r = mdb_txn_begin(d->env, NULL, MDB_RDONLY, &d->read);
+    if (r)
+        return lmdb_error(err, r, "cannot begin to read");
+    r = meta_get(d, d->read, "oldest", &ret->oldest);
+    r = r ? r : meta_get(d, d->read, "revision", &ret->revision);
+    if (r == 0 && ret->oldest >= STORE_FIRST_REVISION && ret->oldest <= ret->revision)
+        return 0;
+    disk_read_end(d);
+    return lmdb_error(err, r ? r : MDB_CORRUPTED, "cannot read the revisions");
+}
+
+void disk_read_end(struct disk *d)
+{
+    mdb_txn_abort(d->read);
+    d->read = NULL;
+}
+
+static int read_range(MDB_cursor *c, uint64_t from, uint64_t to, bool whole,
+                      int (*fn)(void *ctx, const struct record *r, struct err *err), void *ctx,
+                      struct err *err)
+{
+    uint8_t start[8];
+    put_be(start, from, sizeof(start));
+    MDB_val key = val(start, sizeof(start)), value;
+    int r = mdb_cursor_get(c, &key, &value, MDB_SET_RANGE);
+    for (; r == 0; r = mdb_cursor_get(c, &key, &value, MDB_NEXT)) {
+        struct record rec;
+        int e = record_decode(&key, &value, whole, &rec, err);
+        if (e < 0)
+            return err_wrap(err, "the record at revision %llu is damaged",
+                            (unsigned long long)rec.revision);
+        if (rec.revision > to)
+            return 0;
+        e = fn(ctx, &rec, err);
+        if (e < 0)
+            return e;
+    }
+    return r == MDB_NOTFOUND ? 0 : lmdb_error(err, r, "cannot read the log");
+}
+
+int disk_read(struct disk *d, uint64_t from, uint64_t to, bool whole,
+              int (*fn)(void *ctx, const struct record *r, struct err *err), void *ctx,
+              struct err *err)
+{
+    MDB_cursor *c;
+    int r = mdb_cursor_open(d->read, d->log, &c);
+    if (r)
+        return lmdb_error(err, r, "cannot read the log");
+    r = read_range(c, from, to, whole, fn, ctx, err);
+    mdb_cursor_close(c);
+    return r;
+}
+
+/* ---- commit ---- */
+
+static int commit_records(struct disk *d, MDB_txn *txn, const struct commit *c)
+{
+    for (size_t i = 0; i < c->records.len; i++) {
+        const struct record *rec = &c->records.p[i];
+        uint8_t rev[8];
+        put_be(rev, rec->revision, sizeof(rev));
+        MDB_val key = val(rev, sizeof(rev)), value = val(NULL, record_len(rec));
+        int r = mdb_put(txn, d->log, &key, &value, MDB_APPEND | MDB_RESERVE);
+        if (r)
+            return r;
+        record_encode(rec, value.mv_data);
+    }
+    return 0;
+}
+
+static int commit_removals(struct disk *d, MDB_txn *txn, const struct commit *c)
+{
+    for (size_t i = 0; i < c->removals.len; i++) {
+        uint8_t rev[8];
+        put_be(rev, c->removals.p[i], sizeof(rev));
+        MDB_val key = val(rev, sizeof(rev));
+        int r = mdb_del(txn, d->log, &key, NULL);
+        if (r && r != MDB_NOTFOUND)
+            return r;
+    }
+    return 0;
+}
+
+static int commit_all(struct disk *d, const struct commit *c)
+{
+    MDB_txn *txn;
+    int r = mdb_txn_begin(d->env, NULL, 0, &txn);
+    if (r)
+        return r;
+    r = commit_records(d, txn, c);
+    r = r ? r : commit_removals(d, txn, c);
+    r = r ? r : meta_put(d, txn, "oldest", c->oldest);
+    r = r ? r : meta_put(d, txn, "revision", c->revision);
+    if (r == 0)
+        return mdb_txn_commit(txn);
+    mdb_txn_abort(txn);
+    return r;
+}
+
+int disk_commit(struct disk *d, const struct commit *c, struct err *err)
+{
+    int r = commit_all(d, c);
+    return r ? lmdb_error(err, r, "the disk did not take a commit") : 0;
+}
+
+/* ---- open ---- */
+
+static int lock_holder(int fd)
+{
+    char text[32];
+    ssize_t n = pread(fd, text, sizeof(text), 0);
+    int64_t pid = 0;
+    if (n > 0)
+        (void)str_to_int(str_trim(str_n(text, (size_t)n)), &pid);
+    return (int)pid;
+}
+
+static int lock_dir(struct disk *d, int dir_fd, const char *dir, struct err *err)
+{
+    d->lock_fd = openat(dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (d->lock_fd < 0)
+        return err_errno(err, ERR_IO, "cannot open %s/lock", dir);
+    if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK)
+            return err_errno(err, ERR_IO, "cannot lock %s/lock", dir);
+        return err_set(err, ERR_CONFLICT, "%s is in use by another grove (pid %d)", dir,
+                       lock_holder(d->lock_fd));
+    }
+    if (ftruncate(d->lock_fd, 0) < 0 || dprintf(d->lock_fd, "%d\n", (int)getpid()) < 0)
+        return err_errno(err, ERR_IO, "cannot write %s/lock", dir);
+    return 0;
+}
+
+/* The map is address space, not memory or disk; where a limit forbids so much of it, less will do
+ * for as long as the data fits. */
+static int open_env(struct disk *d, const char *path, unsigned flags, struct err *err)
+{
+    int r = ENOMEM;
+    for (size_t size = MAP_MAX; r == ENOMEM && size >= MAP_MIN; size /= 4) {
+        if (d->env)
+            mdb_env_close(d->env);
+        d->env = NULL;
+        r = mdb_env_create(&d->env);
+        r = r ? r : mdb_env_set_maxdbs(d->env, 2);
+        r = r ? r : mdb_env_set_mapsize(d->env, size);
+        r = r ? r : mdb_env_open(d->env, path, flags, 0600);
+    }
+    if (r)
+        return err_set(err, ERR_IO, "cannot open the database in %s: %s", path, mdb_strerror(r));
+    return 0;
+}
+
+/* Slots of readers that died keep pages from being reused. */
+static int clear_readers(struct disk *d, const char *dir, struct err *err)
+{
+    int dead, r = mdb_reader_check(d->env, &dead);
+    return r ? lmdb_error(err, r, dir) : 0;
+}
+
+/* A file that was cut short would kill us with SIGBUS when a lost page is looked at; as zeros it is
+ * found to be damaged. (Pages at the end that were never written are legal, and are not looked at.)
+ */
+static int fill_up(struct disk *d, const char *dir, struct err *err)
+{
+    MDB_envinfo info;
+    MDB_stat st;
+    struct stat file;
+    int fd;
+    mdb_env_info(d->env, &info);
+    mdb_env_stat(d->env, &st);
+    off_t need = (off_t)(info.me_last_pgno + 1) * (off_t)st.ms_psize;
+    if (mdb_env_get_fd(d->env, &fd) || fstat(fd, &file) < 0)
+        return err_errno(err, ERR_IO, "cannot look at %s/data.mdb", dir);
+    if (file.st_size < need && ftruncate(fd, need) < 0)
+        return err_errno(err, ERR_IO, "cannot extend %s/data.mdb", dir);
+    return 0;
+}
+
+static int check_format(struct disk *d, MDB_txn *txn, const char *dir, struct err *err)
+{
+    uint64_t format;
+    int r = meta_get(d, txn, "format", &format);
+    if (r == MDB_NOTFOUND) {
+        r = meta_put(d, txn, "format", FORMAT);
+        r = r ? r : meta_put(d, txn, "oldest", STORE_FIRST_REVISION);
+        r = r ? r : meta_put(d, txn, "revision", STORE_FIRST_REVISION);
+        return r ? lmdb_error(err, r, dir) : 0;
+    }
+    if (r)
+        return lmdb_error(err, r, dir);
+    if (format != FORMAT)
+        return err_set(err, ERR_UNSUPPORTED, "%s has format %llu, this grove reads format %d: %s",
+                       dir, (unsigned long long)format, FORMAT,
+                       "use the version of grove that wrote it");
+    return 0;
+}
+
+static int open_databases(struct disk *d, const char *dir, struct err *err)
+{
+    MDB_txn *txn;
+    int r = mdb_txn_begin(d->env, NULL, 0, &txn);
+    if (r)
+        return lmdb_error(err, r, dir);
+    r = mdb_dbi_open(txn, "log", MDB_CREATE, &d->log);
+    r = r ? r : mdb_dbi_open(txn, "meta", MDB_CREATE, &d->meta);
+    int e = r ? lmdb_error(err, r, dir) : check_format(d, txn, dir, err);
+    if (e < 0) {
+        mdb_txn_abort(txn);
+        return e;
+    }
+    r = mdb_txn_commit(txn);
+    return r ? lmdb_error(err, r, dir) : 0;
+}
+
+/* LMDB does not sync the first pages of a new file before it is used: a crash at that moment would
+ * leave a file it refuses. So the file is made under another name, and gets its own when it is
+ * complete and durable. */
+static int create_database(int dir_fd, const char *dir, struct err *err)
+{
+    if (faccessat(dir_fd, "data.mdb", F_OK, 0) == 0)
+        return 0;
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%s/new.mdb", dir);
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return err_set(err, ERR_INVALID, "the name of the directory is too long");
+    (void)unlinkat(dir_fd, "new.mdb", 0);
+    struct disk d = {0};
+    int r = open_env(&d, path, MDB_NOSUBDIR | MDB_NOLOCK, err);
+    r = r < 0 ? r : open_databases(&d, dir, err);
+    int e = r < 0 ? 0 : mdb_env_sync(d.env, 1);
+    if (d.env)
+        mdb_env_close(d.env);
+    if (r < 0 || e)
+        return r < 0 ? r : lmdb_error(err, e, dir);
+    /* The directory is synced by open_in(), before anything is written to the file. */
+    if (renameat(dir_fd, "new.mdb", dir_fd, "data.mdb") < 0)
+        return err_errno(err, ERR_IO, "cannot make %s/data.mdb", dir);
+    return 0;
+}
+
+static int open_in(struct disk *d, int dir_fd, const char *dir, struct err *err)
+{
+    int r = lock_dir(d, dir_fd, dir, err);
+    r = r < 0 ? r : create_database(dir_fd, dir, err);
+    /* The files themselves must survive too, not only what is in them. */
+    if (r == 0 && fsync(dir_fd) < 0)
+        return err_errno(err, ERR_IO, "cannot sync %s", dir);
+    r = r < 0 ? r : open_env(d, dir, 0, err);
+    r = r < 0 ? r : clear_readers(d, dir, err);
+    r = r < 0 ? r : fill_up(d, dir, err);
+    return r < 0 ? r : open_databases(d, dir, err);
+}
+
+static int sync_parent(int dir_fd)
+{
+    int fd = openat(dir_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int r = fd < 0 ? -1 : fsync(fd);
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
+
+/* Makes the directory when it is missing. */
+static int open_dir(const char *dir, struct err *err)
+{
+    bool made = mkdir(dir, 0700) == 0;
+    if (!made && errno != EEXIST)
+        return err_errno(err, ERR_IO, "cannot make the directory %s", dir);
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, ERR_IO, "cannot open the directory %s", dir);
+    if (!made || sync_parent(fd) == 0)
+        return fd;
+    err_errno(err, ERR_IO, "cannot sync the directory above %s", dir);
+    close(fd);
+    return ERR_IO;
+}
+
+struct disk *disk_open(const char *dir, struct err *err)
+{
+    int dir_fd = open_dir(dir, err);
+    if (dir_fd < 0)
+        return NULL;
+    struct disk *d = xnew(struct disk);
+    d->lock_fd = -1;
+    int r = open_in(d, dir_fd, dir, err);
+    close(dir_fd);
+    if (r == 0)
+        return d;
+    disk_close(d);
+    return NULL;
+}
+
+void disk_close(struct disk *d)
+{
+    if (!d)
+        return;
+    if (d->env)
+        mdb_env_close(d->env);
+    if (d->lock_fd >= 0)
+        close(d->lock_fd);
+    free(d);
+}

@@ -1,0 +1,174 @@
+/*
+ * A disk that fails and a power that goes, by the file layer that lies (faulty-file.h).
+ *
+ * failing calls   each call LMDB makes for a load of commits fails once, in each way: the store
+ * must become read-only, go on serving what was durable, and be found whole at restart power cuts
+ * from the trace of one load, the file is rebuilt as it may be when the power goes at any point:
+ * everything synced, and any part of what was not. Every acknowledged write must be there, and
+ * nothing that was not announced.
+ *
+ * In both, what is found must be exactly the announced writes up to the revision found.
+ */
+#include "base/log.h"
+#include "faulty-file.h"
+#include "store/test-model.h"
+
+#define BATCHES 10
+
+struct load {
+    struct fixture f;
+    struct model m;
+    char path[96];
+    uint64_t acked; /* all up to here */
+};
+
+static void load_init(struct load *l)
+{
+    *l = (struct load){.acked = STORE_FIRST_REVISION};
+    fixture_init_disk(&l->f, true);
+    l->f.options.history_events = 6; /* so that commits also remove */
+    fixture_reopen(&l->f);
+    snprintf(l->path, sizeof(l->path), "%s/data.mdb", l->f.dir);
+}
+
+static void load_done(struct load *l)
+{
+    model_done(&l->m);
+    fixture_done(&l->f);
+}
+
+/* One batch; false when the store refused or lost it. */
+static bool load_batch(struct load *l, struct rng *r)
+{
+    for (uint64_t n = 1 + rng_below(r, 6); n > 0; n--) {
+        struct model_op op = model_draw(&l->m, r, l->f.store);
+        if (!apply_obj(&l->f, model_obj(&op, l->f.store), op.value == 0))
+            return false;
+        model_add(&l->m, &op);
+    }
+    settle(&l->f);
+    strbuf_reset(&l->f.diary);
+    if (l->f.failed_from)
+        return false;
+    l->acked = store_revision(l->f.store);
+    return true;
+}
+
+/* The directory as it is must hold what was acknowledged, and a state that once was. */
+static void check_found(const struct model *announced, uint64_t acked, const struct store *s)
+{
+    struct model m = {.next_value = announced->next_value};
+    for (size_t i = 0; i < announced->ops.len; i++)
+        model_add(&m, &announced->ops.p[i]);
+    CHECK(store_revision(s) >= acked);
+    model_cut(&m, store_revision(s));
+    CHECK_INT(store_revision(s), m.ops.len + STORE_FIRST_REVISION);
+    model_check_keys(&m, s);
+    model_check_replay(&m, s, store_oldest_revision(s));
+    model_done(&m);
+}
+
+/* ---- failing calls ---- */
+
+static void quiet(void *ctx, str line)
+{
+}
+
+/* Returns whether the call was reached. */
+static bool run_with_fault(size_t fail_at, enum faulty_fault fault, uint64_t seed)
+{
+    struct load l;
+    struct rng r;
+    rng_seed(&r, seed);
+    load_init(&l);
+    faulty_watch(l.path, NULL, fail_at, fault);
+    bool failed = false;
+    for (int i = 0; i < BATCHES && !failed; i++)
+        failed = !load_batch(&l, &r);
+    bool reached = faulty_unwatch() >= fail_at;
+    CHECK_INT(failed, reached);
+    CHECK_INT(store_is_read_only(l.f.store), reached);
+    if (reached) {
+        struct model durable = {.next_value = 0};
+        for (size_t i = 0; i < l.acked - STORE_FIRST_REVISION; i++)
+            model_add(&durable, &l.m.ops.p[i]);
+        model_check_keys(&durable, l.f.store);
+        model_done(&durable);
+        CHECK_INT(put(&l.f, "refused", ""), 0);
+    }
+    fixture_reopen(&l.f);
+    check_found(&l.m, l.acked, l.f.store);
+    CHECK(put(&l.f, "works", "") > 0);
+    settle(&l.f);
+    CHECK_STR(durable(&l.f, "works"), STR(""));
+    load_done(&l);
+    return reached;
+}
+
+TEST(every_call_to_the_disk_may_fail_in_every_way)
+{
+    static const enum faulty_fault faults[] = {FAULTY_EIO, FAULTY_ENOSPC, FAULTY_SHORT};
+    uint64_t seed = rng_u64(test_rng());
+    size_t runs = 0;
+    log_set_sink(quiet, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
+        size_t n = 1;
+        while (run_with_fault(n, faults[i], seed))
+            n++;
+        runs += n;
+        /* At least a data write, a sync and a meta write per commit. */
+        CHECK(n > 3 * BATCHES);
+    }
+    log_set_sink(NULL, NULL);
+    test_note("%zu runs", runs);
+}
+
+/* ---- power cuts ---- */
+
+/* What the marks before a point of the trace say. */
+static uint64_t acked_before(const struct faulty_trace *t, size_t upto)
+{
+    uint64_t acked = STORE_FIRST_REVISION;
+    for (size_t i = 0; i < upto; i++)
+        if (t->calls.p[i].type == FAULTY_MARK)
+            acked = t->calls.p[i].mark;
+    return acked;
+}
+
+static void check_image(const struct load *l, const struct faulty_trace *t, size_t upto)
+{
+    struct fixture f;
+    fixture_init_disk(&f, true);
+    char path[96];
+    snprintf(path, sizeof(path), "%s/data.mdb", f.dir);
+    store_close(f.store);
+    f.store = NULL;
+    REQUIRE(faulty_image(t, upto, test_rng(), path) == 0);
+    f.options = l->f.options;
+    f.options.dir = f.dir;
+    fixture_reopen(&f);
+    check_found(&l->m, acked_before(t, upto), f.store);
+    fixture_done(&f);
+}
+
+TEST(a_power_cut_at_any_point_loses_nothing_acknowledged)
+{
+    size_t images = 0;
+    for (size_t i = 0; i < test_cases(3); i++) {
+        struct load l;
+        struct faulty_trace t = {0};
+        load_init(&l);
+        faulty_watch(l.path, &t, 0, FAULTY_NONE);
+        for (int b = 0; b < BATCHES; b++) {
+            REQUIRE(load_batch(&l, test_rng()));
+            faulty_mark(l.acked);
+        }
+        faulty_unwatch();
+        for (size_t upto = 0; upto <= t.calls.len; upto++)
+            for (int again = 0; again < 3; again++, images++)
+                check_image(&l, &t, upto);
+        faulty_trace_done(&t);
+        load_done(&l);
+    }
+    test_note("%zu images", images);
+}
