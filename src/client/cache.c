@@ -1,0 +1,529 @@
+/*
+ * What is known of one kind: entries in key order, indexes, tombstones, who is told.
+ *
+ * Two sources write here: the feed (list and watch) and the answers to our own writes. They
+ * overtake each other freely; the rules that make the order of arrival irrelevant are
+ *   1. for one UID the higher resourceVersion wins, equal ones change nothing;
+ *   2. for one name the UID with the higher resourceVersion wins, the other is dead;
+ *   3. a version at or below the tombstone of its UID is ignored. A tombstone from a watch carries
+ * the revision of the deletion (in a filtered watch "deleted" may mean "no longer selected", and
+ * the object may come back with a higher one); our own successful delete is final. Tombstones are
+ * bounded: the oldest go first, and those the watch has shown go after five minutes, longer than
+ * any request is under way.
+ */
+#include "client/cache_impl.h"
+
+#define TOMBS_MAX 100000
+#define TOMB_AGE (5 * USEC_PER_MIN)
+#define INDEX_KEYS_MAX 16
+
+struct index_ref {
+    struct tree_node node;
+    struct index_ref *next; /* of the same entry */
+    struct cache_entry *entry;
+    unsigned index;
+    uint32_t len;
+    char key[];
+};
+
+struct tomb {
+    struct list link;
+    uint64_t rv; /* versions up to this one are dead */
+    uint64_t seq;
+    usec at;
+    bool confirmed; /* the server's stream has passed the deletion */
+    size_t len;
+    char uid[];
+};
+
+/* ---- keys ---- */
+
+struct name_key {
+    str ns, name;
+};
+
+static int cmp_name(str ns, str name, const struct obj *o)
+{
+    int c = str_cmp(ns, o->ns);
+    return c ? c : str_cmp(name, o->name);
+}
+
+static int cmp_entry(const void *key, const struct tree_node *n)
+{
+    const struct name_key *k = key;
+    return cmp_name(k->ns, k->name, container_of(n, struct cache_entry, node)->obj);
+}
+
+static str ref_key(const struct index_ref *r)
+{
+    return str_n(r->key, r->len);
+}
+
+struct index_key {
+    str key, ns, name;
+};
+
+static int cmp_ref(const void *key, const struct tree_node *n)
+{
+    const struct index_key *k = key;
+    const struct index_ref *r = container_of(n, struct index_ref, node);
+    int c = str_cmp(k->key, ref_key(r));
+    return c ? c : cmp_name(k->ns, k->name, r->entry->obj);
+}
+
+static struct cache_entry *find_entry(const struct cache *c, str ns, str name)
+{
+    struct name_key k = {ns, name};
+    struct tree_node *n = tree_find(&c->entries, &k, cmp_entry);
+    return n ? container_of(n, struct cache_entry, node) : NULL;
+}
+
+/* ---- indexes ---- */
+
+static void index_owner(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
+{
+    if (o->owner_uid.len)
+        keys[(*n)++] = o->owner_uid;
+}
+
+static bool keys_have(const str *keys, size_t n, str key)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(keys[i], key))
+            return true;
+    }
+    return false;
+}
+
+static void ref_free(struct cache *c, struct index_ref *r)
+{
+    tree_remove(&c->indexes.p[r->index].tree, &r->node);
+    free(r);
+}
+
+static void index_add(struct cache *c, struct cache_entry *e, unsigned index, str key)
+{
+    if (key.len > UINT32_MAX)
+        return;
+    struct index_ref *r = xcalloc(1, sizeof(*r) + key.len);
+    r->entry = e;
+    r->index = index;
+    r->len = (uint32_t)key.len;
+    if (key.len)
+        memcpy(r->key, key.p, key.len);
+    struct index_key k = {ref_key(r), e->obj->ns, e->obj->name};
+    if (tree_insert(&c->indexes.p[index].tree, &r->node, &k, cmp_ref)) {
+        free(r); /* the function named the key twice, or it was there before */
+        return;
+    }
+    r->next = e->refs;
+    e->refs = r;
+}
+
+/* Brings the entry's places in one index to what the function says of its object. */
+static void index_update(struct cache *c, struct cache_entry *e, unsigned index)
+{
+    str keys[INDEX_KEYS_MAX];
+    size_t n = 0;
+    c->indexes.p[index].fn(e->obj, &c->scratch, keys, INDEX_KEYS_MAX, &n);
+    BUG_ON(n > INDEX_KEYS_MAX);
+    for (struct index_ref **at = &e->refs; *at;) {
+        struct index_ref *r = *at;
+        if (r->index != index || keys_have(keys, n, ref_key(r))) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        ref_free(c, r);
+    }
+    for (size_t i = 0; i < n; i++)
+        index_add(c, e, index, keys[i]);
+}
+
+static void index_entry(struct cache *c, struct cache_entry *e)
+{
+    for (unsigned i = 0; i < c->indexes.len; i++)
+        index_update(c, e, i);
+    arena_clear(&c->scratch);
+}
+
+unsigned cache_add_index(struct cache *c, cache_index_fn *fn)
+{
+    BUG_ON(c->feed.state != FEED_IDLE);
+    *vec_push(&c->indexes) = (struct cache_index){.fn = fn};
+    unsigned index = (unsigned)c->indexes.len - 1;
+    for (struct tree_node *n = tree_first(&c->entries); n; n = tree_next(n))
+        index_update(c, container_of(n, struct cache_entry, node), index);
+    arena_clear(&c->scratch);
+    return index;
+}
+
+/* ---- tombstones ---- */
+
+static void tomb_free(struct cache *c, struct tomb *t)
+{
+    map_del(&c->tombs, str_n(t->uid, t->len));
+    list_remove(&t->link);
+    free(t);
+}
+
+static void tomb_add(struct cache *c, str uid, uint64_t rv, bool confirmed)
+{
+    struct tomb *t = map_get(&c->tombs, uid);
+    if (t) {
+        t->rv = MAX(t->rv, rv);
+        t->confirmed |= confirmed;
+        return;
+    }
+    if (c->tombs.len >= TOMBS_MAX)
+        tomb_free(c, list_entry(c->tomb_order.next, struct tomb, link));
+    t = xcalloc(1, sizeof(*t) + uid.len);
+    t->rv = rv;
+    t->seq = c->tomb_seq++;
+    t->at = loop_now(c->loop);
+    t->confirmed = confirmed;
+    t->len = uid.len;
+    if (uid.len)
+        memcpy(t->uid, uid.p, uid.len);
+    map_put(&c->tombs, str_n(t->uid, t->len), t);
+    list_push_back(&c->tomb_order, &t->link);
+}
+
+static bool is_dead(const struct cache *c, const struct obj *o)
+{
+    const struct tomb *t = map_get(&c->tombs, o->uid);
+    return t && o->rv <= t->rv;
+}
+
+void cache_forget_tombs(struct cache *c)
+{
+    usec limit = loop_now(c->loop) - TOMB_AGE;
+    while (!list_is_empty(&c->tomb_order)) {
+        struct tomb *t = list_entry(c->tomb_order.next, struct tomb, link);
+        if (!t->confirmed || t->at > limit)
+            return;
+        tomb_free(c, t);
+    }
+}
+
+void cache_confirm_tombs(struct cache *c, uint64_t seq)
+{
+    list_foreach (it, &c->tomb_order) {
+        struct tomb *t = list_entry(it, struct tomb, link);
+        if (t->seq >= seq)
+            return;
+        t->confirmed = true;
+    }
+}
+
+/* ---- changes ---- */
+
+/* Objects are borrowed until the next turn of the loop, so they are let go at the end of this one.
+ */
+static void bury(struct cache *c, struct obj *o)
+{
+    *vec_push(&c->grave) = o;
+    loop_defer(c->loop, LOOP_WRITE, &c->bury);
+}
+
+static void bury_run(struct loop_task *t)
+{
+    struct cache *c = container_of(t, struct cache, bury);
+    for (size_t i = 0; i < c->grave.len; i++)
+        obj_unref(c->grave.p[i]);
+    vec_clear(&c->grave);
+}
+
+static void notify(struct cache *c, const struct obj *old, const struct obj *new)
+{
+    for (size_t i = 0; i < c->handlers.len; i++)
+        c->handlers.p[i].fn(c->handlers.p[i].ctx, old, new);
+}
+
+static void entry_add(struct cache *c, struct obj *o, bool from_server)
+{
+    struct cache_entry *e = xnew(struct cache_entry);
+    e->obj = obj_ref(o);
+    struct name_key k = {e->obj->ns, e->obj->name};
+    struct tree_node *twin = tree_insert(&c->entries, &e->node, &k, cmp_entry);
+    BUG_ON(twin);
+    list_push_back(from_server || !c->syncing ? &c->live : &c->stale, &e->link);
+    index_entry(c, e);
+    notify(c, NULL, e->obj);
+}
+
+static void entry_replace(struct cache *c, struct cache_entry *e, struct obj *o)
+{
+    struct obj *old = e->obj;
+    e->obj = obj_ref(o);
+    index_entry(c, e);
+    bury(c, old);
+    notify(c, old, e->obj);
+}
+
+static void entry_unlink(struct cache *c, struct cache_entry *e)
+{
+    for (struct index_ref *r = e->refs, *next; r; r = next) {
+        next = r->next;
+        ref_free(c, r);
+    }
+    tree_remove(&c->entries, &e->node);
+    list_remove(&e->link);
+}
+
+static void entry_remove(struct cache *c, struct cache_entry *e)
+{
+    struct obj *old = e->obj;
+    entry_unlink(c, e);
+    free(e);
+    bury(c, old);
+    notify(c, old, NULL);
+}
+
+static bool is_selected(const struct cache *c, const struct obj *o)
+{
+    return !c->selector || label_selector_match(c->selector, o->labels);
+}
+
+/* Rules 1 to 4 of the comment at the top. */
+static void apply(struct cache *c, struct obj *o, bool from_server)
+{
+    if (is_dead(c, o))
+        return;
+    struct cache_entry *e = find_entry(c, o->ns, o->name);
+    bool same = e && str_eq(e->obj->uid, o->uid);
+    if (same && from_server) {
+        list_remove(&e->link);
+        list_push_back(&c->live, &e->link);
+    }
+    if (e ? o->rv <= e->obj->rv : !from_server && o->rv <= c->feed.rv)
+        return;
+    if (!is_selected(c, o)) {
+        tomb_add(c, o->uid, o->rv, from_server);
+        if (e)
+            entry_remove(c, e);
+        return;
+    }
+    if (same) {
+        entry_replace(c, e, o);
+        return;
+    }
+    if (e) {
+        tomb_add(c, e->obj->uid, UINT64_MAX, from_server);
+        entry_remove(c, e);
+    }
+    entry_add(c, o, from_server);
+}
+
+void cache_apply(struct cache *c, struct obj *o)
+{
+    apply(c, o, true);
+}
+
+void cache_apply_deleted(struct cache *c, struct obj *o, uint64_t rv)
+{
+    rv = MAX(rv, o->rv);
+    tomb_add(c, o->uid, rv, true);
+    struct cache_entry *e = find_entry(c, o->ns, o->name);
+    if (e && str_eq(e->obj->uid, o->uid) && e->obj->rv <= rv)
+        entry_remove(c, e);
+}
+
+void cache_observe(struct cache *c, struct obj *o)
+{
+    BUG_ON(o->kind != c->kind);
+    apply(c, o, false);
+}
+
+void cache_observe_deleted(struct cache *c, str ns, str name, str uid)
+{
+    struct cache_entry *e = find_entry(c, ns, name);
+    if (!uid.len && !e)
+        return;
+    tomb_add(c, uid.len ? uid : e->obj->uid, UINT64_MAX, false);
+    if (e && (!uid.len || str_eq(e->obj->uid, uid)))
+        entry_remove(c, e);
+}
+
+/* ---- a list of everything ---- */
+
+void cache_sync_begin(struct cache *c)
+{
+    c->syncing = true;
+    if (list_is_empty(&c->live))
+        return;
+    /* Live goes behind what a broken list left over. */
+    struct list *first = c->live.next, *last = c->live.prev;
+    first->prev = c->stale.prev;
+    c->stale.prev->next = first;
+    last->next = &c->stale;
+    c->stale.prev = last;
+    list_init(&c->live);
+}
+
+bool cache_sync_sweep(struct cache *c, uint64_t rv, unsigned budget)
+{
+    while (!list_is_empty(&c->stale)) {
+        if (!budget--)
+            return false;
+        struct cache_entry *e = list_entry(c->stale.next, struct cache_entry, link);
+        list_remove(&e->link);
+        list_push_back(&c->live, &e->link);
+        if (e->obj->rv <= rv) {
+            tomb_add(c, e->obj->uid, rv, true);
+            entry_remove(c, e);
+        }
+    }
+    return true;
+}
+
+void cache_sync_end(struct cache *c)
+{
+    if (c->synced)
+        return;
+    c->synced = true;
+    for (size_t i = 0; i < c->listeners.len; i++)
+        c->listeners.p[i].fn(c->listeners.p[i].ctx);
+}
+
+/* ---- life cycle ---- */
+
+struct cache *cache_new(struct loop *l, struct api *api, const struct cache_options *o)
+{
+    struct cache *c = xnew(struct cache);
+    c->loop = l;
+    c->api = api;
+    c->kind = o->kind;
+    c->stall_timeout = o->stall_timeout;
+    if (o->label_selector.len) {
+        c->label_selector = arena_str(&c->arena, o->label_selector);
+        c->selector = label_selector_parse(&c->arena, c->label_selector, NULL);
+        BUG_ON(!c->selector);
+    }
+    list_init(&c->live);
+    list_init(&c->stale);
+    list_init(&c->tomb_order);
+    loop_task_init(&c->bury, bury_run);
+    feed_init(c);
+    cache_add_index(c, index_owner);
+    return c;
+}
+
+static void free_entries(struct cache *c, struct list *from)
+{
+    list_foreach (it, from) {
+        struct cache_entry *e = list_entry(it, struct cache_entry, link);
+        entry_unlink(c, e);
+        obj_unref(e->obj);
+        free(e);
+    }
+}
+
+void cache_free(struct cache *c)
+{
+    if (!c)
+        return;
+    feed_done(c);
+    free_entries(c, &c->live);
+    free_entries(c, &c->stale);
+    while (!list_is_empty(&c->tomb_order))
+        tomb_free(c, list_entry(c->tomb_order.next, struct tomb, link));
+    map_done(&c->tombs);
+    loop_task_cancel(&c->bury);
+    bury_run(&c->bury);
+    vec_done(&c->grave);
+    vec_done(&c->indexes);
+    vec_done(&c->handlers);
+    vec_done(&c->listeners);
+    arena_done(&c->scratch);
+    arena_done(&c->arena);
+    free(c);
+}
+
+void cache_add_handler(struct cache *c, cache_handler *fn, void *ctx)
+{
+    *vec_push(&c->handlers) = (struct cache_subscriber){fn, ctx};
+}
+
+void cache_on_synced(struct cache *c, void (*fn)(void *ctx), void *ctx)
+{
+    *vec_push(&c->listeners) = (struct cache_listener){fn, ctx};
+}
+
+void cache_start(struct cache *c)
+{
+    feed_start(c);
+}
+
+bool cache_is_synced(const struct cache *c)
+{
+    return c->synced;
+}
+
+const struct kind *cache_kind(const struct cache *c)
+{
+    return c->kind;
+}
+
+struct cache_stats cache_stats(const struct cache *c)
+{
+    struct cache_stats s = c->feed.stats;
+    s.tombstones = c->tombs.len;
+    return s;
+}
+
+/* ---- reading ---- */
+
+struct obj *cache_get(const struct cache *c, str ns, str name)
+{
+    const struct cache_entry *e = find_entry(c, ns, name);
+    return e ? e->obj : NULL;
+}
+
+size_t cache_count(const struct cache *c)
+{
+    return c->entries.len;
+}
+
+struct cache_iter cache_all(const struct cache *c, str ns)
+{
+    struct name_key k = {.ns = ns};
+    return (struct cache_iter){
+        .node = tree_lower_bound(&c->entries, &k, cmp_entry),
+        .ns = ns,
+    };
+}
+
+struct cache_iter cache_by(const struct cache *c, unsigned index, str key)
+{
+    BUG_ON(index >= c->indexes.len);
+    struct index_key k = {.key = key};
+    const struct tree_node *n = tree_lower_bound(&c->indexes.p[index].tree, &k, cmp_ref);
+    if (!n || !str_eq(ref_key(container_of(n, struct index_ref, node)), key))
+        return (struct cache_iter){.by_index = true};
+    /* The index's own copy of the key: the caller's slice may be shorter-lived than the loop. */
+    return (struct cache_iter){
+        .node = n,
+        .ns = ref_key(container_of(n, struct index_ref, node)),
+        .by_index = true,
+    };
+}
+
+struct obj *cache_next(struct cache_iter *it)
+{
+    const struct tree_node *n = it->node;
+    if (!n)
+        return NULL;
+    struct obj *o = NULL;
+    if (it->by_index) {
+        const struct index_ref *r = container_of(n, struct index_ref, node);
+        if (str_eq(ref_key(r), it->ns))
+            o = r->entry->obj;
+    } else {
+        struct obj *next = container_of(n, struct cache_entry, node)->obj;
+        if (!it->ns.len || str_eq(next->ns, it->ns))
+            o = next;
+    }
+    it->node = o ? tree_next(n) : NULL;
+    return o;
+}

@@ -1,0 +1,80 @@
+/*
+ * cache: what we know of one kind, fed by list and watch, with our own writes visible at once.
+ *
+ * 1. A newer version is never replaced by an older one: resourceVersions are compared as integers
+ *    within the kind, and UIDs seen deleted are remembered, so a late watch event neither undoes
+ * our own write nor brings back what is gone.
+ * 2. Objects are immutable; a pointer handed out is borrowed until the next turn of the loop.
+ * 3. Absence is never proof (see plan_verify_absent).
+ * 4. Iteration is in key order (namespace, name), everywhere.
+ *
+ * Handlers are told (old, new) once per change, after the cache changed; during the first
+ * synchronisation too. A relist that changes nothing calls nobody. An object that was deleted and
+ * made again under its name is two changes: (old, NULL), then (NULL, new).
+ *
+ * Feeding: a watch that begins with the present state (watch-list); where the server refuses that,
+ * a list in pages and then a watch. A clean end is resumed at the last revision, 410 leads to a new
+ * list, anything else is tried again after a growing pause.
+ */
+#ifndef CLIENT_CACHE_H
+#define CLIENT_CACHE_H
+
+#include "client/api.h"
+#include "loop/loop.h"
+
+struct cache;
+
+struct cache_options {
+    const struct kind *kind;
+    str label_selector; /* server-side filter; empty: all */
+    /* Reopen a watch that shows nothing, not even a bookmark, for this long; 0: never. For peers
+     * behind a network; the embedded API does not fall silent. */
+    usec stall_timeout;
+};
+
+/* old is NULL when it appeared, new is NULL when it went. */
+typedef void cache_handler(void *ctx, const struct obj *old, const struct obj *new);
+/* Adds the index keys of an object (at most a few); slices into the object or the arena. */
+typedef void cache_index_fn(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n);
+
+struct cache *cache_new(struct loop *l, struct api *api, const struct cache_options *o);
+void cache_free(struct cache *c);
+/* Before start. Returns the number of the index. Index 0 always exists: controller owner UID. */
+unsigned cache_add_index(struct cache *c, cache_index_fn *fn);
+void cache_add_handler(struct cache *c, cache_handler *fn, void *ctx);
+void cache_start(struct cache *c);
+/* The first list is complete. */
+bool cache_is_synced(const struct cache *c);
+/* Told once, when the first list is complete. */
+void cache_on_synced(struct cache *c, void (*fn)(void *ctx), void *ctx);
+const struct kind *cache_kind(const struct cache *c);
+
+struct obj *cache_get(const struct cache *c, str ns, str name);
+size_t cache_count(const struct cache *c);
+
+/* for (struct cache_iter it = cache_all(c, ns); (o = cache_next(&it));) */
+struct cache_iter {
+    const void *node;
+    str ns; /* or the key of the index */
+    bool by_index;
+};
+struct cache_iter cache_all(const struct cache *c, str ns);
+#define CACHE_INDEX_OWNER 0
+struct cache_iter cache_by(const struct cache *c, unsigned index, str key);
+struct obj *cache_next(struct cache_iter *it);
+
+/* Our own writes: what the API answered. Older than what is known, or of a UID known to be deleted:
+ * ignored. */
+void cache_observe(struct cache *c, struct obj *o);
+/* This UID is gone for good; an empty one means whichever is cached under the name. */
+void cache_observe_deleted(struct cache *c, str ns, str name, str uid);
+
+/* Lists begun and watches opened so far. */
+struct cache_stats {
+    uint64_t lists;
+    uint64_t watches;
+    size_t tombstones; /* deleted UIDs remembered at present */
+};
+struct cache_stats cache_stats(const struct cache *c);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * The inside of a cache, shared by cache.c (what is known) and feed.c (how it gets there: list and
+ * watch). Nobody else includes this.
+ *
+ * Every entry is in one of two lists. `live` has been confirmed by the server since the last list
+ * began (or no list is under way); `stale` is waiting for it. A list begins by declaring everything
+ * stale; each object it brings moves to live; what is left at the end is gone, unless its revision
+ * is newer than the list (our own write). So a relist costs what it brings, without a sweep over
+ * all.
+ */
+#ifndef CLIENT_CACHE_IMPL_H
+#define CLIENT_CACHE_IMPL_H
+
+#include "base/map.h"
+#include "base/tree.h"
+#include "base/vec.h"
+#include "client/cache.h"
+#include "kube/selector.h"
+
+struct index_ref;
+
+struct cache_entry {
+    struct tree_node node;  /* by (namespace, name) */
+    struct list link;       /* live or stale */
+    struct index_ref *refs; /* its places in the indexes */
+    struct obj *obj;
+};
+
+struct cache_index {
+    cache_index_fn *fn;
+    struct tree tree; /* of index_ref, by (key, namespace, name) */
+};
+
+struct cache_subscriber {
+    cache_handler *fn;
+    void *ctx;
+};
+
+struct cache_listener {
+    void (*fn)(void *ctx);
+    void *ctx;
+};
+
+/*
+ * Where the feed stands.
+ *
+ *   IDLE ──start──► PAUSE ──► LIST ──► PAUSE ──► WATCH ──end──► PAUSE ...
+ *                     │                            ▲
+ *                     └────── INITIAL (watch-list) ┘
+ *
+ * PAUSE is the only state with a timer (of zero or more delay) and says what comes next in `next`,
+ * so nothing is ever started from inside a callback of the API.
+ */
+enum feed_state { FEED_IDLE, FEED_PAUSE, FEED_LIST, FEED_INITIAL, FEED_WATCH };
+
+struct feed_list; /* a list request under way; it outlives a cache that is freed */
+
+struct feed {
+    enum feed_state state;
+    enum feed_state next;
+    bool classic; /* the server does not know watch-list */
+    bool sweeping;
+    uint64_t rv; /* resume after it */
+    unsigned failures;
+    usec opened; /* when the watch was */
+    usec heard;  /* when something came */
+    char *token; /* of the next page */
+    uint64_t sweep_rv;
+    uint64_t list_seq; /* tombstones before it are confirmed when the list is complete */
+    struct api_watch watch;
+    struct feed_list *list;
+    struct loop_timer pause;
+    struct loop_timer stall;
+    struct loop_task sweep;
+    struct cache_stats stats;
+};
+
+struct cache {
+    struct loop *loop;
+    struct api *api;
+    const struct kind *kind;
+    struct arena arena; /* the selector and its text */
+    str label_selector;
+    struct selector *selector; /* NULL: everything */
+    usec stall_timeout;
+
+    struct tree entries;
+    struct list live, stale;
+    bool syncing; /* a list is under way */
+    bool synced;
+    VEC(struct cache_index) indexes;
+    VEC(struct cache_subscriber) handlers;
+    VEC(struct cache_listener) listeners;
+    struct arena scratch;
+
+    struct map tombs; /* UID → struct tomb */
+    struct list tomb_order;
+    uint64_t tomb_seq;
+
+    VEC(struct obj *) grave; /* replaced in this turn of the loop, still borrowed */
+    struct loop_task bury;
+
+    struct feed feed;
+};
+
+/* ---- cache.c, for feed.c ---- */
+
+/* What the server sent. */
+void cache_apply(struct cache *c, struct obj *o);
+void cache_apply_deleted(struct cache *c, struct obj *o, uint64_t rv);
+/* Everything becomes stale. */
+void cache_sync_begin(struct cache *c);
+/* Removes up to `budget` entries that the list as of rv did not bring. True when none is left. */
+bool cache_sync_sweep(struct cache *c, uint64_t rv, unsigned budget);
+void cache_sync_end(struct cache *c);
+/* Forgets old tombstones whose deletion the watch has shown. */
+void cache_forget_tombs(struct cache *c);
+/* The deletions booked before `seq` are known to the server's answer. */
+void cache_confirm_tombs(struct cache *c, uint64_t seq);
+
+/* ---- feed.c, for cache.c ---- */
+
+void feed_init(struct cache *c);
+void feed_start(struct cache *c);
+void feed_done(struct cache *c);
+
+#endif

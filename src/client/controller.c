@@ -1,0 +1,538 @@
+/*
+ * The ring: cache change → map function → queue → planner → executor → API → cache.
+ *
+ * Planning happens in one place, turn(), in the PUBLISH phase after the caches have changed: a
+ * bounded number of planner calls per turn of the loop, one key of each controller in rotation, and
+ * only for controllers whose executor could send something at once (a plan that waits for its first
+ * write gets old). A plan is accepted in the same breath in which it was made; no planner runs
+ * between, so what it saw is still what is there, and the next planner sees its deletes as
+ * intended.
+ */
+#include "client/controller.h"
+
+#include "base/log.h"
+#include "client/event.h"
+#include "client/executor.h"
+#include "client/queue.h"
+
+#define TURN_BUDGET 64
+#define IN_FLIGHT_DEFAULT 32
+#define COUNTS_INTERVAL (100 * USEC_PER_MSEC)
+/* A plan that asks to be looked at again at once does not get a busy loop. */
+#define LOOK_LEAST USEC_PER_MSEC
+#define JOURNAL_MAX ((size_t)64 << 10)
+
+struct subscription {
+    struct controller *controller;
+    map_fn *map;
+};
+
+struct controller {
+    struct runtime *runtime;
+    struct controller_def def;
+    struct queue queue;
+    struct executor executor;
+    struct recorder *recorder;
+    struct subscription *subscriptions; /* one per watch */
+    uint64_t plans;
+};
+
+struct runtime {
+    struct loop *loop;
+    struct api *api;
+    VEC(struct cache *) caches; /* by kind id; NULL: none */
+    VEC(struct controller *) controllers;
+    struct intents intents;
+    usec stall_timeout;
+    bool started;
+    bool synced;
+    size_t rotation; /* the controller whose turn is next */
+    struct loop_task turn;
+    ledger_fn *ledger;
+    void *ledger_ctx;
+    void (*journal)(void *ctx, str line);
+    void *journal_ctx;
+};
+
+/* ---- world ---- */
+
+static struct world world_of(struct runtime *r)
+{
+    return (struct world){.now = loop_wall(r->loop), .runtime = r};
+}
+
+static struct cache *find_cache(const struct runtime *r, const struct kind *k)
+{
+    size_t id = kind_id(k);
+    return id < r->caches.len ? r->caches.p[id] : NULL;
+}
+
+struct cache *world_cache(const struct world *w, const struct kind *k)
+{
+    return find_cache(w->runtime, k);
+}
+
+static struct cache *must_cache(const struct world *w, const struct kind *k)
+{
+    struct cache *c = world_cache(w, k);
+    if (!c)
+        BUG("a planner reads a kind that its runtime does not cache");
+    return c;
+}
+
+struct obj *world_get(const struct world *w, const struct kind *k, str ns, str name)
+{
+    return cache_get(must_cache(w, k), ns, name);
+}
+
+struct cache_iter world_owned(const struct world *w, const struct kind *k, str owner_uid)
+{
+    return cache_by(must_cache(w, k), CACHE_INDEX_OWNER, owner_uid);
+}
+
+bool world_is_intended(const struct world *w, str uid)
+{
+    const struct intent *i = intents_find(&w->runtime->intents, uid);
+    if (!i)
+        return false;
+    /* Once the cache shows it, it is terminating or gone and must not be counted twice. */
+    const struct cache *c = find_cache(w->runtime, i->kind);
+    if (!c)
+        return true;
+    const struct obj *o = cache_get(c, i->ns, i->name);
+    return o && str_eq(o->uid, uid) && !o->deleting;
+}
+
+/* ---- changes ---- */
+
+static void wake(void *ctx)
+{
+    struct runtime *r = ctx;
+    if (r->synced)
+        loop_defer(r->loop, LOOP_PUBLISH, &r->turn);
+}
+
+static void on_change(void *ctx, const struct obj *old, const struct obj *new)
+{
+    struct subscription *s = ctx;
+    struct world w = world_of(s->controller->runtime);
+    s->map(s->controller, &w, old, new);
+}
+
+static bool is_own_change(const struct obj *old, const struct obj *new)
+{
+    if (!old || !new)
+        return true;
+    return old->generation != new->generation || old->deleting != new->deleting;
+}
+
+/* The first handler of every cache: a key whose own object is no longer the one planned for. */
+static void on_own_change(void *ctx, const struct obj *old, const struct obj *new)
+{
+    struct runtime *r = ctx;
+    if (!is_own_change(old, new))
+        return;
+    const struct obj *o = new ? new : old;
+    for (size_t i = 0; i < r->controllers.len; i++) {
+        struct queue *q = &r->controllers.p[i]->queue;
+        struct queue_item *it = q->items.len ? queue_find(q, o->kind, o->ns, o->name) : NULL;
+        if (!it)
+            continue;
+        struct run *run = it->run;
+        if (run && run_is_outdated(run, new))
+            run_drop(run);
+        else if (it->retry_at)
+            queue_expedite(it);
+    }
+}
+
+void controller_enqueue(struct controller *c, const struct kind *k, str ns, str name)
+{
+    queue_add(&c->queue, k, ns, name);
+}
+
+void map_self(struct controller *c, const struct world *w, const struct obj *old,
+              const struct obj *new)
+{
+    const struct obj *o = new ? new : old;
+    controller_enqueue(c, o->kind, o->ns, o->name);
+}
+
+/* Does the controller plan keys of this kind? When it watches none with map_self we cannot say. */
+static bool plans_kind(const struct controller *c, const struct kind *k)
+{
+    bool any = false;
+    for (size_t i = 0; i < c->def.n_watches; i++) {
+        if (c->def.watches[i].map != map_self)
+            continue;
+        if (c->def.watches[i].kind == k)
+            return true;
+        any = true;
+    }
+    return !any;
+}
+
+static void enqueue_owner(struct controller *c, const struct obj *o)
+{
+    jval ref = obj_controller_ref(o);
+    if (j_is_absent(ref))
+        return;
+    str group, version;
+    api_version_split(jstr(jgetc(ref, "apiVersion")), &group, &version);
+    const struct kind *k = kind_by_name(group, version, jstr(jgetc(ref, "kind")));
+    str name = jstr(jgetc(ref, "name"));
+    if (!k || !name.len || !plans_kind(c, k))
+        return;
+    controller_enqueue(c, k, kind_is(k, KIND_NAMESPACED) ? o->ns : STR_NONE, name);
+}
+
+void map_controller_owner(struct controller *c, const struct world *w, const struct obj *old,
+                          const struct obj *new)
+{
+    if (old && (!new || !str_eq(old->owner_uid, new->owner_uid)))
+        enqueue_owner(c, old);
+    if (new)
+        enqueue_owner(c, new);
+}
+
+/* ---- planning ---- */
+
+static void write_journal(const struct controller *c, const struct queue_item *it,
+                          const struct plan *p)
+{
+    struct runtime *r = c->runtime;
+    if (!r->journal || !p->writes.len)
+        return;
+    struct strbuf b = STRBUF_INIT(JOURNAL_MAX);
+    usec now = loop_now(r->loop);
+    strbuf_printf(&b, "%lld.%06lld %s ", (long long)(now / USEC_PER_SEC),
+                  (long long)(now % USEC_PER_SEC), c->def.name);
+    if (it->ns.len)
+        strbuf_printf(&b, "%.*s/", STR_ARG(it->ns));
+    strbuf_add_str(&b, it->name);
+    for (size_t i = 0; i < p->writes.len; i++) {
+        strbuf_add_cstr(&b, i ? "; " : ": ");
+        plan_print_write(&p->writes.p[i], &b);
+    }
+    r->journal(r->journal_ctx, strbuf_str(&b));
+    strbuf_done(&b);
+}
+
+/* Wall time a plan asked for → monotonic due time; 0 stays 0. */
+static usec due_of(struct runtime *r, usec wall)
+{
+    if (!wall)
+        return 0;
+    usec delay = wall - loop_wall(r->loop);
+    return loop_now(r->loop) + MAX(delay, LOOK_LEAST);
+}
+
+static usec earlier(usec a, usec b)
+{
+    return !a ? b : !b ? a : MIN(a, b);
+}
+
+/* The run's key while it is under way. */
+struct job {
+    struct controller *controller;
+    struct queue_item *item;
+    usec look_at; /* monotonic; 0: none */
+    bool again;   /* part of the plan was refused */
+};
+
+static void send_events(struct controller *c, const struct plan *p)
+{
+    for (size_t i = 0; i < p->events.len; i++) {
+        const struct plan_event *e = &p->events.p[i];
+        recorder_event(c->recorder, e->about, e->warning, e->reason, e->message);
+    }
+}
+
+static void on_finished(void *ctx, struct run *run)
+{
+    struct controller *c = ctx;
+    struct job *job = run->owner;
+    struct queue_item *it = job->item;
+    if (run->dropped) {
+        it->dirty = true;
+        queue_finish(it, 0);
+        return;
+    }
+    if (run->failed || job->again) {
+        queue_fail(it, run->least);
+        return;
+    }
+    send_events(c, &run->plan);
+    queue_finish(it, job->look_at);
+}
+
+/* Count-only status writes have their own pace. True: too soon, leave it out. */
+static bool is_too_soon(struct job *job, const struct plan_write *w)
+{
+    if (!w->counts_only)
+        return false;
+    usec now = loop_now(job->controller->runtime->loop);
+    usec due = job->item->counts_at ? job->item->counts_at + COUNTS_INTERVAL : 0;
+    if (due > now) {
+        job->look_at = earlier(job->look_at, due);
+        return true;
+    }
+    job->item->counts_at = now;
+    return false;
+}
+
+static bool is_refused(struct job *job, const struct world *w, const struct plan_write *write)
+{
+    struct runtime *r = job->controller->runtime;
+    if (!r->ledger || !write->component_uid.len || r->ledger(r->ledger_ctx, w, write))
+        return false;
+    job->again = true;
+    return true;
+}
+
+/*
+ * Removes what may not be sent now. Deletes that need a ticket are booked one by one as they pass,
+ * so that the ledger sees those of the same plan too; the executor books them again for as long as
+ * they are under way, and this booking is undone when it has.
+ */
+static void admit(struct job *job, const struct world *w, struct plan *p)
+{
+    struct intents *is = &job->controller->runtime->intents;
+    size_t kept = 0;
+    for (size_t i = 0; i < p->writes.len; i++) {
+        struct plan_write *write = &p->writes.p[i];
+        if (is_too_soon(job, write) || is_refused(job, w, write))
+            continue;
+        if (write->op == PLAN_DELETE && write->uid.len)
+            intents_book(is, write->kind, write->ns, write->name, write->uid);
+        p->writes.p[kept++] = *write;
+    }
+    p->writes.len = kept;
+}
+
+static void unbook(struct intents *is, const struct plan *p)
+{
+    for (size_t i = 0; i < p->writes.len; i++) {
+        const struct plan_write *w = &p->writes.p[i];
+        if (w->op == PLAN_DELETE && w->uid.len)
+            intents_release(is, w->uid);
+    }
+}
+
+static void plan_item(struct controller *c, struct queue_item *it)
+{
+    struct runtime *r = c->runtime;
+    struct world w = world_of(r);
+    struct key key = {it->kind, it->ns, it->name};
+    const struct cache *own = find_cache(r, it->kind);
+    struct run *run = run_new(own ? cache_get(own, it->ns, it->name) : NULL);
+    struct job *job = arena_new(&run->arena, struct job);
+    *job = (struct job){.controller = c, .item = it};
+    run->owner = job;
+    it->run = run;
+    c->plans++;
+    c->def.plan(&w, &key, c->def.ctx, &run->plan);
+    job->look_at = due_of(r, run->plan.look_again);
+    admit(job, &w, &run->plan);
+    write_journal(c, it, &run->plan);
+    if (run->plan.writes.len) {
+        /* Both outlive the run: it can end only after the next turn of the loop. */
+        executor_accept(&c->executor, run);
+        unbook(&r->intents, &run->plan);
+        return;
+    }
+    on_finished(c, run);
+    run_free(run);
+}
+
+static bool can_plan(const struct controller *c)
+{
+    return c->queue.n_ready && executor_has_room(&c->executor);
+}
+
+static void turn(struct loop_task *t)
+{
+    struct runtime *r = container_of(t, struct runtime, turn);
+    size_t n = r->controllers.len;
+    unsigned budget = TURN_BUDGET;
+    for (size_t skipped = 0; skipped < n && budget;) {
+        struct controller *c = r->controllers.p[r->rotation];
+        r->rotation = (r->rotation + 1) % n;
+        if (!can_plan(c)) {
+            skipped++;
+            continue;
+        }
+        skipped = 0;
+        budget--;
+        plan_item(c, queue_pop(&c->queue));
+    }
+    if (!budget)
+        wake(r);
+}
+
+/* ---- life cycle ---- */
+
+struct runtime *runtime_new(struct loop *l, struct api *cache_api)
+{
+    struct runtime *r = xnew(struct runtime);
+    r->loop = l;
+    r->api = cache_api;
+    loop_task_init(&r->turn, turn);
+    return r;
+}
+
+static bool all_synced(const struct runtime *r)
+{
+    for (size_t i = 0; i < r->caches.len; i++) {
+        if (r->caches.p[i] && !cache_is_synced(r->caches.p[i]))
+            return false;
+    }
+    return r->started;
+}
+
+static void on_synced(void *ctx)
+{
+    struct runtime *r = ctx;
+    if (r->synced || !all_synced(r))
+        return;
+    r->synced = true;
+    wake(r);
+}
+
+struct cache *runtime_cache(struct runtime *r, const struct kind *k)
+{
+    while (r->caches.len <= kind_id(k))
+        *vec_push(&r->caches) = NULL;
+    struct cache **slot = &r->caches.p[kind_id(k)];
+    if (*slot)
+        return *slot;
+    BUG_ON(r->started);
+    *slot = cache_new(r->loop, r->api,
+                      &(struct cache_options){.kind = k, .stall_timeout = r->stall_timeout});
+    cache_add_handler(*slot, on_own_change, r);
+    cache_on_synced(*slot, on_synced, r);
+    return *slot;
+}
+
+static struct cache *env_cache(void *ctx, const struct kind *k)
+{
+    struct controller *c = ctx;
+    return find_cache(c->runtime, k);
+}
+
+static void env_room(void *ctx)
+{
+    struct controller *c = ctx;
+    if (c->queue.n_ready)
+        wake(c->runtime);
+}
+
+struct controller *runtime_add(struct runtime *r, const struct controller_def *def, struct api *api)
+{
+    struct controller *c = xnew(struct controller);
+    c->runtime = r;
+    c->def = *def;
+    queue_init(&c->queue, r->loop, wake, r);
+    struct executor_env env = {env_cache, on_finished, env_room, c, &r->intents};
+    unsigned limit = def->max_in_flight ? def->max_in_flight : IN_FLIGHT_DEFAULT;
+    executor_init(&c->executor, r->loop, api, def->name, limit, &env);
+    c->recorder = recorder_new(r->loop, api, def->name);
+    c->subscriptions = xcalloc(MAX(def->n_watches, 1), sizeof(*c->subscriptions));
+    for (size_t i = 0; i < def->n_watches; i++) {
+        c->subscriptions[i] = (struct subscription){c, def->watches[i].map};
+        cache_add_handler(runtime_cache(r, def->watches[i].kind), on_change, &c->subscriptions[i]);
+    }
+    *vec_push(&r->controllers) = c;
+    return c;
+}
+
+void runtime_start(struct runtime *r)
+{
+    BUG_ON(r->started);
+    r->started = true;
+    for (size_t i = 0; i < r->caches.len; i++) {
+        if (r->caches.p[i])
+            cache_start(r->caches.p[i]);
+    }
+    on_synced(r); /* without caches there is nothing to wait for */
+}
+
+bool runtime_is_synced(const struct runtime *r)
+{
+    return r->synced;
+}
+
+bool runtime_is_idle(const struct runtime *r)
+{
+    for (size_t i = 0; i < r->controllers.len; i++) {
+        const struct controller *c = r->controllers.p[i];
+        if (!queue_is_idle(&c->queue) || recorder_in_flight(c->recorder))
+            return false;
+    }
+    return r->synced;
+}
+
+static void controller_free(struct controller *c)
+{
+    executor_done(&c->executor);
+    queue_done(&c->queue);
+    recorder_free(c->recorder);
+    free(c->subscriptions);
+    free(c);
+}
+
+void runtime_free(struct runtime *r)
+{
+    if (!r)
+        return;
+    loop_task_cancel(&r->turn);
+    for (size_t i = 0; i < r->controllers.len; i++)
+        controller_free(r->controllers.p[i]);
+    for (size_t i = 0; i < r->caches.len; i++)
+        cache_free(r->caches.p[i]);
+    intents_done(&r->intents);
+    vec_done(&r->controllers);
+    vec_done(&r->caches);
+    free(r);
+}
+
+void runtime_set_stall_timeout(struct runtime *r, usec timeout)
+{
+    r->stall_timeout = timeout;
+}
+
+void runtime_set_ledger(struct runtime *r, ledger_fn *fn, void *ctx)
+{
+    r->ledger = fn;
+    r->ledger_ctx = ctx;
+}
+
+void runtime_set_journal(struct runtime *r, void (*fn)(void *ctx, str line), void *ctx)
+{
+    r->journal = fn;
+    r->journal_ctx = ctx;
+}
+
+struct loop *runtime_loop(struct runtime *r)
+{
+    return r->loop;
+}
+
+struct controller_stats controller_stats(const struct controller *c)
+{
+    return (struct controller_stats){
+        .plans = c->plans,
+        .writes = c->executor.writes,
+        .failures = c->queue.stats.failures,
+        .queued = c->queue.n_ready,
+        .in_flight = c->executor.in_flight,
+        .window = c->executor.window,
+        .wait_sum = c->queue.stats.wait_sum,
+        .wait_max = c->queue.stats.wait_max,
+    };
+}
+
+const char *controller_name(const struct controller *c)
+{
+    return c->def.name;
+}

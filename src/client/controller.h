@@ -1,0 +1,113 @@
+/*
+ * The runtime that drives every planner: caches -> queue -> planner -> executor -> API, one
+ * direction. The same code in all three settings (embedded, cluster, simulated).
+ *
+ * Queue: client-go's dirty/processing sets. A key is planned by at most one plan at a time; a key
+ * that becomes dirty while its plan runs is planned again at the end. If the key's own object
+ * changes generation or gets a deletionTimestamp meanwhile, unsent writes are dropped, those in
+ * flight are awaited and the key is planned anew. Failures back off per key (5 ms doubling to 30 s,
+ * jitter); a key that backs off waits even when it becomes dirty, unless its own object changed so.
+ * Due times are timers; nothing polls.
+ *
+ * Executor: sends the writes of a stage with bounded parallelism, creates ramping 1, 2, 4, ...
+ * until the first refusal (403, 422, 429); every answer goes into the cache before the key is
+ * looked at again. AlreadyExists, Conflict and NotFound mean the cache was behind: the object is
+ * fetched live into the cache and the key planned anew. A write with unknown outcome is followed by
+ * a live GET of its object before its key is planned again.
+ */
+#ifndef CLIENT_CONTROLLER_H
+#define CLIENT_CONTROLLER_H
+
+#include "client/cache.h"
+#include "client/plan.h"
+
+struct runtime;
+struct controller;
+
+/* What a planner may see. It does not change during one call, but is not a consistent cut across
+ * kinds. */
+struct world {
+    usec now; /* wall time */
+    struct runtime *runtime;
+};
+
+/* NULL when the runtime has no cache of that kind (a bug of the caller). */
+struct cache *world_cache(const struct world *w, const struct kind *k);
+struct obj *world_get(const struct world *w, const struct kind *k, str ns, str name);
+/* Objects whose controller owner has this UID, in name order. */
+struct cache_iter world_owned(const struct world *w, const struct kind *k, str owner_uid);
+/* A delete of this UID is in an accepted plan and not yet seen in the cache. */
+bool world_is_intended(const struct world *w, str uid);
+
+typedef void planner_fn(const struct world *w, const struct key *key, void *ctx,
+                        struct plan *ret_plan);
+/* Keys to look at because an object changed. */
+typedef void map_fn(struct controller *c, const struct world *w, const struct obj *old,
+                    const struct obj *new);
+
+struct controller_watch {
+    const struct kind *kind;
+    map_fn *map;
+};
+
+struct controller_def {
+    const char *name; /* also field manager and event source: "podclique-controller" */
+    planner_fn *plan;
+    void *ctx;
+    const struct controller_watch *watches;
+    size_t n_watches;
+    unsigned max_in_flight; /* writes; 0: 32 */
+};
+
+/* `api` is who the controller acts as; caches are shared by all controllers of a runtime and use
+ * the runtime's own. */
+struct runtime *runtime_new(struct loop *l, struct api *cache_api);
+struct controller *runtime_add(struct runtime *r, const struct controller_def *def,
+                               struct api *api);
+/* The shared cache of a kind, made on first use; before runtime_start. */
+struct cache *runtime_cache(struct runtime *r, const struct kind *k);
+/* Controllers plan only after every cache is synced. */
+void runtime_start(struct runtime *r);
+bool runtime_is_synced(const struct runtime *r);
+/* Synced, nothing queued, nothing in flight, nothing waiting to be retried. Looks that a plan asked
+ * for and that are not due yet do not count, nor does what watches have yet to bring. */
+bool runtime_is_idle(const struct runtime *r);
+/* Watches that show nothing for this long are reopened (0, the default: never); before the first
+ * runtime_cache or runtime_add. For an API behind a network. */
+void runtime_set_stall_timeout(struct runtime *r, usec timeout);
+/* The ledger's say (design: one availability ledger): asked at acceptance, for each write with a
+ * component_uid in the order planned, whether it still fits, deletes accepted before included (they
+ * are in the world). What does not fit is left out and its key tried again after a pause. */
+typedef bool ledger_fn(void *ctx, const struct world *w, const struct plan_write *write);
+void runtime_set_ledger(struct runtime *r, ledger_fn *fn, void *ctx);
+void runtime_free(struct runtime *r);
+
+/* From map functions and set-up code. */
+void controller_enqueue(struct controller *c, const struct kind *k, str ns, str name);
+/* Maps that most controllers need. */
+void map_self(struct controller *c, const struct world *w, const struct obj *old,
+              const struct obj *new);
+/* To the controller owner, as the owner reference names it; only owners of a kind that this
+ * controller watches with map_self, when it watches any so. Old and new owner when that changed. */
+void map_controller_owner(struct controller *c, const struct world *w, const struct obj *old,
+                          const struct obj *new);
+
+struct controller_stats {
+    uint64_t plans;     /* planner calls */
+    uint64_t writes;    /* sent */
+    uint64_t failures;  /* plans that failed and were tried again */
+    size_t queued;      /* keys ready at present */
+    unsigned in_flight; /* writes at present */
+    unsigned window;    /* writes in flight it allows itself, adapted to 429s */
+    usec wait_sum;      /* of all keys, from ready to planned */
+    usec wait_max;
+};
+struct controller_stats controller_stats(const struct controller *c);
+const char *controller_name(const struct controller *c);
+
+/* One line per plan with writes, for simulations and --log-level debug; NULL turns it off:
+ * "12.000345 podclique default/foo: create Pod default/foo-abc12; delete Pod default/foo-x". */
+void runtime_set_journal(struct runtime *r, void (*fn)(void *ctx, str line), void *ctx);
+struct loop *runtime_loop(struct runtime *r);
+
+#endif

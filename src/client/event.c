@@ -1,0 +1,280 @@
+/*
+ * One record per Event, by name, in a list by last use; the longest unused is forgotten first.
+ *
+ *   record new ──► CREATE ──► known            known, minute over ──► PATCH count ──► known
+ *                    │ 409                                               │ 404 (expired)
+ *                    └──► GET ──► PATCH (count of the other + ours)      └──► CREATE
+ *
+ * Any other answer ends it: the record keeps what was not reported for the next time.
+ */
+#include "client/event.h"
+
+#include "base/map.h"
+#include "json/write.h"
+
+#define RECORDS_MAX 4096
+#define IN_FLIGHT_MAX 32
+#define QUIET USEC_PER_MIN
+#define MESSAGE_MAX 1024
+#define NAME_MAX_LEN 253
+
+struct record {
+    struct list link;          /* by last use */
+    struct recorder *recorder; /* NULL: it is gone */
+    struct arena arena;        /* everything below that is fixed */
+    str ns, name;
+    struct doc *template; /* the Event without count and times */
+    usec first, last;     /* wall */
+    usec sent;            /* wall, 0: never */
+    int64_t count;        /* as the API has it, as far as we know */
+    int64_t unsent;
+    bool busy;
+    struct doc *body;
+    struct api_request req;
+};
+
+struct recorder {
+    struct loop *loop;
+    struct api *api;
+    const char *component;
+    struct map by_name; /* "ns/name" → record */
+    struct list records;
+    unsigned in_flight;
+};
+
+/* ---- documents ---- */
+
+static void put_time(struct jw *w, const char *key, usec wall)
+{
+    struct strbuf b = STRBUF_INIT(64);
+    time_format_rfc3339(wall, &b);
+    jw_put_str(w, key, strbuf_str(&b));
+    strbuf_done(&b);
+}
+
+static void put_involved(struct jw *w, const struct obj *o)
+{
+    char version[256];
+    jw_put_object(w, "involvedObject");
+    jw_put_str(w, "apiVersion", kind_api_version(o->kind, version, sizeof(version)));
+    jw_put_cstr(w, "kind", o->kind->kind);
+    if (o->ns.len)
+        jw_put_str(w, "namespace", o->ns);
+    jw_put_str(w, "name", o->name);
+    jw_put_str(w, "uid", o->uid);
+    jw_end(w);
+}
+
+static struct doc *make_template(const struct record *e, const struct obj *about, bool warning,
+                                 str reason, str message)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    put_involved(&w, about);
+    jw_put_str(&w, "reason", reason);
+    jw_put_str(&w, "message", str_sub(message, 0, MESSAGE_MAX));
+    jw_put_cstr(&w, "type", warning ? "Warning" : "Normal");
+    jw_put_object(&w, "source");
+    jw_put_cstr(&w, "component", e->recorder->component);
+    jw_end(&w);
+    jw_put_cstr(&w, "reportingComponent", e->recorder->component);
+    jw_put_cstr(&w, "reportingInstance", "");
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+static struct doc *make_event(const struct record *e)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_cstr(&w, "apiVersion", "v1");
+    jw_put_cstr(&w, "kind", "Event");
+    jw_put_object(&w, "metadata");
+    jw_put_str(&w, "name", e->name);
+    jw_put_str(&w, "namespace", e->ns);
+    jw_end(&w);
+    for (struct jiter it = jiter(doc_root(e->template)); jnext(&it);) {
+        jw_key(&w, it.key);
+        jw_val(&w, it.value);
+    }
+    put_time(&w, "firstTimestamp", e->first);
+    put_time(&w, "lastTimestamp", e->last);
+    jw_put_int(&w, "count", e->unsent);
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+static struct doc *make_patch(const struct record *e)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    put_time(&w, "lastTimestamp", e->last);
+    jw_put_int(&w, "count", e->count + e->unsent);
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+/* ---- records ---- */
+
+static void record_free(struct record *e)
+{
+    doc_unref(e->body);
+    doc_unref(e->template);
+    arena_done(&e->arena);
+    free(e);
+}
+
+static void record_drop(struct recorder *r, struct record *e)
+{
+    map_del(&r->by_name, str_n(e->ns.p, e->ns.len + 1 + e->name.len));
+    list_remove(&e->link);
+    if (!e->busy) {
+        record_free(e);
+        return;
+    }
+    e->recorder = NULL; /* the answer frees it */
+    r->in_flight--;
+}
+
+/* "ns/name" in one piece, so that its parts are slices of the map's key. */
+static str event_key(struct arena *a, const struct obj *about, bool warning, str reason,
+                     str message)
+{
+    uint64_t h = str_hash(about->uid, warning);
+    h = str_hash(reason, h);
+    h = str_hash(message, h);
+    str ns = about->ns.len ? about->ns : STR("default");
+    str base = str_sub(about->name, 0, NAME_MAX_LEN - 17);
+    while (base.len && (base.p[base.len - 1] == '-' || base.p[base.len - 1] == '.'))
+        base.len--; /* a cut name must still end in a letter or digit before the dot */
+    return arena_printf(a, "%.*s/%.*s.%016llx", STR_ARG(ns), STR_ARG(base), (unsigned long long)h);
+}
+
+static struct record *record_get(struct recorder *r, const struct obj *about, bool warning,
+                                 str reason, str message)
+{
+    struct arena a = ARENA_INIT;
+    str key = event_key(&a, about, warning, reason, message);
+    struct record *e = map_get(&r->by_name, key);
+    if (e) {
+        arena_done(&a);
+        list_remove(&e->link);
+        list_push_back(&r->records, &e->link);
+        return e;
+    }
+    if (r->by_name.len >= RECORDS_MAX)
+        record_drop(r, list_entry(r->records.next, struct record, link));
+    e = xnew(struct record);
+    e->arena = a;
+    e->recorder = r;
+    size_t cut = (size_t)str_find_char(key, '/');
+    e->ns = str_sub(key, 0, cut);
+    e->name = str_sub(key, cut + 1, key.len);
+    e->template = make_template(e, about, warning, reason, message);
+    map_put(&r->by_name, key, e);
+    list_push_back(&r->records, &e->link);
+    return e;
+}
+
+/* ---- requests ---- */
+
+static void on_answer(struct api_request *req, const struct api_reply *reply);
+
+static void send_request(struct record *e, enum api_verb verb, struct doc *body)
+{
+    struct recorder *r = e->recorder;
+    doc_unref(e->body);
+    e->body = body;
+    e->req = (struct api_request){
+        .verb = verb,
+        .kind = &kind_event,
+        .ns = e->ns,
+        .name = e->name,
+        .body = body,
+        .patch = API_PATCH_MERGE,
+        .field_manager = str_of(r->component),
+        .done = on_answer,
+    };
+    e->busy = true;
+    r->in_flight++;
+    api_send(r->api, &e->req);
+}
+
+static void on_success(struct record *e, const struct api_reply *reply)
+{
+    enum api_verb verb = e->req.verb;
+    e->count = MAX(e->count, 1);
+    if (reply->obj)
+        e->count = jint(jgetc(obj_root(reply->obj), "count"), e->count);
+    if (verb == API_GET) {
+        send_request(e, API_PATCH, make_patch(e));
+        return;
+    }
+    e->unsent = 0;
+}
+
+static void on_answer(struct api_request *req, const struct api_reply *reply)
+{
+    struct record *e = container_of(req, struct record, req);
+    e->busy = false;
+    if (!e->recorder) {
+        record_free(e);
+        return;
+    }
+    e->recorder->in_flight--;
+    if (reply->code >= 200 && reply->code < 300)
+        on_success(e, reply);
+    else if (reply->code == 409 && req->verb == API_CREATE)
+        send_request(e, API_GET, NULL);
+    else if (reply->code == 404 && req->verb == API_PATCH)
+        send_request(e, API_CREATE, make_event(e));
+}
+
+void recorder_event(struct recorder *r, const struct obj *about, bool warning, str reason,
+                    str message)
+{
+    usec now = loop_wall(r->loop);
+    struct record *e = record_get(r, about, warning, reason, message);
+    if (!e->first)
+        e->first = now;
+    e->last = now;
+    e->unsent++;
+    bool quiet = e->sent && now - e->sent < QUIET;
+    if (e->busy || quiet || r->in_flight >= IN_FLIGHT_MAX)
+        return;
+    e->sent = now;
+    if (e->count)
+        send_request(e, API_PATCH, make_patch(e));
+    else
+        send_request(e, API_CREATE, make_event(e));
+}
+
+unsigned recorder_in_flight(const struct recorder *r)
+{
+    return r->in_flight;
+}
+
+/* ---- life cycle ---- */
+
+struct recorder *recorder_new(struct loop *l, struct api *api, const char *component)
+{
+    struct recorder *r = xnew(struct recorder);
+    r->loop = l;
+    r->api = api;
+    r->component = component;
+    list_init(&r->records);
+    return r;
+}
+
+void recorder_free(struct recorder *r)
+{
+    if (!r)
+        return;
+    while (!list_is_empty(&r->records))
+        record_drop(r, list_entry(r->records.next, struct record, link));
+    map_done(&r->by_name);
+    free(r);
+}

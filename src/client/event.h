@@ -1,0 +1,26 @@
+/*
+ * recorder: reports what happened to an object as core/v1 Events. Best effort: an event never
+ * delays a key and a failed one is forgotten.
+ *
+ * The name of an Event is a function of what it says (object, type, reason, message), so saying it
+ * again, also after a restart, raises the count of the one that is there instead of making another.
+ * Within one minute repetitions are only counted; the next one after that carries them all.
+ */
+#ifndef CLIENT_EVENT_H
+#define CLIENT_EVENT_H
+
+#include "client/api.h"
+#include "loop/loop.h"
+
+struct recorder;
+
+/* component: who reports; must live as long as the recorder and its requests. */
+struct recorder *recorder_new(struct loop *l, struct api *api, const char *component);
+/* Requests under way end by themselves. */
+void recorder_free(struct recorder *r);
+void recorder_event(struct recorder *r, const struct obj *about, bool warning, str reason,
+                    str message);
+/* Requests under way. */
+unsigned recorder_in_flight(const struct recorder *r);
+
+#endif

@@ -1,0 +1,218 @@
+/*
+ * The queue. One tree of items by key; ready ones are also in a FIFO list. Every change of an item
+ * ends in settle(), which alone decides whether it is ready, timed, resting or freed, so that the
+ * flags and the lists cannot disagree.
+ */
+#include "client/queue.h"
+
+#include "client/backoff.h"
+
+/* How long a key that wrote counts is remembered for it. */
+#define REST (100 * USEC_PER_MSEC)
+
+struct item_key {
+    const struct kind *kind;
+    str ns, name;
+};
+
+static int cmp_item(const void *key, const struct tree_node *n)
+{
+    const struct item_key *k = key;
+    const struct queue_item *it = container_of(n, struct queue_item, node);
+    if (k->kind != it->kind)
+        return kind_id(k->kind) < kind_id(it->kind) ? -1 : 1;
+    int c = str_cmp(k->ns, it->ns);
+    return c ? c : str_cmp(k->name, it->name);
+}
+
+static void item_free(struct queue_item *it)
+{
+    tree_remove(&it->queue->items, &it->node);
+    list_remove(&it->link);
+    loop_timer_cancel(&it->timer);
+    free(it);
+}
+
+static void set_retry(struct queue_item *it, usec at)
+{
+    struct queue *q = it->queue;
+    q->n_retrying += (size_t)(at != 0) - (size_t)(it->retry_at != 0);
+    it->retry_at = at;
+}
+
+static void make_ready(struct queue_item *it)
+{
+    struct queue *q = it->queue;
+    list_remove(&it->link);
+    list_push_back(&q->ready, &it->link);
+    q->n_ready++;
+    q->stats.adds++;
+    it->ready_at = loop_now(q->loop);
+    loop_timer_cancel(&it->timer);
+    q->wake(q->ctx);
+}
+
+static bool is_ready(const struct queue_item *it)
+{
+    return it->ready_at != 0;
+}
+
+static void drop_rested(struct queue *q)
+{
+    usec limit = loop_now(q->loop) - REST;
+    list_foreach (node, &q->resting) {
+        struct queue_item *it = list_entry(node, struct queue_item, link);
+        if (it->counts_at > limit)
+            return;
+        item_free(it);
+    }
+}
+
+/* Due times behind one timer: whichever comes first. */
+static void set_timer(struct queue_item *it)
+{
+    usec due = it->retry_at ? it->retry_at : it->look_at;
+    if (due)
+        loop_timer_set(&it->timer, due);
+    else
+        loop_timer_cancel(&it->timer);
+}
+
+static void settle(struct queue_item *it)
+{
+    struct queue *q = it->queue;
+    if (it->processing || is_ready(it))
+        return;
+    if (it->dirty && !it->retry_at) {
+        make_ready(it);
+        return;
+    }
+    set_timer(it);
+    if (it->dirty || it->retry_at || it->look_at || it->failures)
+        return;
+    list_remove(&it->link);
+    if (it->counts_at > loop_now(q->loop) - REST)
+        list_push_back(&q->resting, &it->link);
+    else
+        item_free(it);
+}
+
+static void on_due(struct loop_timer *t)
+{
+    struct queue_item *it = container_of(t, struct queue_item, timer);
+    usec now = loop_now(it->queue->loop);
+    if (it->retry_at && it->retry_at <= now)
+        set_retry(it, 0);
+    if (it->look_at && it->look_at <= now)
+        it->look_at = 0;
+    it->dirty = true;
+    settle(it);
+}
+
+static struct queue_item *item_new(struct queue *q, const struct item_key *k)
+{
+    struct queue_item *it = xcalloc(1, sizeof(*it) + k->ns.len + k->name.len);
+    it->queue = q;
+    it->kind = k->kind;
+    if (k->ns.len)
+        memcpy(it->text, k->ns.p, k->ns.len);
+    if (k->name.len)
+        memcpy(it->text + k->ns.len, k->name.p, k->name.len);
+    it->ns = str_n(it->text, k->ns.len);
+    it->name = str_n(it->text + k->ns.len, k->name.len);
+    list_init(&it->link);
+    loop_timer_init(q->loop, &it->timer, on_due);
+    tree_insert(&q->items, &it->node, k, cmp_item);
+    return it;
+}
+
+struct queue_item *queue_find(const struct queue *q, const struct kind *k, str ns, str name)
+{
+    struct item_key key = {k, ns, name};
+    struct tree_node *n = tree_find(&q->items, &key, cmp_item);
+    return n ? container_of(n, struct queue_item, node) : NULL;
+}
+
+void queue_add(struct queue *q, const struct kind *k, str ns, str name)
+{
+    drop_rested(q);
+    struct queue_item *it = queue_find(q, k, ns, name);
+    if (!it)
+        it = item_new(q, &(struct item_key){k, ns, name});
+    it->dirty = true;
+    settle(it);
+}
+
+struct queue_item *queue_pop(struct queue *q)
+{
+    struct list *first = list_pop_front(&q->ready);
+    if (!first)
+        return NULL;
+    struct queue_item *it = list_entry(first, struct queue_item, link);
+    usec wait = loop_now(q->loop) - it->ready_at;
+    q->stats.pops++;
+    q->stats.wait_sum += wait;
+    q->stats.wait_max = MAX(q->stats.wait_max, wait);
+    q->n_ready--;
+    q->n_processing++;
+    it->ready_at = 0;
+    it->look_at = 0; /* the plan that follows says anew when */
+    it->dirty = false;
+    it->processing = true;
+    return it;
+}
+
+static void end_processing(struct queue_item *it)
+{
+    BUG_ON(!it->processing);
+    it->processing = false;
+    it->run = NULL;
+    it->queue->n_processing--;
+}
+
+void queue_finish(struct queue_item *it, usec look_at)
+{
+    end_processing(it);
+    it->failures = 0;
+    it->look_at = look_at;
+    settle(it);
+}
+
+void queue_fail(struct queue_item *it, usec least)
+{
+    struct queue *q = it->queue;
+    end_processing(it);
+    if (it->failures < UINT32_MAX)
+        it->failures++;
+    q->stats.failures++;
+    usec delay = backoff_delay(q->loop, QUEUE_RETRY_BASE, QUEUE_RETRY_MAX, it->failures);
+    set_retry(it, loop_now(q->loop) + MAX(delay, least));
+    it->dirty = true;
+    settle(it);
+}
+
+void queue_expedite(struct queue_item *it)
+{
+    set_retry(it, 0);
+    it->failures = 0;
+    it->dirty = true;
+    settle(it);
+}
+
+bool queue_is_idle(const struct queue *q)
+{
+    return !q->n_ready && !q->n_processing && !q->n_retrying;
+}
+
+void queue_init(struct queue *q, struct loop *l, void (*wake)(void *ctx), void *ctx)
+{
+    *q = (struct queue){.loop = l, .wake = wake, .ctx = ctx};
+    list_init(&q->ready);
+    list_init(&q->resting);
+}
+
+void queue_done(struct queue *q)
+{
+    for (struct tree_node *n; (n = tree_first(&q->items));)
+        item_free(container_of(n, struct queue_item, node));
+}
