@@ -1,0 +1,132 @@
+/* Names as functions of the world; the formulas are in one place so that tests can state them. */
+#include "grove/names.h"
+
+#include "base/hash.h"
+
+static str suffix_of(struct arena *a, uint64_t hash, size_t len)
+{
+    char *p = arena_alloc(a, len + 1);
+    for (size_t i = 0; i < len; i++, hash /= HASH_SAFE_CHARS)
+        p[i] = hash_safe_char(hash % HASH_SAFE_CHARS);
+    return str_n(p, len);
+}
+
+enum { OBJECT_NAME_MAX = 253, LABEL_MAX = 63, HASH_LEN = 8 };
+
+static bool is_separator(char c)
+{
+    return c == '-' || c == '.';
+}
+
+/* The beginning of `text`, the hash of `whole` and the end of `text`, in at most `max` bytes. */
+static str with_hash(struct arena *a, str text, str whole, size_t max)
+{
+    BUG_ON(max < HASH_LEN + 4);
+    size_t keep = MIN(max - HASH_LEN - 2, text.len);
+    size_t head = keep / 2;
+    ptrdiff_t dash = str_rfind_char(str_sub(text, 0, head), '-');
+    if (keep == text.len && dash > 0)
+        head = (size_t)dash; /* nothing is cut: do not split a word */
+    str front = str_sub(text, 0, head), back = str_sub(text, text.len - (keep - head), text.len);
+    /* The end holds the clique's name; a separator beside the hash would make an invalid name. */
+    while (!str_is_empty(back) && is_separator(back.p[0]))
+        back = str_sub(back, 1, back.len);
+    while (!str_is_empty(front) && is_separator(front.p[front.len - 1]))
+        front = str_sub(front, 0, front.len - 1);
+    str hash = suffix_of(a, hash_fnv1a64(whole), HASH_LEN);
+    return arena_printf(a, "%.*s-%.*s-%.*s", STR_ARG(front), STR_ARG(hash), STR_ARG(back));
+}
+
+str name_fit(struct arena *a, str s, size_t max)
+{
+    return s.len <= max ? s : with_hash(a, s, s, max);
+}
+
+str name_label(struct arena *a, str s)
+{
+    return name_fit(a, s, LABEL_MAX);
+}
+
+/* A DNS label. Object names may hold dots; a name that loses them gets the hash too, so that "a.b"
+ * and "a-b" stay two. */
+static str dns_label(struct arena *a, str s, size_t max)
+{
+    if (str_find_char(s, '.') < 0)
+        return name_fit(a, s, max);
+    char *text = arena_alloc(a, s.len + 1);
+    for (size_t i = 0; i < s.len; i++)
+        text[i] = s.p[i] == '.' ? '-' : s.p[i];
+    return with_hash(a, str_n(text, s.len), s, max);
+}
+
+str name_base_gang(struct arena *a, str pcs, int64_t i)
+{
+    str name = arena_printf(a, "%.*s-%lld", STR_ARG(pcs), (long long)i);
+    return name_fit(a, name, OBJECT_NAME_MAX);
+}
+
+str name_service(struct arena *a, str pcs, int64_t i)
+{
+    str name = name_base_gang(a, pcs, i);
+    if (str_is_empty(pcs) || pcs.p[0] < '0' || pcs.p[0] > '9')
+        return dns_label(a, name, LABEL_MAX);
+    /* Service names start with a letter. */
+    str lettered = dns_label(a, arena_printf(a, "s-%.*s", STR_ARG(name)), LABEL_MAX);
+    return with_hash(a, lettered, name, LABEL_MAX);
+}
+
+str name_pcsg(struct arena *a, str pcs, int64_t i, str group)
+{
+    str name = arena_printf(a, "%.*s-%lld-%.*s", STR_ARG(pcs), (long long)i, STR_ARG(group));
+    return name_fit(a, name, OBJECT_NAME_MAX);
+}
+
+str name_pclq(struct arena *a, str pcs, int64_t i, str clique)
+{
+    return name_pcsg(a, pcs, i, clique);
+}
+
+str name_member_pclq(struct arena *a, str pcsg, int64_t g, str clique)
+{
+    return name_pcsg(a, pcsg, g, clique);
+}
+
+str name_scaled_gang(struct arena *a, str pcsg, int64_t g, int64_t min_available)
+{
+    return name_base_gang(a, pcsg, g - min_available);
+}
+
+str name_role(struct arena *a, str pcs)
+{
+    return arena_printf(a, "grove.io:pcs:%.*s", STR_ARG(pcs));
+}
+
+str name_initc_secret(struct arena *a, str pcs)
+{
+    return name_fit(a, arena_printf(a, "%.*s-ic-sat", STR_ARG(pcs)), OBJECT_NAME_MAX);
+}
+
+str name_pod(struct arena *a, str pclq, str pclq_uid, int64_t index, unsigned n)
+{
+    str input = arena_printf(a, "%.*s/%lld/%u", STR_ARG(pclq_uid), (long long)index, n);
+    str suffix = suffix_of(a, hash_fnv1a64(input), 5);
+    /* A pod's name becomes a host name on some nodes: keep it a DNS label. */
+    str base = name_fit(a, pclq, LABEL_MAX - 1 - suffix.len);
+    return arena_printf(a, "%.*s-%.*s", STR_ARG(base), STR_ARG(suffix));
+}
+
+str name_hostname(struct arena *a, str pclq, int64_t index)
+{
+    str tail = arena_printf(a, "-%lld", (long long)index);
+    str base = dns_label(a, pclq, LABEL_MAX - tail.len);
+    return arena_printf(a, "%.*s%.*s", STR_ARG(base), STR_ARG(tail));
+}
+
+str hash_encode(struct arena *a, uint64_t hash)
+{
+    str digits = arena_printf(a, "%llu", (unsigned long long)hash);
+    char *p = arena_alloc(a, digits.len + 1);
+    for (size_t i = 0; i < digits.len; i++)
+        p[i] = hash_safe_char((unsigned char)digits.p[i]);
+    return str_n(p, digits.len);
+}

@@ -1,0 +1,32 @@
+/*
+ * Names of everything Grove makes, as functions of the world. What fits is identical to upstream;
+ * what Kubernetes limits to 63 characters (label values, host names, Service names) is shortened in
+ * the middle with a stable hash. Results live in the arena.
+ */
+#ifndef GROVE_NAMES_H
+#define GROVE_NAMES_H
+
+#include "base/arena.h"
+
+str name_base_gang(struct arena *a, str pcs, int64_t i); /* P-i */
+/* The headless Service of a replica: P-i, as a DNS label that starts with a letter. */
+str name_service(struct arena *a, str pcs, int64_t i);
+str name_pcsg(struct arena *a, str pcs, int64_t i, str group);          /* P-i-G */
+str name_pclq(struct arena *a, str pcs, int64_t i, str clique);         /* P-i-C */
+str name_member_pclq(struct arena *a, str pcsg, int64_t g, str clique); /* P-i-G-g-C */
+/* The gang of PCSG replica g: the base gang below min_available, else P-i-G-(g-M). */
+str name_scaled_gang(struct arena *a, str pcsg, int64_t g, int64_t min_available);
+str name_role(struct arena *a, str pcs); /* grove.io:pcs:P */
+str name_initc_secret(struct arena *a, str pcs);
+/* <PCLQ>-<5 characters of Kubernetes' suffix alphabet> from hash(PCLQ uid, index, n). */
+str name_pod(struct arena *a, str pclq, str pclq_uid, int64_t index, unsigned n);
+str name_hostname(struct arena *a, str pclq, int64_t index); /* <PCLQ>-p, a DNS label */
+/* Fits s into `max` bytes: as it is, or its beginning, an 8-character hash and its end. */
+str name_fit(struct arena *a, str s, size_t max);
+/* As a label value. */
+str name_label(struct arena *a, str s);
+
+/* Template hash: FNV-1a 64 of canonical JSON, in decimal, through the safe alphabet. */
+str hash_encode(struct arena *a, uint64_t hash);
+
+#endif

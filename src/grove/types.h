@@ -1,0 +1,96 @@
+/* Grove's own kinds as tables, the words it writes on objects, and views of what planners read. */
+#ifndef GROVE_TYPES_H
+#define GROVE_TYPES_H
+
+#include "kube/kinds.h"
+#include "kube/object.h"
+#include "json/view.h"
+
+extern const struct kind kind_pcs, kind_pcsg, kind_pclq, kind_ctb, kind_pod_gang, kind_pod_gang_map;
+
+/* Registers them after the built-in ones; idempotent. */
+void grove_kinds_init(void);
+
+/* ---- labels, annotations, finalizers, gates ---- */
+
+#define LABEL_MANAGED_BY "app.kubernetes.io/managed-by"
+#define LABEL_PART_OF "app.kubernetes.io/part-of"
+#define LABEL_NAME "app.kubernetes.io/name"
+#define LABEL_COMPONENT "app.kubernetes.io/component"
+#define LABEL_PCS_INDEX "grove.io/podcliqueset-replica-index"
+#define LABEL_PCSG "grove.io/podcliquescalinggroup"
+#define LABEL_PCSG_INDEX "grove.io/podcliquescalinggroup-replica-index"
+#define LABEL_PCLQ "grove.io/podclique"
+#define LABEL_POD_INDEX "grove.io/podclique-pod-index"
+#define LABEL_PODGANG "grove.io/podgang"
+#define LABEL_BASE_PODGANG "grove.io/base-podgang"
+#define LABEL_TEMPLATE_HASH "grove.io/pod-template-hash"
+#define LABEL_SCHEDULER "grove.io/scheduler-name"
+/* Beside the contract, outside all hashes and selectors. */
+#define LABEL_PCS "grove.io/podcliqueset"
+#define LABEL_ROLE "grove.io/role"
+
+#define MANAGED_BY_GROVE "grove-operator"
+#define FINALIZER_PCS "grove.io/podcliqueset.grove.io"
+#define FINALIZER_PCSG "grove.io/podcliquescalinggroup.grove.io"
+#define FINALIZER_PCLQ "grove.io/podclique.grove.io"
+#define GATE_PODGANG "grove.io/podgang-pending-creation"
+
+/* ---- views ---- */
+
+struct pcs_view {
+    int64_t replicas;
+    jval cliques;
+    jval scaling_groups;
+    str startup_type;
+    str priority_class;
+    str termination_delay;
+    bool publish_not_ready;
+};
+void pcs_view(const struct obj *pcs, struct pcs_view *ret);
+
+struct clique_view { /* an element of cliques */
+    str name;
+    jval labels;
+    jval annotations;
+    jval spec;
+    int64_t replicas;
+    int64_t min_available;
+    str role;
+    jval pod_spec;
+    jval starts_after;
+};
+void clique_view(jval clique, struct clique_view *ret);
+
+struct group_view { /* an element of podCliqueScalingGroups */
+    str name;
+    jval clique_names;
+    int64_t replicas;
+    int64_t min_available;
+    jval annotations;
+};
+void group_view(jval group, struct group_view *ret);
+
+struct pclq_view { /* a PodClique object */
+    int64_t replicas;
+    int64_t min_available;
+    str role;
+    jval pod_spec;
+    jval starts_after;
+};
+void pclq_view(const struct obj *pclq, struct pclq_view *ret);
+
+struct pcsg_view {
+    int64_t replicas;
+    int64_t min_available;
+    jval clique_names;
+};
+void pcsg_view(const struct obj *pcsg, struct pcsg_view *ret);
+
+/* The template of that name in the set; false when there is none. */
+bool pcs_find_clique(const struct pcs_view *pcs, str name, struct clique_view *ret);
+bool pcs_find_group(const struct pcs_view *pcs, str name, struct group_view *ret);
+/* The group a clique is a member of; false: the clique stands alone. */
+bool pcs_group_of(const struct pcs_view *pcs, str clique, struct group_view *ret);
+
+#endif
