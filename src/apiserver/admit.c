@@ -1,0 +1,223 @@
+/*
+ * Admission by kind: one row per kind, two pure functions each. Grove's own kinds are judged by the
+ * functions of grove/, which the webhook server uses too.
+ *
+ * Changes are edits, so a candidate that is complete already costs one look and no copy.
+ */
+#include "grove/admit.h"
+#include "apiserver/admit_impl.h"
+#include "base/b64.h"
+#include "kube/selector.h"
+
+#define DATA_MAX ((size_t)1 << 20)
+
+str admit_path(const struct admit *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    str s = arena_vprintf(a->arena, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+void default_raw(struct edit *e, jval object, const char *key, const char *path, const char *json)
+{
+    if (!j_has(jget(object, str_of(key))))
+        edit_set_raw(e, str_of(path), str_of(json));
+}
+
+static void invalid(const struct admit *a, str field, jval value, const char *why)
+{
+    field_error_add(a->errors, FIELD_ERR_INVALID, field, jtext(value), "%s", why);
+}
+
+/* ---- namespaces ---- */
+
+static void namespace_mutate(const struct admit *a, jval root, struct edit *e)
+{
+    static const char label[] = "/metadata/labels/kubernetes.io~1metadata.name";
+    str name = jstr(jpath(root, "metadata.name"));
+    jval labels = jpath(root, "metadata.labels");
+    if (name.len && !str_eq(jstr(jget(labels, STR("kubernetes.io/metadata.name"))), name))
+        edit_set_str(e, STR(label), name);
+    if (!a->old) {
+        edit_set_raw(e, STR("/spec/finalizers"), STR("[\"kubernetes\"]"));
+        edit_set_raw(e, STR("/status"), STR("{\"phase\":\"Active\"}"));
+        return;
+    }
+    /* These change through /finalize only. */
+    jval had = jgetc(obj_spec(a->old), "finalizers");
+    if (!jequal(had, jpath(root, "spec.finalizers")))
+        edit_set(e, STR("/spec/finalizers"), had);
+}
+
+/* ---- secrets and config maps ---- */
+
+static void secret_mutate(const struct admit *a, jval root, struct edit *e)
+{
+    jval text = jgetc(root, "stringData");
+    if (j_is_absent(text))
+        return;
+    struct strbuf b = STRBUF_INIT(8 * DATA_MAX);
+    for (struct jiter it = jiter(text); jnext(&it);) {
+        strbuf_reset(&b);
+        b64_encode(jstr(it.value), B64_STD, &b);
+        edit_set_str(e, edit_path(a->arena, STR("data"), it.key), strbuf_str(&b));
+    }
+    strbuf_done(&b);
+    edit_del(e, STR("/stringData"));
+}
+
+static void validate_frozen(const struct admit *a, jval root, const char *key)
+{
+    if (!a->old || !j_is_true(jgetc(obj_root(a->old), "immutable")))
+        return;
+    if (!jequal(jget(obj_root(a->old), str_of(key)), jget(root, str_of(key))))
+        field_error_add(a->errors, FIELD_ERR_FORBIDDEN, str_of(key), STR_NONE,
+                        "field is immutable when `immutable` is set");
+}
+
+static size_t map_size(jval m)
+{
+    size_t n = 0;
+    for (struct jiter it = jiter(m); jnext(&it);)
+        n += jstr(it.value).len;
+    return n;
+}
+
+static void validate_size(const struct admit *a, jval root, const char *field, size_t size)
+{
+    if (size > DATA_MAX)
+        field_error_add(a->errors, FIELD_ERR_TOO_LONG, str_of(field), STR_NONE,
+                        "may not be more than %zu bytes", DATA_MAX);
+    validate_frozen(a, root, "data");
+}
+
+static void secret_validate(const struct admit *a, jval root)
+{
+    validate_size(a, root, "data", map_size(jgetc(root, "data")) / 4 * 3);
+    if (a->old && !jequal(jgetc(obj_root(a->old), "type"), jgetc(root, "type")))
+        invalid(a, STR("type"), jgetc(root, "type"), "field is immutable");
+}
+
+static void config_map_validate(const struct admit *a, jval root)
+{
+    validate_size(a, root, "[]",
+                  map_size(jgetc(root, "data")) + map_size(jgetc(root, "binaryData")) / 4 * 3);
+    validate_frozen(a, root, "binaryData");
+}
+
+/* ---- workloads that are only stored ---- */
+
+static void template_mutate(const struct admit *a, jval root, struct edit *e)
+{
+    containers_default(a, jpath(root, "spec.template.spec"), "/spec/template/spec", e);
+}
+
+static void template_validate(const struct admit *a, jval root)
+{
+    jval spec = jgetc(root, "spec"), labels = jpath(spec, "template.metadata.labels");
+    jval selector = jgetc(spec, "selector");
+    if (jint(jgetc(spec, "replicas"), 0) < 0)
+        invalid(a, STR("spec.replicas"), jgetc(spec, "replicas"),
+                "must be greater than or equal to 0");
+    struct selector *s = label_selector_from(a->arena, selector, NULL);
+    if (j_has(selector) && (!s || !label_selector_match(s, labels)))
+        field_error_add(a->errors, FIELD_ERR_INVALID, STR("spec.template.metadata.labels"),
+                        j_has(labels) ? jtext(labels) : STR("null"),
+                        "`selector` does not match template `labels`");
+    containers_validate(a, jpath(spec, "template.spec"), "spec.template.spec");
+    if (a->old && !jequal(jgetc(obj_spec(a->old), "selector"), selector))
+        invalid(a, STR("spec.selector"), selector, "field is immutable");
+}
+
+/* ---- others ---- */
+
+static void priority_class_mutate(const struct admit *a, jval root, struct edit *e)
+{
+    (void)a;
+    default_raw(e, root, "preemptionPolicy", "/preemptionPolicy", "\"PreemptLowerPriority\"");
+}
+
+static void priority_class_validate(const struct admit *a, jval root)
+{
+    if (a->old && !jequal(jgetc(obj_root(a->old), "value"), jgetc(root, "value")))
+        field_error_add(a->errors, FIELD_ERR_FORBIDDEN, STR("value"), STR_NONE,
+                        "may not be changed in an update.");
+}
+
+static void validate_event_namespace(const struct admit *a, jval about, const char *field)
+{
+    jval ns = jgetc(about, "namespace");
+    bool cluster_wide = str_is_empty(jstr(ns)) && str_is(a->ns, "default");
+    if (j_has(about) && !cluster_wide && !str_eq(jstr(ns), a->ns))
+        field_error_add(a->errors, FIELD_ERR_INVALID, str_of(field),
+                        j_has(ns) ? jtext(ns) : STR("\"\""), "does not match event.namespace");
+}
+
+static void event_validate(const struct admit *a, jval root)
+{
+    if (!a->old)
+        validate_event_namespace(a, jgetc(root, "involvedObject"), "involvedObject.namespace");
+}
+
+static void events_event_validate(const struct admit *a, jval root)
+{
+    if (!a->old)
+        validate_event_namespace(a, jgetc(root, "regarding"), "regarding.namespace");
+}
+
+/* ---- the table ---- */
+
+static const struct admit_ops all_ops[] = {
+    {&kind_pod, pod_mutate, pod_validate},
+    {&kind_service, service_mutate, service_validate},
+    {&kind_namespace, namespace_mutate, NULL},
+    {&kind_secret, secret_mutate, secret_validate},
+    {&kind_config_map, NULL, config_map_validate},
+    {&kind_deployment, template_mutate, template_validate},
+    {&kind_replica_set, template_mutate, template_validate},
+    {&kind_priority_class, priority_class_mutate, priority_class_validate},
+    {&kind_event, NULL, event_validate},
+    {&kind_events_event, NULL, events_event_validate},
+};
+
+static const struct admit_ops *ops_of(const struct kind *k)
+{
+    for (size_t i = 0; i < ARRAY_LEN(all_ops); i++)
+        if (all_ops[i].kind == k)
+            return &all_ops[i];
+    return NULL;
+}
+
+/* A status is its controller's own business. */
+static bool is_status(const struct admit *a)
+{
+    return str_is(a->subresource, "status");
+}
+
+struct doc *admit_mutate(const struct admit *a, struct doc *d)
+{
+    const struct admit_ops *ops = ops_of(a->kind);
+    if (is_status(a))
+        return doc_ref(d);
+    if (!ops || !ops->mutate)
+        return grove_default(a->kind, d, a->ns);
+    struct edit e;
+    edit_init(&e, a->arena);
+    ops->mutate(a, doc_root(d), &e);
+    struct doc *out = edit_apply(&e, d, NULL);
+    edit_done(&e);
+    /* An edit that leads through a value of the wrong type: validation says so. */
+    return out ? out : doc_ref(d);
+}
+
+void admit_validate(const struct admit *a, struct doc *d)
+{
+    const struct admit_ops *ops = ops_of(a->kind);
+    if (is_status(a))
+        return;
+    if (ops && ops->validate)
+        ops->validate(a, doc_root(d));
+    grove_validate(a->kind, a->old ? a->old->doc : NULL, d, a->errors);
+}

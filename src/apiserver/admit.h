@@ -1,0 +1,44 @@
+/*
+ * Admission: what the server itself adds to an object and refuses, per kind, as tables of pure
+ * functions. Runs after decoding and pruning, before the check against the newest version.
+ */
+#ifndef APISERVER_ADMIT_H
+#define APISERVER_ADMIT_H
+
+#include "client/api.h"
+#include "loop/loop.h"
+#include "store/store.h"
+
+/* Numbers handed out to Services, the lowest free one first. Pending writes count: a number is
+ * taken when its write is applied (admit_taken) and free again when its object is gone for good
+ * (admit_freed). Filled from the store at first use. */
+struct admit_pools {
+    bool filled;
+    uint8_t ips[65536 / 8];  /* 10.96.0.0/16 */
+    uint8_t ports[2768 / 8]; /* 30000-32767 */
+};
+
+struct admit {
+    const struct kind *kind;
+    const struct obj *old; /* NULL on create */
+    str ns;                /* of the request */
+    str name;
+    str subresource;
+    struct store *store; /* for look-ups (priority classes) */
+    struct admit_pools *pools;
+    usec now; /* wall time */
+    struct arena *arena;
+    struct field_errors *errors; /* refusals and warnings are collected here */
+    struct status **refused;     /* any other refusal than 422: the first one set is the answer */
+};
+
+/* Defaults and what the server owns (a service's cluster IP, a namespace's finalizer, a pod's
+ * tolerations). Returns a new reference, `d` itself when nothing changed. */
+struct doc *admit_mutate(const struct admit *a, struct doc *d);
+void admit_validate(const struct admit *a, struct doc *d);
+
+/* The pools follow what was applied and what is durably gone. */
+void admit_taken(struct admit_pools *p, const struct obj *o);
+void admit_freed(struct admit_pools *p, const struct obj *o);
+
+#endif

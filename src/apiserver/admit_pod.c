@@ -1,0 +1,353 @@
+/*
+ * Pods: the defaults that depend on other fields, what admission gives a new pod (identity,
+ * tolerations, priority, quality of service, the state of a gated pod) and what a valid one is.
+ * (What may be changed later: admit_pod_update.c.)
+ */
+#include "apiserver/admit_impl.h"
+#include "base/quantity.h"
+#include "json/write.h"
+
+/* ---- containers ---- */
+
+static const char *const container_lists[] = {"initContainers", "containers"};
+
+/* Without a tag, or with the tag "latest", an image may change behind its name. A colon before the
+ * last slash belongs to a registry's port. */
+static bool image_is_moving(str image)
+{
+    if (str_find_char(image, '@') >= 0)
+        return false;
+    ptrdiff_t slash = str_rfind_char(image, '/');
+    str last = str_sub(image, (size_t)(slash + 1), image.len);
+    ptrdiff_t colon = str_find_char(last, ':');
+    return colon < 0 || str_is(str_sub(last, (size_t)colon + 1, last.len), "latest");
+}
+
+void containers_default(const struct admit *a, jval spec, const char *base, struct edit *e)
+{
+    for (size_t l = 0; l < ARRAY_LEN(container_lists); l++) {
+        for (struct jiter it = jiter(jget(spec, str_of(container_lists[l]))); jnext(&it);) {
+            if (j_has(jgetc(it.value, "imagePullPolicy")))
+                continue;
+            bool moving = image_is_moving(jstr(jgetc(it.value, "image")));
+            edit_set_str(
+                e, admit_path(a, "%s/%s/%zu/imagePullPolicy", base, container_lists[l], it.index),
+                moving ? STR("Always") : STR("IfNotPresent"));
+        }
+    }
+}
+
+/* What is limited and not asked for is asked for. */
+static void requests_default(const struct admit *a, jval spec, struct edit *e)
+{
+    for (size_t l = 0; l < ARRAY_LEN(container_lists); l++) {
+        for (struct jiter it = jiter(jget(spec, str_of(container_lists[l]))); jnext(&it);) {
+            jval requests = jpath(it.value, "resources.requests");
+            for (struct jiter r = jiter(jpath(it.value, "resources.limits")); jnext(&r);) {
+                if (j_has(jget(requests, r.key)))
+                    continue;
+                str index = admit_path(a, "%zu", it.index);
+                edit_set(e,
+                         edit_path(a->arena, STR("spec"), str_of(container_lists[l]), index,
+                                   STR("resources"), STR("requests"), r.key),
+                         r.value);
+            }
+        }
+    }
+}
+
+/* ---- admission of a new pod ---- */
+
+static void default_service_account(jval spec, struct edit *e)
+{
+    str name = jstr(jgetc(spec, "serviceAccountName"));
+    str old_name = jstr(jgetc(spec, "serviceAccount"));
+    if (!name.len)
+        name = old_name.len ? old_name : STR("default");
+    if (!str_eq(jstr(jgetc(spec, "serviceAccountName")), name))
+        edit_set_str(e, STR("/spec/serviceAccountName"), name);
+    if (!str_eq(old_name, name))
+        edit_set_str(e, STR("/spec/serviceAccount"), name);
+}
+
+static bool tolerates(jval tolerations, str key)
+{
+    for (struct jiter it = jiter(tolerations); jnext(&it);) {
+        str k = jstr(jgetc(it.value, "key")), effect = jstr(jgetc(it.value, "effect"));
+        if ((str_eq(k, key) || k.len == 0) && (effect.len == 0 || str_is(effect, "NoExecute")))
+            return true;
+    }
+    return false;
+}
+
+static void default_tolerations(jval spec, struct edit *e)
+{
+    static const char *const keys[] = {"node.kubernetes.io/not-ready",
+                                       "node.kubernetes.io/unreachable"};
+    jval have = jgetc(spec, "tolerations");
+    struct jw w;
+    bool added = false;
+    jw_init(&w);
+    jw_array(&w);
+    for (struct jiter it = jiter(have); jnext(&it);)
+        jw_val(&w, it.value);
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (tolerates(have, str_of(keys[i])))
+            continue;
+        added = true;
+        jw_object(&w);
+        jw_put_cstr(&w, "key", keys[i]);
+        jw_put_cstr(&w, "operator", "Exists");
+        jw_put_cstr(&w, "effect", "NoExecute");
+        jw_put_int(&w, "tolerationSeconds", 300);
+        jw_end(&w);
+    }
+    jw_end(&w);
+    if (added)
+        edit_set_raw(e, STR("/spec/tolerations"), strbuf_str(&w.out));
+    jw_done(&w);
+}
+
+/* ---- priority ---- */
+
+struct priority {
+    str class;
+    int64_t value;
+    str preemption;
+};
+
+static void refuse_pod(const struct admit *a, str why)
+{
+    if (*a->refused)
+        return;
+    struct status *s = status_new(a->arena, 403, "Forbidden", "pods \"%.*s\" is forbidden: %.*s",
+                                  STR_ARG(a->name), STR_ARG(why));
+    s->name = a->name;
+    s->kind = STR("pods");
+    *a->refused = s;
+}
+
+static void priority_from(const struct obj *class, struct priority *ret)
+{
+    jval root = obj_root(class);
+    ret->class = class->name;
+    ret->value = jint(jgetc(root, "value"), 0);
+    ret->preemption = jstr(jgetc(root, "preemptionPolicy"));
+}
+
+/* The class pods belong to that name none; of several the lowest counts. */
+static void default_priority_class(const struct admit *a, struct priority *ret)
+{
+    struct store_iter it =
+        store_range(a->store, &kind_priority_class, STR_NONE, STR_NONE, STR_NONE);
+    bool found = false;
+    for (const struct obj *o; (o = store_next(&it));) {
+        int64_t value = jint(jgetc(obj_root(o), "value"), 0);
+        if (!j_is_true(jgetc(obj_root(o), "globalDefault")) || (found && value >= ret->value))
+            continue;
+        priority_from(o, ret);
+        found = true;
+    }
+}
+
+static bool find_priority(const struct admit *a, str class, struct priority *ret)
+{
+    static const struct {
+        const char *name;
+        int64_t value;
+    } builtin[] = {{"system-node-critical", 2000001000}, {"system-cluster-critical", 2000000000}};
+    *ret = (struct priority){.class = class};
+    if (!class.len) {
+        default_priority_class(a, ret);
+        return true;
+    }
+    const struct obj *o = store_newest(a->store, &kind_priority_class, STR_NONE, class);
+    if (o) {
+        priority_from(o, ret);
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(builtin); i++) {
+        if (!str_is(class, builtin[i].name))
+            continue;
+        ret->value = builtin[i].value;
+        return true;
+    }
+    return false;
+}
+
+static void default_priority(const struct admit *a, jval spec, struct edit *e)
+{
+    struct priority p;
+    str class = jstr(jgetc(spec, "priorityClassName"));
+    int64_t given;
+    if (!find_priority(a, class, &p)) {
+        refuse_pod(a, admit_path(a, "no PriorityClass with name %.*s was found", STR_ARG(class)));
+        return;
+    }
+    if (jint_get(jgetc(spec, "priority"), &given) && given != p.value) {
+        refuse_pod(a, admit_path(a,
+                                 "the integer value of priority (%lld) must not be provided in pod "
+                                 "spec; priority admission controller computed %lld from the given "
+                                 "PriorityClass name",
+                                 (long long)given, (long long)p.value));
+        return;
+    }
+    if (p.class.len && !str_eq(p.class, class))
+        edit_set_str(e, STR("/spec/priorityClassName"), p.class);
+    edit_set_int(e, STR("/spec/priority"), p.value);
+    if (!j_has(jgetc(spec, "preemptionPolicy")))
+        edit_set_str(e, STR("/spec/preemptionPolicy"),
+                     p.preemption.len ? p.preemption : STR("PreemptLowerPriority"));
+}
+
+/* ---- first status ---- */
+
+/* Requests and limits of one resource over all containers. */
+struct qos {
+    struct quantity requests, limits;
+    bool requested, limited;
+    bool limits_everywhere;
+};
+
+static void qos_add(jval v, struct quantity *sum, bool *any)
+{
+    struct quantity q;
+    if (quantity_parse(jstr(v), &q, NULL) < 0 || quantity_sign(&q) <= 0)
+        return;
+    if (quantity_add(sum, &q))
+        *any = true;
+}
+
+/* A request that is not given is its limit. */
+static void qos_container(struct qos *q, jval resources, str name)
+{
+    jval limit = jget(jgetc(resources, "limits"), name);
+    jval request = jget(jgetc(resources, "requests"), name);
+    bool limited = false;
+    qos_add(j_has(request) ? request : limit, &q->requests, &q->requested);
+    qos_add(limit, &q->limits, &limited);
+    q->limited |= limited;
+    q->limits_everywhere &= limited;
+}
+
+static const char *qos_class(jval spec)
+{
+    static const char *const names[] = {"cpu", "memory"};
+    bool any = false, guaranteed = true;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct qos q = {.limits_everywhere = true};
+        for (size_t l = 0; l < ARRAY_LEN(container_lists); l++)
+            for (struct jiter it = jiter(jget(spec, str_of(container_lists[l]))); jnext(&it);)
+                qos_container(&q, jgetc(it.value, "resources"), str_of(names[i]));
+        any |= q.requested || q.limited;
+        guaranteed &= q.limited && q.limits_everywhere && quantity_cmp(&q.requests, &q.limits) == 0;
+    }
+    return !any ? "BestEffort" : guaranteed ? "Guaranteed" : "Burstable";
+}
+
+static void first_status(const struct admit *a, jval spec, struct edit *e)
+{
+    struct jw w;
+    (void)a;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_cstr(&w, "phase", "Pending");
+    if (jlen(jgetc(spec, "schedulingGates"))) {
+        jw_put_array(&w, "conditions");
+        jw_object(&w);
+        jw_put_cstr(&w, "type", "PodScheduled");
+        jw_put_cstr(&w, "status", "False");
+        jw_key(&w, STR("lastProbeTime"));
+        jw_null(&w);
+        jw_key(&w, STR("lastTransitionTime"));
+        jw_null(&w);
+        jw_put_cstr(&w, "reason", "SchedulingGated");
+        jw_put_cstr(&w, "message", "Scheduling is blocked due to non-empty scheduling gates");
+        jw_end(&w);
+        jw_end(&w);
+    }
+    jw_put_cstr(&w, "qosClass", qos_class(spec));
+    jw_end(&w);
+    edit_set_raw(e, STR("/status"), strbuf_str(&w.out));
+    jw_done(&w);
+}
+
+void pod_mutate(const struct admit *a, jval root, struct edit *e)
+{
+    jval spec = jgetc(root, "spec");
+    if (jtype(spec) != J_OBJECT)
+        return;
+    containers_default(a, spec, "/spec", e);
+    requests_default(a, spec, e);
+    default_raw(e, spec, "enableServiceLinks", "/spec/enableServiceLinks", "true");
+    if (a->old)
+        return;
+    default_service_account(spec, e);
+    default_tolerations(spec, e);
+    default_priority(a, spec, e);
+    first_status(a, spec, e);
+}
+
+/* ---- validation ---- */
+
+static void validate_amounts(const struct admit *a, jval resources, str field)
+{
+    jval limits = jgetc(resources, "limits");
+    for (struct jiter it = jiter(jgetc(resources, "requests")); jnext(&it);) {
+        jval limit = jget(limits, it.key);
+        struct quantity request, most;
+        if (!j_has(limit) || quantity_parse(jstr(it.value), &request, NULL) < 0 ||
+            quantity_parse(jstr(limit), &most, NULL) < 0)
+            continue;
+        bool whole = str_find_char(it.key, '/') > 0; /* devices are not shared */
+        int c = quantity_cmp(&request, &most);
+        if (c > 0 || (whole && c))
+            field_error_add(a->errors, FIELD_ERR_INVALID,
+                            admit_path(a, "%.*s.requests", STR_ARG(field)), jtext(it.value),
+                            whole ? "must be equal to %.*s limit of %.*s"
+                                  : "must be less than or equal to %.*s limit of %.*s",
+                            STR_ARG(it.key), STR_ARG(jstr(limit)));
+    }
+}
+
+static void validate_container(const struct admit *a, jval c, str field)
+{
+    str name = jstr(jgetc(c, "name"));
+    if (name.len && !str_is_dns1123_label(name))
+        field_error_add(a->errors, FIELD_ERR_INVALID, admit_path(a, "%.*s.name", STR_ARG(field)),
+                        jtext(jgetc(c, "name")),
+                        "a lowercase RFC 1123 label must consist of lower case alphanumeric "
+                        "characters or '-', and must start and end with an alphanumeric character "
+                        "(e.g. 'my-name',  or '123-abc', regex used for validation is "
+                        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')");
+    if (!jstr(jgetc(c, "image")).len)
+        field_error_add(a->errors, FIELD_ERR_REQUIRED, admit_path(a, "%.*s.image", STR_ARG(field)),
+                        STR_NONE, NULL);
+    validate_amounts(a, jgetc(c, "resources"), admit_path(a, "%.*s.resources", STR_ARG(field)));
+}
+
+void containers_validate(const struct admit *a, jval spec, const char *base)
+{
+    if (j_has(spec) && !jlen(jgetc(spec, "containers")))
+        field_error_add(a->errors, FIELD_ERR_REQUIRED, admit_path(a, "%s.containers", base),
+                        STR_NONE, NULL);
+    for (size_t l = 0; l < ARRAY_LEN(container_lists); l++)
+        for (struct jiter it = jiter(jget(spec, str_of(container_lists[l]))); jnext(&it);)
+            validate_container(a, it.value,
+                               admit_path(a, "%s.%s[%zu]", base, container_lists[l], it.index));
+}
+
+void pod_validate(const struct admit *a, jval root)
+{
+    jval spec = jgetc(root, "spec");
+    if (jtype(spec) != J_OBJECT)
+        return;
+    if (a->old) {
+        pod_validate_update(a, spec);
+        return;
+    }
+    containers_validate(a, spec, "spec");
+    if (jlen(jgetc(spec, "schedulingGates")) && jstr(jgetc(spec, "nodeName")).len)
+        field_error_add(a->errors, FIELD_ERR_FORBIDDEN, STR("spec.nodeName"), STR_NONE,
+                        "cannot be set until all schedulingGates have been cleared");
+}

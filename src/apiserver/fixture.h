@@ -1,0 +1,68 @@
+/*
+ * What the tests of this folder share: a server over a memory store on the virtual loop, requests
+ * in one line, and their answers kept for looking at. JSON is written with single quotes.
+ */
+#ifndef APISERVER_FIXTURE_H
+#define APISERVER_FIXTURE_H
+
+#include "apiserver/request.h"
+#include "base/test.h"
+
+struct fixture {
+    struct loop *loop;
+    struct store *store;
+    struct apiserver *server;
+    struct user user;
+    struct arena arena; /* documents of requests; cleared by fixture_done */
+    /* the last answer */
+    bool answered;
+    int code;
+    struct doc *doc; /* object, Status or whatever else it was */
+    struct obj *obj; /* NULL: it was no object */
+    str reason, message;
+    struct arena reply; /* what the lines below point to */
+    struct obj **items;
+    size_t n_items;
+    uint64_t rv;
+    str continue_token;
+    int64_t remaining;
+    str *warnings;
+    size_t n_warnings;
+};
+
+/* Bootstrapped, and with the namespace "ns". */
+void fixture_init(struct fixture *f);
+void fixture_done(struct fixture *f);
+/* Runs until nothing is due for this long. */
+void fixture_run(struct fixture *f, usec for_);
+/* A document of the fixture's arena. */
+struct doc *fixture_doc(struct fixture *f, const char *json);
+
+/* Sends it, runs the loop until it is answered, returns the code. */
+int send(struct fixture *f, struct api_request r);
+/* Sends it and returns at once; the answer lands in f when it comes. r must live until then. */
+void send_only(struct fixture *f, struct api_request *r);
+void wait_answer(struct fixture *f);
+int get(struct fixture *f, const struct kind *k, const char *ns, const char *name);
+int create(struct fixture *f, const struct kind *k, const char *ns, const char *json);
+int update(struct fixture *f, const struct kind *k, const char *ns, const char *name,
+           const char *json);
+int patch(struct fixture *f, const struct kind *k, const char *ns, const char *name,
+          enum api_patch_type type, const char *json);
+int patch_sub(struct fixture *f, const struct kind *k, const char *ns, const char *name,
+              const char *subresource, enum api_patch_type type, const char *json);
+int delete (struct fixture *f, const struct kind *k, const char *ns, const char *name);
+int list(struct fixture *f, const struct kind *k, const char *ns, struct api_request r);
+/* A member of the last answer, "metadata.name"; its text for anything but a string. */
+str field(struct fixture *f, const char *path);
+/* Names of the listed items, joined by spaces. */
+str names(struct fixture *f);
+
+#define POD(name, spec)                                                                      \
+    "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'" name "'},'spec':{'containers':[{" \
+    "'name':'c','image':'registry.example/x:1'}]" spec "}}"
+#define CONFIG_MAP(name, more)                                                      \
+    "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'" name "'" more "}," \
+    "'data':{'a':'1'}}"
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * The HTTP face of the server: paths to requests, bodies to documents (JSON, YAML, protobuf),
+ * replies to bytes (objects, lists, tables, partial metadata, watch streams), discovery, OpenAPI,
+ * health, version. Everything that is only about how it looks on the wire lives here.
+ */
+#ifndef APISERVER_FRONT_H
+#define APISERVER_FRONT_H
+
+#include "apiserver/server.h"
+#include "net/http.h"
+#include "net/tls.h"
+
+struct front;
+
+struct front_options {
+    const char *listen;
+    struct tls_server *tls;
+    str admin_token; /* accepted as bearer token of user admin, group system:masters */
+};
+
+struct front *front_new(struct apiserver *a, const struct front_options *o, struct err *err);
+const char *front_address(const struct front *f);
+void front_set_ready(struct front *f, bool ready); /* /readyz */
+void front_shutdown(struct front *f, usec grace, void (*done)(void *ctx), void *ctx);
+void front_free(struct front *f);
+
+/* ---- table.c: objects as kubectl's tables; pure ---- */
+
+enum table_include { TABLE_INCLUDE_METADATA, TABLE_INCLUDE_NONE, TABLE_INCLUDE_OBJECT };
+/* "columnDefinitions":[...] */
+void table_columns(struct jw *w, const struct kind *k);
+/* One row: {"cells":[...],"object":...} */
+void table_row(struct jw *w, const struct obj *o, enum table_include include, usec now);
+
+/* ---- discovery.c, openapi.c: documents made once from the tables ---- */
+
+struct doc *discovery_aggregated(bool core); /* /api and /apis in APIGroupDiscoveryList form */
+struct doc *discovery_legacy_versions(void); /* /api */
+struct doc *discovery_legacy_groups(void);   /* /apis */
+struct doc *discovery_legacy_group(str group); /* NULL: no such group */
+struct doc *discovery_legacy_resources(str group, str version);
+struct doc *openapi_v3_index(void);
+struct doc *openapi_v3(str group, str version); /* NULL: none */
+
+#endif

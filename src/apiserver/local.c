@@ -1,0 +1,74 @@
+/*
+ * api_local: the server's own verbs behind the client interface. Same admission, authorization and
+ * errors as over the wire; documents are shared and nothing is encoded.
+ */
+#include "apiserver/request.h"
+
+struct local {
+    struct api api;
+    struct apiserver *server;
+    struct user user;
+    char *name;
+    struct list requests; /* struct req.peer */
+    struct list watches;
+};
+
+static struct local *local_of(struct api *api)
+{
+    return container_of(api, struct local, api);
+}
+
+static void local_send(struct api *api, struct api_request *r)
+{
+    struct local *l = local_of(api);
+    request_start(l->server, &l->user, r, &l->requests);
+}
+
+static void local_watch(struct api *api, struct api_watch *w)
+{
+    struct local *l = local_of(api);
+    hub_watch(l->server->hub, &l->user, w, &l->watches);
+}
+
+static void local_watch_stop(struct api *api, struct api_watch *w)
+{
+    hub_stop(local_of(api)->server->hub, w);
+}
+
+static void local_free(struct api *api)
+{
+    struct local *l = local_of(api);
+    while (!list_is_empty(&l->requests))
+        request_abort(container_of(l->requests.next, struct req, peer));
+    hub_stop_peers(&l->watches);
+    free(l->name);
+    free(l);
+}
+
+static const struct api_ops local_ops = {
+    .send = local_send,
+    .watch = local_watch,
+    .watch_stop = local_watch_stop,
+    .free = local_free,
+};
+
+static const str account_groups[] = {STR_INIT("system:serviceaccounts"),
+                                     STR_INIT("system:serviceaccounts:grove-system"),
+                                     STR_INIT("system:authenticated")};
+static const str admin_groups[] = {STR_INIT("system:masters"), STR_INIT("system:authenticated")};
+
+struct api *apiserver_local(struct apiserver *a, const char *service_account)
+{
+    struct strbuf name = STRBUF_INIT(1024);
+    struct local *l = xnew(struct local);
+    l->api.ops = &local_ops;
+    l->server = a;
+    strbuf_add_cstr(&name, service_account ? "system:serviceaccount:grove-system:" : "admin");
+    strbuf_add_cstr(&name, service_account ? service_account : "");
+    l->name = strbuf_detach(&name, NULL);
+    l->user = service_account ? (struct user){str_of(l->name), account_groups, 3}
+                              : (struct user){str_of(l->name), admin_groups, 2};
+    list_init(&l->requests);
+    list_init(&l->watches);
+    return &l->api;
+}

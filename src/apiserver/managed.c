@@ -1,0 +1,786 @@
+/*
+ * See managed.h. The entries of metadata.managedFields are read into a list of managers, changed
+ * there and written back in kube-apiserver's order. A manager's set is parsed only when the write
+ * touches it; all others keep their text byte for byte, so a status patch never looks into who owns
+ * the spec.
+ *
+ * The rules are those of kube-apiserver's chain of field managers, by their names there: decoding
+ * from the live or the new object (decodeLiveOrNew), "before-first-apply" (skipNonApplied), at most
+ * ten updaters (capManagers), system metadata belongs to nobody (stripMeta), kubectl's move from
+ * client-side apply (lastApplied).
+ */
+#include "apiserver/managed.h"
+
+#include "apiserver/managed_memo.h"
+#include "apiserver/typed_merge.h"
+#include "json/edit.h"
+#include "json/mtree.h"
+#include "json/splice.h"
+#include "json/write.h"
+
+#define MAX_UPDATERS 10
+#define MAX_CAUSES 1000
+#define TEXT_MAX ((size_t)16 << 20)
+#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
+
+/* ---- managers ---- */
+
+struct manager {
+    jval entry; /* as it stands in the document; absent: a new one */
+    str name, operation, api_version, subresource, time;
+    str fields; /* FieldsV1 of the set, where known */
+    struct fieldset set;
+    bool parsed;  /* set is filled in */
+    bool changed; /* set is not the entry's any more */
+    bool stamped; /* time is not the entry's any more */
+};
+
+struct managers {
+    struct arena *a;
+    const struct kind *kind;
+    VEC(struct manager) list;
+    str api_version;
+    str subresource;
+    str now;
+    char version_buf[256];
+};
+
+static void managers_init(struct managers *m, struct arena *a, const struct kind *k,
+                          str subresource, usec now)
+{
+    struct strbuf b = STRBUF_INIT(64);
+    *m = (struct managers){.a = a, .kind = k, .subresource = subresource};
+    m->api_version = kind_api_version(k, m->version_buf, sizeof(m->version_buf));
+    time_format_rfc3339(now, &b);
+    m->now = arena_str(a, strbuf_str(&b));
+    strbuf_done(&b);
+}
+
+static void managers_done(struct managers *m)
+{
+    vec_done(&m->list);
+}
+
+/* Entries of the list as they are; false when one is malformed. Somebody else's list is read in
+ * full, because it may be written in another form. */
+static bool managers_load(struct managers *m, jval list, bool foreign)
+{
+    vec_clear(&m->list);
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        struct manager x = {
+            .entry = it.value,
+            .name = jstr(jgetc(it.value, "manager")),
+            .operation = jstr(jgetc(it.value, "operation")),
+            .api_version = jstr(jgetc(it.value, "apiVersion")),
+            .subresource = jstr(jgetc(it.value, "subresource")),
+            .time = jstr(jgetc(it.value, "time")),
+        };
+        if (foreign) {
+            bool known = str_is(x.operation, "Apply") || str_is(x.operation, "Update");
+            jval fields = jgetc(it.value, "fieldsV1");
+            if (!known || !x.api_version.len ||
+                !str_is(jstr(jgetc(it.value, "fieldsType")), "FieldsV1"))
+                return false;
+            if (j_has(fields) && !fieldset_parse(m->a, fields, true, &x.set))
+                return false;
+            x.parsed = x.changed = true;
+        }
+        *vec_push(&m->list) = x;
+    }
+    return true;
+}
+
+static const struct fieldset *manager_set(struct managers *m, struct manager *x)
+{
+    if (!x->parsed) {
+        /* What we wrote ourselves is well-formed; anything else owns nothing. */
+        if (!fieldset_parse(m->a, jgetc(x->entry, "fieldsV1"), false, &x->set))
+            x->set = FIELDSET_EMPTY;
+        x->parsed = true;
+    }
+    return &x->set;
+}
+
+static bool manager_overlaps(const struct manager *x, const struct fieldset *s, struct arena *a)
+{
+    if (!x->parsed)
+        return fieldset_overlaps(s, jgetc(x->entry, "fieldsV1"));
+    struct fieldset both = fieldset_intersection(a, &x->set, s);
+    return !fieldset_is_empty(&both);
+}
+
+static void manager_put(struct manager *x, struct fieldset set)
+{
+    x->set = set;
+    x->parsed = x->changed = true;
+}
+
+/* An applier stays the same manager whatever version it applies. */
+static struct manager *managers_find(struct managers *m, str name, str operation, str subresource)
+{
+    for (size_t i = 0; i < m->list.len; i++) {
+        struct manager *x = &m->list.p[i];
+        if (str_eq(x->name, name) && str_eq(x->operation, operation) &&
+            str_eq(x->subresource, subresource) &&
+            (str_is(operation, "Apply") || str_eq(x->api_version, m->api_version)))
+            return x;
+    }
+    return NULL;
+}
+
+static struct manager *managers_need(struct managers *m, str name, str operation, str subresource)
+{
+    struct manager *x = managers_find(m, name, operation, subresource);
+    if (x)
+        return x;
+    x = vec_push(&m->list);
+    *x = (struct manager){.name = name,
+                          .operation = operation,
+                          .api_version = m->api_version,
+                          .subresource = subresource,
+                          .parsed = true,
+                          .changed = true};
+    return x;
+}
+
+static void manager_stamp(struct managers *m, struct manager *x)
+{
+    x->api_version = m->api_version;
+    x->time = m->now;
+    x->stamped = true;
+}
+
+/* Managers that own nothing disappear. */
+static void managers_drop_empty(struct managers *m)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < m->list.len; i++) {
+        const struct manager *x = &m->list.p[i];
+        if (!x->parsed || x->fields.len || !fieldset_is_empty(&x->set))
+            m->list.p[len++] = *x;
+    }
+    m->list.len = len;
+}
+
+/* ---- order and number of entries ---- */
+
+static int64_t manager_seconds(const struct manager *x)
+{
+    usec t = 0;
+    return x->time.len && time_parse_rfc3339(x->time, &t) ? t / USEC_PER_SEC : 0;
+}
+
+static int cmp_time_and_name(const struct manager *x, const struct manager *y)
+{
+    int64_t s = manager_seconds(x), t = manager_seconds(y);
+    if (s != t)
+        return s < t ? -1 : 1;
+    return str_cmp(x->name, y->name);
+}
+
+static int cmp_managers(const void *p, const void *q)
+{
+    const struct manager *x = p, *y = q;
+    int order = str_cmp(x->operation, y->operation);
+    if (!order)
+        order = cmp_time_and_name(x, y);
+    if (!order)
+        order = str_cmp(x->api_version, y->api_version);
+    return order ? order : str_cmp(x->subresource, y->subresource);
+}
+
+/* More than ten updaters: the oldest become one, "ancient-changes". The list is in order, so that
+ * they are the first ones behind the appliers. */
+static void managers_cap(struct managers *m)
+{
+    size_t first = 0;
+    while (first < m->list.len && str_is(m->list.p[first].operation, "Apply"))
+        first++;
+    if (m->list.len - first <= MAX_UPDATERS)
+        return;
+    size_t merged = m->list.len - first - MAX_UPDATERS + 1;
+    struct manager bucket = m->list.p[first + merged - 1];
+    for (size_t i = 0; i < merged; i++) {
+        struct manager *x = &m->list.p[first + i];
+        bucket.set = fieldset_union(m->a, manager_set(m, &bucket), manager_set(m, x));
+    }
+    bucket.name = STR("ancient-changes");
+    bucket.subresource = STR_NONE;
+    bucket.changed = true;
+    m->list.p[first] = bucket;
+    memmove(&m->list.p[first + 1], &m->list.p[first + merged],
+            (m->list.len - first - merged) * sizeof(*m->list.p));
+    m->list.len -= merged - 1;
+}
+
+/* ---- writing ---- */
+
+static void write_member(struct strbuf *b, const char *key, str value)
+{
+    strbuf_add_cstr(b, key);
+    json_quote(b, value);
+}
+
+static void write_manager(const struct manager *x, struct strbuf *b)
+{
+    write_member(b, "{\"manager\":", x->name);
+    write_member(b, ",\"operation\":", x->operation);
+    write_member(b, ",\"apiVersion\":", x->api_version);
+    if (x->time.len)
+        write_member(b, ",\"time\":", x->time);
+    strbuf_add_cstr(b, ",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":");
+    if (x->fields.len)
+        strbuf_add_str(b, x->fields);
+    else if (x->changed)
+        fieldset_write(&x->set, b);
+    else
+        strbuf_add_str(b, jtext(jgetc(x->entry, "fieldsV1")));
+    if (x->subresource.len)
+        write_member(b, ",\"subresource\":", x->subresource);
+    strbuf_add_char(b, '}');
+}
+
+/* A member of the list as a value: its own while it did not change. */
+static jval manager_value(struct managers *m, const struct manager *x, struct strbuf *b)
+{
+    if (!x->changed && !x->stamped)
+        return x->entry;
+    strbuf_reset(b);
+    write_manager(x, b);
+    struct doc *d = b->overflow ? NULL : doc_hold(m->a, memo_doc(strbuf_str(b)));
+    return d ? doc_root(d) : JVAL_ABSENT;
+}
+
+static void splice_metadata(struct splice *s, jval meta, const jval *list, size_t n)
+{
+    uint32_t object = splice_open(s, true);
+    size_t count = 0;
+    for (struct jiter it = jiter(meta); jnext(&it);) {
+        if (str_is(it.key, "managedFields"))
+            continue;
+        splice_key(s, it.key, count++ == 0);
+        splice_value(s, it.value);
+    }
+    if (n) {
+        splice_key(s, STR("managedFields"), count++ == 0);
+        uint32_t array = splice_open(s, false);
+        for (size_t i = 0; i < n; i++) {
+            splice_comma(s, i == 0);
+            splice_value(s, list[i]);
+        }
+        splice_close(s, array, n);
+    }
+    splice_close(s, object, count);
+}
+
+/* d with this managedFields. A document that cannot take it (too deep, too large, no metadata)
+ * stays as it is. */
+static struct doc *put_managed_fields(struct doc *d, const jval *list, size_t n, size_t hint)
+{
+    jval meta = jgetc(doc_root(d), "metadata");
+    if (jtype(meta) != J_OBJECT)
+        return doc_ref(d);
+    struct splice s;
+    splice_init(&s, doc_text(d).len + hint, 0);
+    uint32_t root = splice_open(&s, true);
+    size_t count = 0;
+    for (struct jiter it = jiter(doc_root(d)); jnext(&it);) {
+        splice_key(&s, it.key, count++ == 0);
+        if (it.value.at == meta.at)
+            splice_metadata(&s, meta, list, n);
+        else
+            splice_value(&s, it.value);
+    }
+    splice_close(&s, root, count);
+    struct doc *out = splice_doc(&s, NULL);
+    return out ? out : doc_ref(d);
+}
+
+/* Whether the list is still the one that stands in d. */
+static bool managers_unchanged(const struct managers *m, const struct doc *d)
+{
+    jval present = jpath(doc_root(d), "metadata.managedFields");
+    if (m->list.len == 0)
+        return j_is_absent(present);
+    if (jlen(present) != m->list.len)
+        return false;
+    for (size_t i = 0; i < m->list.len; i++) {
+        const struct manager *x = &m->list.p[i];
+        if (x->changed || x->stamped || x->entry.doc != d || (i && x->entry.at < x[-1].entry.at))
+            return false;
+    }
+    return true;
+}
+
+static struct doc *managers_store(struct managers *m, struct doc *d)
+{
+    managers_drop_empty(m);
+    vec_sort(&m->list, cmp_managers);
+    managers_cap(m);
+    if (managers_unchanged(m, d))
+        return doc_ref(d);
+    struct strbuf b = STRBUF_INIT(TEXT_MAX);
+    (void)strbuf_reserve(&b, 4096);
+    jval *list = arena_array(m->a, jval, m->list.len);
+    size_t n = 0, hint = 0;
+    for (size_t i = 0; i < m->list.len; i++) {
+        list[n] = manager_value(m, &m->list.p[i], &b);
+        hint += jtext(list[n]).len + 1;
+        n += !j_is_absent(list[n]);
+    }
+    struct doc *out = put_managed_fields(d, list, n, hint);
+    strbuf_done(&b);
+    return out;
+}
+
+/* ---- what belongs to nobody ---- */
+
+static const str system_metadata[] = {
+    STR_INIT("creationTimestamp"), STR_INIT("deletionGracePeriodSeconds"),
+    STR_INIT("deletionTimestamp"), STR_INIT("generation"),
+    STR_INIT("managedFields"),     STR_INIT("name"),
+    STR_INIT("namespace"),         STR_INIT("resourceVersion"),
+    STR_INIT("selfLink"),          STR_INIT("uid"),
+};
+
+static struct fieldset without_system(struct arena *a, const struct fieldset *s)
+{
+    struct fieldset meta[ARRAY_LEN(system_metadata)];
+    for (size_t i = 0; i < ARRAY_LEN(meta); i++)
+        meta[i] = (struct fieldset){.tag = 'f', .member = true, .name = system_metadata[i]};
+    struct fieldset top[] = {
+        {.tag = 'f', .member = true, .name = STR("apiVersion")},
+        {.tag = 'f', .member = true, .name = STR("kind")},
+        {.tag = 'f',
+         .member = true,
+         .name = STR("metadata"),
+         .kids = meta,
+         .n_kids = ARRAY_LEN(meta)},
+    };
+    struct fieldset strip = {.kids = top, .n_kids = ARRAY_LEN(top)};
+    return fieldset_difference(a, s, &strip);
+}
+
+/* A kind with /status never owns status through the object itself: such writes are ignored. */
+static str ignored_member(const struct kind *k, str subresource)
+{
+    return !subresource.len && kind_is(k, KIND_STATUS) ? STR("status") : STR_NONE;
+}
+
+/* ---- update ---- */
+
+/* Whoever else owns what was changed or removed loses it. The writer's own entry is not rewritten
+ * when it has all of that already. */
+static void managers_take(struct managers *m, const struct typed_diff *diff, struct manager *own)
+{
+    struct fieldset touched = fieldset_union(m->a, &diff->changed, &diff->removed);
+    for (size_t i = 0; i < m->list.len; i++) {
+        struct manager *x = &m->list.p[i];
+        if (x != own && manager_overlaps(x, &touched, m->a))
+            manager_put(x, fieldset_difference(m->a, manager_set(m, x), &touched));
+    }
+}
+
+static void own_update(struct managers *m, struct manager *own, const struct typed_diff *diff)
+{
+    jval fields = jgetc(own->entry, "fieldsV1");
+    if (own->changed || !fieldset_is_within(&diff->changed, fields) ||
+        fieldset_overlaps(&diff->removed, fields)) {
+        struct fieldset left = fieldset_difference(m->a, manager_set(m, own), &diff->removed);
+        manager_put(own, fieldset_union(m->a, &left, &diff->changed));
+    }
+    if (!fieldset_is_empty(&diff->changed))
+        manager_stamp(m, own);
+}
+
+static void managers_update(struct managers *m, jval before, jval after, str name)
+{
+    struct typed_diff diff =
+        typed_compare(m->a, m->kind, before, after, ignored_member(m->kind, m->subresource));
+    diff.changed = without_system(m->a, &diff.changed);
+    if (fieldset_is_empty(&diff.changed) && fieldset_is_empty(&diff.removed))
+        return;
+    struct manager *own = fieldset_is_empty(&diff.changed)
+                              ? managers_find(m, name, STR("Update"), m->subresource)
+                              : managers_need(m, name, STR("Update"), m->subresource);
+    managers_take(m, &diff, own);
+    if (own)
+        own_update(m, own, &diff);
+}
+
+/* [] or [{}] from a client: forget who owned what. */
+static bool is_reset(jval list)
+{
+    return jtype(list) == J_ARRAY &&
+           (jlen(list) == 0 ||
+            (jlen(list) == 1 && jtype(jat(list, 0)) == J_OBJECT && jlen(jat(list, 0)) == 0));
+}
+
+/* The entries to start from: the client's own list when it changed it, else the live ones. */
+static void managers_load_update(struct managers *m, jval was, jval given)
+{
+    if (!m->subresource.len) {
+        if (is_reset(given))
+            return;
+        bool edited = jlen(given) && !str_eq(jtext(was), jtext(given));
+        if (edited && managers_load(m, given, true))
+            return;
+    }
+    if (j_has(was) && str_eq(jtext(was), jtext(given)))
+        was = given;
+    managers_load(m, was, false);
+}
+
+/* Remembers what the only manager owns. */
+static void memo_fields_of(struct managers *m, str key)
+{
+    struct strbuf fields = STRBUF_INIT(TEXT_MAX);
+    fieldset_write(&m->list.p[0].set, &fields);
+    if (!fields.overflow)
+        memo_put_fields(key, strbuf_str(&fields));
+    strbuf_done(&fields);
+}
+
+/* A new object has one owner, and what it owns depends on the object's structure only. */
+static void managers_create(struct managers *m, jval object, str name)
+{
+    struct memo_key room;
+    bool keep = memo_structure(m->kind, object, ignored_member(m->kind, m->subresource), &room);
+    str key = keep ? str_n(room.text, room.len) : STR_NONE;
+    str fields = keep ? memo_get_fields(key) : STR_NONE;
+    if (fields.len) {
+        struct manager *own = managers_need(m, name, STR("Update"), m->subresource);
+        own->fields = fields;
+        manager_stamp(m, own);
+    } else {
+        managers_update(m, JVAL_ABSENT, object, name);
+        if (keep && m->list.len)
+            memo_fields_of(m, key);
+    }
+}
+
+struct doc *managed_update(const struct kind *k, const struct doc *old, struct doc *new,
+                           str manager, str subresource, usec now)
+{
+    struct arena a = ARENA_INIT;
+    struct managers m;
+    jval before = old ? doc_root(old) : JVAL_ABSENT, after = doc_root(new);
+    managers_init(&m, &a, k, subresource, now);
+    managers_load_update(&m, jpath(before, "metadata.managedFields"),
+                         jpath(after, "metadata.managedFields"));
+    /* An object whose owners were forgotten stays untracked until the next apply. */
+    if (!old && m.list.len == 0)
+        managers_create(&m, after, manager);
+    else if (m.list.len)
+        managers_update(&m, before, after, manager);
+    struct doc *out = managers_store(&m, new);
+    managers_done(&m);
+    arena_done(&a);
+    return out;
+}
+
+/* ---- apply: conflicts ---- */
+
+struct conflicts {
+    struct arena *a;
+    struct status *status;
+    struct strbuf text; /* the lines of several conflicts */
+    str who;            /* of the manager at hand */
+    str first;          /* path of the first conflict */
+    size_t n;
+};
+
+static void conflict_add(void *ctx, str path)
+{
+    struct conflicts *c = ctx;
+    if (c->n++ >= MAX_CAUSES)
+        return;
+    str field = arena_str(c->a, path);
+    if (!c->first.len)
+        c->first = field;
+    strbuf_printf(&c->text, "\n- %.*s", STR_ARG(path));
+    status_add_cause(c->a, c->status, "FieldManagerConflict",
+                     arena_printf(c->a, "conflict with %.*s", STR_ARG(c->who)), field);
+}
+
+/* "m1", "ctl" with subresource "status", "kubectl" using apps/v1 */
+static str manager_shown(struct arena *a, const struct manager *x)
+{
+    struct strbuf b = STRBUF_INIT(4096);
+    json_quote(&b, x->name);
+    if (x->subresource.len)
+        write_member(&b, " with subresource ", x->subresource);
+    if (str_is(x->operation, "Update"))
+        strbuf_printf(&b, " using %.*s", STR_ARG(x->api_version));
+    str out = arena_str(a, strbuf_str(&b));
+    strbuf_done(&b);
+    return out;
+}
+
+static int cmp_conflicting(const void *p, const void *q)
+{
+    const struct manager *x = *(const struct manager *const *)p;
+    const struct manager *y = *(const struct manager *const *)q;
+    int order = str_cmp(x->name, y->name);
+    return order ? order : cmp_managers(x, y);
+}
+
+/* The 409 for these managers, whose sets are what they are in conflict about. */
+static struct status *conflict_status(struct arena *a, struct manager **who, size_t n)
+{
+    struct conflicts c = {
+        .a = a,
+        .status = status_new(a, 409, "Conflict", "%s", ""),
+        .text = STRBUF_INIT(TEXT_MAX),
+    };
+    qsort(who, n, sizeof(*who), cmp_conflicting);
+    for (size_t i = 0; i < n; i++) {
+        c.who = manager_shown(a, who[i]);
+        strbuf_printf(&c.text, "%sconflicts with %.*s:", i ? "\n" : "", STR_ARG(c.who));
+        fieldset_each_path(&who[i]->set, conflict_add, &c);
+    }
+    if (c.n == 1)
+        c.status->message =
+            arena_printf(a, "Apply failed with 1 conflict: conflict with %.*s: %.*s",
+                         STR_ARG(c.who), STR_ARG(c.first));
+    else
+        c.status->message = arena_printf(a, "Apply failed with %zu conflicts: %.*s", c.n,
+                                         STR_ARG(strbuf_str(&c.text)));
+    strbuf_done(&c.text);
+    return c.status;
+}
+
+/* What others own of `changed`, as managers with just that; `allowed` is not counted. */
+static struct status *find_conflicts(struct managers *m, const struct manager *own,
+                                     const struct fieldset *changed, const struct fieldset *allowed,
+                                     struct arena *result)
+{
+    struct manager **who = arena_array(m->a, struct manager *, m->list.len);
+    size_t n = 0;
+    for (size_t i = 0; i < m->list.len; i++) {
+        struct manager *x = &m->list.p[i];
+        if (x == own || !manager_overlaps(x, changed, m->a))
+            continue;
+        struct manager *c = arena_new(m->a, struct manager);
+        *c = *x;
+        c->set = fieldset_intersection(m->a, manager_set(m, x), changed);
+        c->set = fieldset_difference(m->a, &c->set, allowed);
+        if (!fieldset_is_empty(&c->set))
+            who[n++] = c;
+    }
+    return n ? conflict_status(result, who, n) : NULL;
+}
+
+/* ---- apply: kubectl's move from client-side apply ---- */
+
+static jval last_applied_of(jval object)
+{
+    return jget(jpath(object, "metadata.annotations"), STR(LAST_APPLIED));
+}
+
+/* What client-side apply wrote last and is still so: kubectl may take that over from anyone. */
+static struct fieldset still_as_applied(struct managers *m, jval live)
+{
+    struct doc *last = doc_hold(m->a, doc_parse(jstr(last_applied_of(live)), NULL, NULL));
+    jval root = last ? doc_root(last) : JVAL_ABSENT;
+    if (!last || !str_eq(jstr(jgetc(root, "apiVersion")), m->api_version))
+        return FIELDSET_EMPTY;
+    struct fieldset set = typed_set(m->a, m->kind, root);
+    struct typed_diff diff = typed_compare(m->a, m->kind, root, live, STR_NONE);
+    set = fieldset_difference(m->a, &set, &diff.changed);
+    return fieldset_difference(m->a, &set, &diff.removed);
+}
+
+/* The annotation follows what kubectl applies on the server, so that both ways agree. */
+static struct doc *sync_last_applied(struct managers *m, struct doc *d, jval config)
+{
+    if (!jstr(last_applied_of(doc_root(d))).len)
+        return d;
+    struct mnode *root = mnode_leaf(m->a, config);
+    struct mnode *meta = mnode_get(m->a, root, STR("metadata"));
+    struct mnode *notes = meta ? mnode_get(m->a, meta, STR("annotations")) : NULL;
+    if (notes)
+        (void)mnode_del(m->a, notes, STR(LAST_APPLIED));
+    struct doc *clean = doc_hold(m->a, mnode_doc(root, jtext(config).len, 0, NULL));
+    struct strbuf b = STRBUF_INIT(TEXT_MAX);
+    struct edit e;
+    edit_init(&e, m->a);
+    if (clean)
+        jcanonical(doc_root(clean), false, &b);
+    strbuf_add_char(&b, '\n');
+    edit_set_str(&e, edit_path(m->a, STR("metadata"), STR("annotations"), STR(LAST_APPLIED)),
+                 strbuf_str(&b));
+    struct doc *out = clean && !b.overflow ? edit_apply(&e, d, NULL) : NULL;
+    edit_done(&e);
+    strbuf_done(&b);
+    if (!out)
+        return d;
+    doc_unref(d);
+    return out;
+}
+
+/* ---- apply ---- */
+
+/* The part of a configuration that counts: of a status only the status, and never what the server
+ * itself says in metadata. */
+static struct doc *config_part(struct arena *a, const struct kind *k, jval config, str subresource)
+{
+    struct mnode *root = mnode_leaf(a, config), *meta = mnode_get(a, root, STR("metadata"));
+    if (str_is(subresource, "status")) {
+        struct mnode *status = mnode_get(a, root, STR("status"));
+        root = mnode_object(a);
+        if (status)
+            mnode_set(a, root, STR("status"), status);
+        return mnode_doc(root, jtext(config).len, 0, NULL);
+    }
+    if (kind_is(k, KIND_STATUS))
+        (void)mnode_del(a, root, STR("status"));
+    for (size_t i = 0; meta && i < ARRAY_LEN(system_metadata); i++)
+        if (!str_is(system_metadata[i], "name") && !str_is(system_metadata[i], "namespace"))
+            (void)mnode_del(a, meta, system_metadata[i]);
+    return mnode_doc(root, jtext(config).len, 0, NULL);
+}
+
+static struct status *bad_config(struct arena *a, const struct kind *k, jval config, str why)
+{
+    jval meta = jgetc(config, "metadata");
+    return status_internal(
+        a, "failed to create typed patch object (%.*s/%.*s; %s/%s, Kind=%s): %.*s",
+        STR_ARG(jstr(jgetc(meta, "namespace"))), STR_ARG(jstr(jgetc(meta, "name"))), k->group,
+        k->version, k->kind, STR_ARG(why));
+}
+
+struct apply {
+    struct managers m;
+    const struct doc *live;
+    jval before; /* root of live, or absent */
+    jval config; /* as the client sent it */
+    str manager;
+    bool force;
+    struct arena *result;
+    struct status *status;
+};
+
+/* Everything that somebody owns once the configuration has this set. */
+static struct fieldset all_owned(struct managers *m, const struct manager *own,
+                                 const struct fieldset *set)
+{
+    struct fieldset all = *set;
+    for (size_t i = 0; i < m->list.len; i++)
+        if (&m->list.p[i] != own)
+            all = fieldset_union(m->a, &all, manager_set(m, &m->list.p[i]));
+    return all;
+}
+
+/* Live object and configuration merged, without what the manager applied before and nobody owns any
+ * more. */
+static struct doc *apply_config(struct apply *p, struct manager *own, jval part,
+                                const struct fieldset *set, struct err *err)
+{
+    struct managers *m = &p->m;
+    struct doc *merged = typed_merge(m->a, m->kind, p->before, part, err);
+    const struct fieldset *last = own ? manager_set(m, own) : NULL;
+    if (!merged || !last || fieldset_is_empty(last))
+        return merged;
+    struct fieldset owned = all_owned(m, own, set);
+    struct doc *pruned = typed_prune(m->a, m->kind, merged, last, &owned, err);
+    doc_unref(merged);
+    return pruned;
+}
+
+/* The others give up what changed; without force that is a conflict. */
+static bool apply_take(struct apply *p, struct manager *own, const struct doc *result)
+{
+    struct managers *m = &p->m;
+    struct typed_diff diff = typed_compare(m->a, m->kind, p->before, doc_root(result),
+                                           ignored_member(m->kind, m->subresource));
+    if (!p->force) {
+        struct fieldset allowed = FIELDSET_EMPTY;
+        if (str_is(p->manager, "kubectl") && p->live)
+            allowed = still_as_applied(m, p->before);
+        p->status = find_conflicts(m, own, &diff.changed, &allowed, p->result);
+        if (p->status)
+            return false;
+    }
+    managers_take(m, &diff, own);
+    return true;
+}
+
+/* The new object with its managers; NULL and a status on conflict. Takes over result. */
+static struct doc *apply_finish(struct apply *p, const struct fieldset *set, struct doc *result)
+{
+    struct managers *m = &p->m;
+    bool same = p->live && jequal(p->before, doc_root(result));
+    if (same) {
+        doc_unref(result);
+        result = doc_ref(p->live);
+    }
+    struct manager *own = managers_need(m, p->manager, STR("Apply"), m->subresource);
+    if (!apply_take(p, own, result)) {
+        doc_unref(result);
+        return NULL;
+    }
+    if (!fieldset_equal(set, manager_set(m, own)))
+        manager_put(own, *set);
+    if (!same || own->changed)
+        manager_stamp(m, own);
+    if (str_is(p->manager, "kubectl"))
+        result = sync_last_applied(m, result, p->config);
+    struct doc *out = managers_store(m, result);
+    doc_unref(result);
+    return out;
+}
+
+/* An object that nobody tracked so far belongs to "before-first-apply". */
+static void track_before_apply(struct apply *p)
+{
+    if (p->live && p->m.list.len == 0)
+        managers_update(&p->m, JVAL_ABSENT, p->before, STR("before-first-apply"));
+}
+
+static struct doc *apply_run(struct apply *p)
+{
+    struct managers *m = &p->m;
+    str wrong = typed_check(m->a, m->kind, p->config);
+    struct doc *part =
+        wrong.len ? NULL : doc_hold(m->a, config_part(m->a, m->kind, p->config, m->subresource));
+    if (!part) {
+        p->status = bad_config(p->result, m->kind, p->config,
+                               wrong.len ? wrong : STR("the object is too large"));
+        return NULL;
+    }
+    managers_load(m, jpath(p->before, "metadata.managedFields"), false);
+    track_before_apply(p);
+    struct fieldset set = typed_set(m->a, m->kind, doc_root(part));
+    set = without_system(m->a, &set);
+    struct err err = ERR_INIT;
+    struct doc *result = apply_config(p, managers_find(m, p->manager, STR("Apply"), m->subresource),
+                                      doc_root(part), &set, &err);
+    if (!result) {
+        p->status = bad_config(p->result, m->kind, p->config, str_of(err.message));
+        return NULL;
+    }
+    return apply_finish(p, &set, result);
+}
+
+struct doc *managed_apply(const struct kind *k, const struct doc *live, struct doc *config,
+                          str manager, str subresource, bool force, usec now, struct arena *a,
+                          struct status **ret_status)
+{
+    struct arena scratch = ARENA_INIT;
+    struct apply p = {
+        .live = live,
+        .before = live ? doc_root(live) : JVAL_ABSENT,
+        .config = doc_root(config),
+        .manager = manager,
+        .force = force,
+        .result = a,
+    };
+    managers_init(&p.m, &scratch, k, subresource, now);
+    struct doc *out = apply_run(&p);
+    managers_done(&p.m);
+    arena_done(&scratch);
+    if (!out)
+        *ret_status = p.status;
+    return out;
+}

@@ -1,0 +1,26 @@
+/*
+ * managedFields and server-side apply, as pure functions over documents and kind tables.
+ *
+ * A set of fields is FieldsV1: "f:name" for members, "k:{...}" for items of a list-map by their
+ * keys, "v:..." for items of a set, "." for the thing itself. Atomic lists and maps are leaves.
+ */
+#ifndef APISERVER_MANAGED_H
+#define APISERVER_MANAGED_H
+
+#include "base/timefmt.h"
+#include "kube/kinds.h"
+#include "kube/status.h"
+
+/* After a create, update or patch: `new` with metadata.managedFields telling who changed what
+ * (operation Update). old is NULL on create. Takes over nothing; returns a new reference, which is
+ * `new` itself when nothing changed. */
+struct doc *managed_update(const struct kind *k, const struct doc *old, struct doc *new,
+                           str manager, str subresource, usec now);
+/* Server-side apply of a configuration onto the live object (NULL: create). On conflicts returns
+ * NULL and the 409 in *ret_status; a configuration that breaks the schema gives kube-apiserver's
+ * 500. */
+struct doc *managed_apply(const struct kind *k, const struct doc *live, struct doc *config,
+                          str manager, str subresource, bool force, usec now, struct arena *a,
+                          struct status **ret_status);
+
+#endif

@@ -1,0 +1,151 @@
+/*
+ * See managed_memo.h.
+ *
+ * The key of a structure is the object in document order: a mark for each container, each member's
+ * name with its length, and a mark for each scalar: null, zero or not. Items of lists stand with
+ * their whole text, because any of it may be what tells them apart. The one exception is what
+ * differs from pod to pod of a template: "value" in the items of an "env". No list has a key of
+ * that name.
+ */
+#include "apiserver/managed_memo.h"
+
+#include "base/str.h"
+
+#define FIELDS_SLOTS 512
+#define DOC_SLOTS 256
+#define VALUE_MAX ((size_t)16 << 10)
+
+/* ---- structure ---- */
+
+struct walk {
+    char *at;
+    char *end;
+};
+
+static bool walk_add(struct walk *w, char mark, str s)
+{
+    uint32_t head = (uint32_t)s.len << 8 | (uint8_t)mark;
+    if ((size_t)(w->end - w->at) < s.len + sizeof(head))
+        return false;
+    memcpy(w->at, &head, sizeof(head));
+    if (s.len)
+        memcpy(w->at + sizeof(head), s.p, s.len);
+    w->at += sizeof(head) + s.len;
+    return true;
+}
+
+/* Go may not write these at all, so that they differ from other values. */
+static bool is_zero(jval v, enum jtype t)
+{
+    return t == J_FALSE || (t == J_STRING && jstr(v).len == 0) || (t == J_INT && jint(v, 1) == 0);
+}
+
+static bool walk_value(struct walk *w, jval v, str skip);
+
+/* An item of a list: its text, or member by member when there is a value to leave out. */
+static bool walk_item(struct walk *w, jval item)
+{
+    jval env = jgetc(item, "env"), value = jgetc(item, "value");
+    if (j_is_absent(env) && j_is_absent(value))
+        return walk_add(w, 't', jtext(item));
+    for (struct jiter it = jiter(item); jnext(&it);) {
+        bool ok = walk_add(w, 'k', it.key);
+        if (it.value.at == env.at && jtype(env) == J_ARRAY)
+            ok = ok && walk_value(w, it.value, STR_NONE);
+        else if (it.value.at == value.at && jtype(value) == J_STRING)
+            ok = ok && walk_add(w, 's', STR_NONE);
+        else
+            ok = ok && walk_add(w, 't', jtext(it.value));
+        if (!ok)
+            return false;
+    }
+    return walk_add(w, '}', STR_NONE);
+}
+
+static bool walk_value(struct walk *w, jval v, str skip)
+{
+    enum jtype t = jtype(v);
+    if (t != J_OBJECT && t != J_ARRAY)
+        return walk_add(w, t == J_NULL ? 'n' : is_zero(v, t) ? 'z' : 's', STR_NONE);
+    if (!walk_add(w, t == J_OBJECT ? '{' : '[', STR_NONE))
+        return false;
+    for (struct jiter it = jiter(v); jnext(&it);) {
+        if (t == J_ARRAY ? !walk_item(w, it.value) : !walk_add(w, 'k', it.key))
+            return false;
+        if (t == J_OBJECT && !str_eq(it.key, skip) && !walk_value(w, it.value, STR_NONE))
+            return false;
+    }
+    return walk_add(w, '}', STR_NONE);
+}
+
+bool memo_structure(const struct kind *k, jval object, str skip, struct memo_key *ret_key)
+{
+    struct walk w = {.at = ret_key->text, .end = ret_key->text + sizeof(ret_key->text)};
+    memcpy(w.at, &k, sizeof(k));
+    w.at += sizeof(k);
+    if (!walk_value(&w, object, skip))
+        return false;
+    ret_key->len = (size_t)(w.at - ret_key->text);
+    return true;
+}
+
+/* Which slot: a long text is judged by its length and a sample from its beginning, middle and end.
+ * Texts that share a slot for that reason cost time, no more. */
+static size_t slot_of(str s, size_t n_slots)
+{
+    enum { SAMPLE = 192 };
+    if (s.len <= 3 * SAMPLE)
+        return str_hash(s, 0) % n_slots;
+    uint64_t h = s.len;
+    for (size_t i = 0; i < 3; i++)
+        h = str_hash(str_n(s.p + (s.len - SAMPLE) / 2 * i, SAMPLE), h);
+    return h % n_slots;
+}
+
+/* ---- fields of a structure ---- */
+
+struct fields_slot {
+    char *key, *fields;
+    size_t key_len, fields_len;
+};
+
+static struct fields_slot fields_slots[FIELDS_SLOTS];
+
+static struct fields_slot *fields_slot_of(str key)
+{
+    return &fields_slots[slot_of(key, FIELDS_SLOTS)];
+}
+
+str memo_get_fields(str key)
+{
+    const struct fields_slot *s = fields_slot_of(key);
+    bool found = s->key && str_eq(str_n(s->key, s->key_len), key);
+    return found ? str_n(s->fields, s->fields_len) : STR_NONE;
+}
+
+void memo_put_fields(str key, str fields)
+{
+    struct fields_slot *s = fields_slot_of(key);
+    if (fields.len > VALUE_MAX)
+        return;
+    free(s->key);
+    free(s->fields);
+    *s = (struct fields_slot){str_dup(key), str_dup(fields), key.len, fields.len};
+}
+
+/* ---- documents by their text ---- */
+
+static struct doc *doc_slots[DOC_SLOTS];
+
+struct doc *memo_doc(str text)
+{
+    struct doc **slot = &doc_slots[slot_of(text, DOC_SLOTS)];
+    if (*slot && str_eq(doc_text(*slot), text))
+        return doc_ref(*slot);
+    struct doc *d = doc_parse(text, NULL, NULL);
+    if (d && text.len <= VALUE_MAX) {
+        doc_unref(*slot);
+        *slot = doc_ref(d);
+    }
+    return d;
+}

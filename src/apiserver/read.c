@@ -1,0 +1,316 @@
+/*
+ * Reading: GET and LIST, from durable versions only.
+ *
+ * A list in pages is a list at the revision of its first page: later pages are read from the
+ * store's history. The continue token is kube-apiserver's, base64url of
+ *   {"v":"meta.k8s.io/v1","rv":230,"start":"/ch1\u0000"}
+ * where start is the first key of the next page: the last name and a NUL, below its namespace when
+ * the list spans namespaces. rv -1 means: go on with whatever is there now.
+ *
+ * What a reply holds is borrowed until the client has been called; nothing durable changes in
+ * between, so current objects need no references.
+ */
+#include "apiserver/request.h"
+#include "base/b64.h"
+#include "kube/selector.h"
+
+#define TOKEN_MAX 4096
+/* What one token may ask a page to begin with. */
+#define LIMIT_MAX INT64_C(1000000000)
+
+/* ---- get ---- */
+
+struct status *status_version_too_large(struct arena *a, uint64_t asked, uint64_t current)
+{
+    struct status *s =
+        status_new(a, 504, "Timeout", "Timeout: Too large resource version: %llu, current: %llu",
+                   (unsigned long long)asked, (unsigned long long)current);
+    status_add_cause(a, s, "ResourceVersionTooLarge", STR("Too large resource version"), STR_NONE);
+    s->retry_after = 1;
+    return s;
+}
+
+void read_get(struct req *q)
+{
+    const struct api_request *r = q->r;
+    uint64_t current = store_revision(q->server->store);
+    if (r->rv > current) {
+        req_refuse(q, status_version_too_large(&q->arena, r->rv, current));
+        return;
+    }
+    struct obj *o = store_get(q->server->store, q->kind, r->ns, r->name);
+    if (!o) {
+        req_refuse(q, status_not_found(&q->arena, q->kind, r->name));
+        return;
+    }
+    o = obj_hold(&q->arena, convert_obj(o, q->kind));
+    if (str_is(r->subresource, "scale"))
+        req_reply_doc(q, 200, doc_hold(&q->arena, scale_doc(o)));
+    else
+        req_reply_obj(q, 200, o);
+}
+
+/* ---- continue tokens ---- */
+
+struct position {
+    int64_t rv; /* -1: whatever is current */
+    str ns, name;
+};
+
+static bool spans_namespaces(const struct req *q)
+{
+    return kind_is(q->kind, KIND_NAMESPACED) && str_is_empty(q->r->ns);
+}
+
+static str token_encode(const struct req *q, struct arena *a, int64_t rv, str ns, str name)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_cstr(&w, "v", "meta.k8s.io/v1");
+    jw_put_int(&w, "rv", rv);
+    jw_key(&w, STR("start"));
+    struct strbuf start = STRBUF_INIT(TOKEN_MAX);
+    if (spans_namespaces(q))
+        strbuf_add_str(&start, ns);
+    if (rv >= 0 || spans_namespaces(q))
+        strbuf_add_char(&start, '/');
+    strbuf_add_str(&start, name);
+    jw_str(&w, strbuf_str(&start));
+    jw_end(&w);
+    struct doc *d = jw_doc(&w);
+    struct strbuf b = STRBUF_INIT(TOKEN_MAX * 2);
+    b64_encode(doc_text(d), B64_URL | B64_NO_PAD, &b);
+    str token = arena_str(a, strbuf_str(&b));
+    doc_unref(d);
+    strbuf_done(&start);
+    strbuf_done(&b);
+    return token;
+}
+
+static void refuse_token(struct req *q, const char *why)
+{
+    req_refuse(q, status_bad_request(&q->arena,
+                                     "invalid continue token: continue key is not "
+                                     "valid: %s",
+                                     why));
+}
+
+static bool token_decode(struct req *q, struct position *ret)
+{
+    struct strbuf b = STRBUF_INIT(TOKEN_MAX);
+    struct err err = ERR_INIT;
+    if (!b64_decode(q->r->continue_token, B64_URL | B64_NO_PAD, &b)) {
+        strbuf_done(&b);
+        refuse_token(q, "illegal base64 data");
+        return false;
+    }
+    struct doc *d = doc_hold(&q->arena, doc_parse(strbuf_str(&b), NULL, &err));
+    strbuf_done(&b);
+    if (!d) {
+        refuse_token(q, err.message);
+        return false;
+    }
+    jval root = doc_root(d);
+    str start = jstr(jgetc(root, "start"));
+    ret->rv = jint(jgetc(root, "rv"), 0);
+    if (!str_is(jstr(jgetc(root, "v")), "meta.k8s.io/v1") || ret->rv == 0 || ret->rv < -1 ||
+        start.len == 0) {
+        refuse_token(q, "it was not made by this server");
+        return false;
+    }
+    ret->ns = q->r->ns;
+    if (spans_namespaces(q))
+        ret->ns = str_cut(&start, '/');
+    else if (start.p[0] == '/')
+        start = str_sub(start, 1, start.len);
+    ret->name = start;
+    return true;
+}
+
+/* ---- list ---- */
+
+struct listing {
+    struct req *q;
+    struct selector *labels, *fields;
+    bool selects;
+    struct position at;
+    int64_t limit; /* 0: none */
+    VEC(struct obj *) items;
+    int64_t remaining; /* counted after the page is full */
+    bool full;
+};
+
+static bool matches(const struct listing *l, const struct obj *o)
+{
+    if (!l->selects)
+        return true;
+    return label_selector_match(l->labels, o->labels) && field_selector_match(l->fields, o);
+}
+
+/* One object in key order; false: enough. */
+static bool list_add(struct listing *l, struct obj *o)
+{
+    struct req *q = l->q;
+    if (l->full) {
+        l->remaining++;
+        return true;
+    }
+    if (o->kind != q->kind)
+        o = obj_hold(&q->arena, convert_obj(o, q->kind));
+    if (!matches(l, o))
+        return true;
+    *vec_push(&l->items) = o;
+    if (l->limit && (int64_t)l->items.len >= l->limit)
+        l->full = true;
+    return true;
+}
+
+static bool list_add_held(void *ctx, struct obj *o)
+{
+    struct listing *l = ctx;
+    return list_add(l, obj_hold(&l->q->arena, o));
+}
+
+static bool parse_selectors(struct listing *l)
+{
+    struct req *q = l->q;
+    struct err err = ERR_INIT;
+    l->labels = label_selector_parse(&q->arena, q->r->label_selector, &err);
+    if (l->labels)
+        l->fields = field_selector_parse(&q->arena, q->kind, q->r->field_selector, &err);
+    if (!l->labels || !l->fields) {
+        req_refuse(q, status_bad_request(&q->arena, "%s", err.message));
+        return false;
+    }
+    l->selects = !selector_is_everything(l->labels) || !selector_is_everything(l->fields);
+    return true;
+}
+
+static void refuse_match(struct req *q, const char *why)
+{
+    field_error_add(&q->errors, FIELD_ERR_FORBIDDEN, STR("resourceVersionMatch"), STR_NONE, "%s",
+                    why);
+    req_refuse(q,
+               status_invalid_named(&q->arena, "meta.k8s.io", "ListOptions", STR_NONE, &q->errors));
+}
+
+static bool check_versions(struct listing *l)
+{
+    struct req *q = l->q;
+    const struct api_request *r = q->r;
+    uint64_t current = store_revision(q->server->store);
+    if (r->rv_match != API_RV_UNSET && r->continue_token.len)
+        refuse_match(q, "resourceVersionMatch is forbidden when continue is provided");
+    else if (r->rv_match != API_RV_UNSET && !r->rv_given)
+        refuse_match(q, "resourceVersionMatch is forbidden unless resourceVersion is provided");
+    else if (r->rv_match == API_RV_EXACT && r->rv == 0)
+        refuse_match(q, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+    else if (r->continue_token.len && r->rv_given && r->rv)
+        req_refuse(
+            q, status_bad_request(
+                   &q->arena, "specifying resource version is not allowed when using continue"));
+    else if (r->rv_given && r->rv > current)
+        req_refuse(q, status_version_too_large(&q->arena, r->rv, current));
+    return !req_is_refused(q);
+}
+
+static void refuse_expired(struct listing *l)
+{
+    struct req *q = l->q;
+    struct status *s;
+    if (!q->r->continue_token.len) {
+        s = status_expired(&q->arena, "The resourceVersion for the provided list is too old.");
+    } else {
+        s = status_expired(
+            &q->arena,
+            "The provided continue parameter is too old to display a consistent list result. You "
+            "can start a new list without the continue parameter, or use the continue token in "
+            "this response to retrieve the remainder of the results. Continuing with the provided "
+            "token results in an inconsistent list - objects that were created, modified, or "
+            "deleted between the time the first chunk was returned and now may show up in the "
+            "list.");
+        s->continue_token = token_encode(q, &q->arena, -1, l->at.ns, l->at.name);
+    }
+    req_refuse(q, s);
+}
+
+static void list_current(struct listing *l)
+{
+    struct store *s = l->q->server->store;
+    str ns = l->q->r->ns, name = field_selector_name(l->fields);
+    if (name.len && (ns.len || !kind_is(l->q->kind, KIND_NAMESPACED))) {
+        struct obj *o = store_get(s, l->q->kind, ns, name);
+        if (o && !l->q->r->continue_token.len)
+            (void)list_add(l, o);
+        return;
+    }
+    struct store_iter it = store_range(s, l->q->kind, ns, l->at.ns, l->at.name);
+    for (struct obj *o; (o = store_next(&it));)
+        (void)list_add(l, o);
+}
+
+static void list_past(struct listing *l, uint64_t rv)
+{
+    struct req *q = l->q;
+    struct err err = ERR_INIT;
+    int r = store_list_at_from(q->server->store, rv, q->kind, q->r->ns, l->at.ns, l->at.name,
+                               list_add_held, l, &err);
+    if (r == ERR_GONE)
+        refuse_expired(l);
+    else if (r == ERR_TIMEOUT)
+        req_refuse(q, status_version_too_large(&q->arena, rv, store_revision(q->server->store)));
+    else if (r < 0)
+        req_refuse(q, status_internal(&q->arena, "%s", err.message));
+}
+
+/* A NUL behind the name makes it the first key after it. */
+static void add_continue(struct listing *l, uint64_t rv)
+{
+    struct req *q = l->q;
+    const struct obj *last = *vec_last(&l->items);
+    char *next = arena_alloc(&q->arena, last->name.len + 1);
+    memcpy(next, last->name.p, last->name.len);
+    q->reply.continue_token =
+        token_encode(q, &q->arena, (int64_t)rv, last->ns, str_n(next, last->name.len + 1));
+    if (!l->selects)
+        q->reply.remaining = l->remaining;
+}
+
+static void list_run(struct listing *l)
+{
+    struct req *q = l->q;
+    const struct api_request *r = q->r;
+    uint64_t current = store_revision(q->server->store), rv = current;
+    bool any_version = r->rv_given && r->rv == 0 && !r->continue_token.len;
+    l->limit = any_version ? 0 : MIN(MAX(r->limit, 0), LIMIT_MAX);
+    if (r->continue_token.len) {
+        if (!token_decode(q, &l->at))
+            return;
+        if (l->at.rv > 0)
+            rv = (uint64_t)l->at.rv;
+    } else if (r->rv_match == API_RV_EXACT) {
+        rv = r->rv;
+    }
+    if (rv == current)
+        list_current(l);
+    else
+        list_past(l, rv);
+    if (req_is_refused(q))
+        return;
+    q->reply.code = 200;
+    q->reply.rv = rv;
+    if (l->full && l->remaining)
+        add_continue(l, rv);
+}
+
+void read_list(struct req *q)
+{
+    struct listing *l = arena_new(&q->arena, struct listing);
+    l->q = q;
+    if (!check_versions(l) || !parse_selectors(l))
+        return;
+    list_run(l);
+    q->reply.items = arena_hold(&q->arena, l->items.p, free);
+    q->reply.n_items = l->items.len;
+}

@@ -1,0 +1,210 @@
+/*
+ * What the files of the server share: the server itself, a request on its way, and the steps of a
+ * write. Private to this folder.
+ *
+ * A request is made by request_start() and freed by request_answer(), which calls the client once.
+ * Everything it needs meanwhile lives in its arena.
+ *
+ * Writes run through these states; req_move() is the only place that changes them:
+ *
+ *   NEW ──► DECODE ──► MUTATE ──► VALIDATE ──► CHECK ──► APPLY ──► WAIT ──► ANSWER
+ *    │        ▲  │        │          │ ▲         │ │        │                 ▲ ▲
+ *    │        │  │        │          ▼ │         │ │        └─ dry run ───────┘ │
+ *    │        │  │        │       SUSPENDED      │ └─ nothing changes:          │
+ *    │        │  │        │                      │    WAIT or ANSWER            │
+ *    │        └──┼────────┼──── again, 5 times ──┘                              │
+ *    └───────────┴────────┴──────────┴──────────────── refused ─────────────────┘
+ *
+ * DECODE makes the candidate out of the newest version (base) and what the client sent; a patch is
+ * computed here. MUTATE prunes, defaults and lets admission add its own; VALIDATE refuses. Between
+ * VALIDATE and CHECK a request may be suspended (webhooks), so CHECK looks whether base is still
+ * the newest version and starts over when it is not. From CHECK to APPLY nothing else runs. WAIT
+ * ends when the version that is the answer is durable.
+ */
+#ifndef APISERVER_REQUEST_H
+#define APISERVER_REQUEST_H
+
+#include "apiserver/admit.h"
+#include "apiserver/server.h"
+
+struct hub;
+
+struct apiserver {
+    struct loop *loop;
+    struct store *store;
+    struct store_sub sub;
+    struct list open;    /* requests not yet answered */
+    struct list waiting; /* those whose answer is a version written by somebody else */
+    struct list commits; /* writes on their way to the disk */
+    struct hub *hub;     /* watches */
+    struct admit_pools pools;
+    suspend_fn *suspend;
+    void *suspend_ctx;
+};
+
+enum req_state {
+    REQ_NEW,
+    REQ_DECODE,
+    REQ_MUTATE,
+    REQ_VALIDATE,
+    REQ_SUSPENDED,
+    REQ_CHECK,
+    REQ_APPLY,
+    REQ_WAIT,
+    REQ_ANSWER,
+};
+
+/* What a write does to the store. */
+enum req_effect { EFFECT_STORE, EFFECT_REMOVE, EFFECT_NONE };
+
+struct write_ops;
+
+struct req {
+    struct apiserver *server;
+    struct api_request *r;
+    const struct user *user;
+    const struct kind *kind;
+    enum req_state state;
+    struct arena arena;
+    struct field_errors errors; /* warnings too */
+    struct list link;           /* server->open */
+    struct list wait;           /* server->waiting */
+    struct list peer;           /* requests of one local client */
+    bool local;                 /* the client shares our memory */
+    struct loop_task task;
+    struct api_reply reply;
+
+    /* writes */
+    const struct write_ops *ops;
+    unsigned tries;
+    bool dry_run;
+    str name;         /* the object's, also when the server made it up */
+    struct obj *base; /* held by the arena; NULL: there is none */
+    struct doc *doc;  /* the candidate; held by the arena */
+    enum req_effect effect;
+    bool reply_old_version; /* the object went away by this update: show the version it had */
+    struct obj *result;     /* held by the arena */
+    uint64_t wait_rv;
+    struct commit *commit;
+    void *state_of_verb; /* deletecollection, scale */
+};
+
+/* How one kind of write differs from the others. */
+struct write_ops {
+    enum api_verb verb;
+    const char *subresource;
+    /* DECODE: sets q->doc and q->effect from q->base and the request, or refuses. */
+    void (*make)(struct req *q);
+    bool admits; /* the candidate is a client's: schema, admission and managedFields apply */
+    /* ANSWER: fills q->reply from q->result; NULL: the object. */
+    void (*answer)(struct req *q);
+};
+
+/* ---- request.c: life of a request ---- */
+
+/* peers: list the request is put on while it is open, or NULL. */
+void request_start(struct apiserver *a, const struct user *user, struct api_request *r,
+                   struct list *peers);
+/* Answers with code 0 and an unknown outcome, at once. */
+void request_abort(struct req *q);
+/* Calls the client and frees the request. */
+void request_answer(struct req *q);
+/* The same, later in this turn of the loop. */
+void request_answer_later(struct req *q);
+void req_move(struct req *q, enum req_state to);
+/* The answer is this Status. */
+void req_refuse(struct req *q, const struct status *why);
+bool req_is_refused(const struct req *q);
+void req_reply_obj(struct req *q, int code, struct obj *o);
+void req_reply_doc(struct req *q, int code, struct doc *d);
+/* `pods "x" is forbidden: why` */
+struct status *status_forbidden(struct arena *a, const struct kind *k, str name, str why);
+/* Versions up to this revision are durable. */
+void requests_on_batch(struct apiserver *a);
+/* Writes still on their way to the disk forget the server. */
+void commits_detach(struct apiserver *a);
+/* Stores o (or its deletion) and goes to WAIT; refuses when the store does. */
+void request_commit(struct req *q, struct obj *o, bool delete);
+
+/* ---- write.c, patch.c: the steps of a write ---- */
+
+/* NULL when there is no such write. */
+const struct write_ops *write_ops_find(enum api_verb verb, str subresource);
+void write_start(struct req *q, const struct write_ops *ops);
+/* After a suspension. */
+void write_resume(struct req *q);
+void make_create(struct req *q);
+void make_update(struct req *q);
+void make_patch(struct req *q);
+/* The patch fits its kind and its options fit the patch; false: refused. */
+bool patch_check_options(struct req *q);
+/* The patch of the request on this value; NULL: refused. */
+struct doc *patch_apply(struct req *q, const struct type *type, jval target);
+/* resourceVersion and uid of what the client sent against the base; false: refused. */
+bool check_preconditions(struct req *q, jval meta);
+/* Reads resourceVersion; false when it is not a number. Absent and "0" are 0. */
+bool meta_version(jval meta, uint64_t *ret);
+/* The candidate is base with these changes, and nothing else needs to be looked at. */
+void write_set_doc(struct req *q, struct doc *d);
+
+/* ---- meta.c: metadata the server owns ---- */
+
+/* d with the members of `set` in its metadata as they are there; null removes. */
+struct doc *meta_set(struct doc *d, jval set);
+/* What a client may not write: on create the server's fields are dropped, on update they and (main
+ * endpoint) the status, or (status endpoint) all but the status are those of base. */
+struct doc *meta_isolate(const struct req *q, struct doc *d);
+/* managedFields apart from their times, and everything else, are equal. */
+bool meta_same_object(const struct doc *a, const struct doc *b);
+/* Next generation for a candidate; 0: the kind has none. */
+int64_t meta_generation(const struct kind *k, const struct obj *base, const struct doc *d);
+/* Final fields; rv 0 leaves resourceVersion out. New UID and time of creation when base is NULL. */
+struct doc *meta_stamp(struct req *q, struct doc *d, uint64_t rv);
+void meta_validate(struct req *q, const struct doc *d);
+/* Makes up a name after generateName. */
+str meta_generate_name(struct req *q, str prefix);
+/* "2026-11-15T21:35:02Z" in the arena. */
+str meta_time(struct arena *a, usec wall);
+
+/* ---- read.c ---- */
+
+struct status *status_version_too_large(struct arena *a, uint64_t asked, uint64_t current);
+void read_get(struct req *q);
+void read_list(struct req *q);
+
+/* ---- delete.c ---- */
+
+void make_delete(struct req *q);
+void answer_delete(struct req *q);
+void delete_collection(struct req *q);
+/* Deletes its own object the way DELETE does, for eviction. */
+void make_eviction(struct req *q);
+/* The object that results from an update goes away: it is being deleted and nothing holds it. */
+bool delete_is_complete(const struct kind *k, const struct obj *base, const struct doc *d);
+
+/* ---- subresource.c ---- */
+
+void make_scale(struct req *q);
+void answer_scale(struct req *q);
+void make_binding(struct req *q);
+void answer_created(struct req *q);
+void make_finalize(struct req *q);
+/* Scale of an object; NULL: its kind has none. */
+struct doc *scale_doc(const struct obj *o);
+
+/* ---- convert.c: one object, several kinds ---- */
+
+/* The object as the kind asked for; a new reference. */
+struct obj *convert_obj(struct obj *o, const struct kind *to);
+
+/* ---- watch.c ---- */
+
+struct hub *hub_new(struct apiserver *a);
+void hub_free(struct hub *h);
+void hub_event(struct hub *h, const struct store_event *e);
+void hub_watch(struct hub *h, const struct user *user, struct api_watch *w, struct list *peers);
+void hub_stop(struct hub *h, struct api_watch *w);
+/* The watches on a list given to hub_watch end without a call. */
+void hub_stop_peers(struct list *peers);
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * The server's life: it stands between the store and everybody else. Events of the store go to the
+ * watches, then to whoever waits for a version to become durable.
+ *
+ * Bootstrapping creates what every cluster has through the ordinary verbs; what is there already is
+ * left alone.
+ */
+#include "apiserver/request.h"
+
+static const struct user system_user = {.name = STR_INIT("system:apiserver")};
+
+static void on_event(struct store_sub *sub, const struct store_event *e)
+{
+    struct apiserver *a = container_of(sub, struct apiserver, sub);
+    if (e->type == STORE_DELETED)
+        admit_freed(&a->pools, e->obj);
+    hub_event(a->hub, e);
+}
+
+static void on_batch(struct store_sub *sub)
+{
+    requests_on_batch(container_of(sub, struct apiserver, sub));
+}
+
+struct apiserver *apiserver_new(struct loop *l, struct store *s)
+{
+    struct apiserver *a = xnew(struct apiserver);
+    a->loop = l;
+    a->store = s;
+    list_init(&a->open);
+    list_init(&a->waiting);
+    list_init(&a->commits);
+    a->hub = hub_new(a);
+    a->sub = (struct store_sub){.on_event = on_event, .on_batch = on_batch};
+    store_subscribe(s, &a->sub);
+    return a;
+}
+
+void apiserver_free(struct apiserver *a)
+{
+    if (!a)
+        return;
+    while (!list_is_empty(&a->open))
+        request_abort(container_of(a->open.next, struct req, link));
+    commits_detach(a);
+    hub_free(a->hub);
+    store_unsubscribe(&a->sub);
+    free(a);
+}
+
+void apiserver_send(struct apiserver *a, const struct user *user, struct api_request *r)
+{
+    request_start(a, user, r, NULL);
+}
+
+void apiserver_watch(struct apiserver *a, const struct user *user, struct api_watch *w)
+{
+    hub_watch(a->hub, user, w, NULL);
+}
+
+void apiserver_watch_stop(struct apiserver *a, struct api_watch *w)
+{
+    hub_stop(a->hub, w);
+}
+
+void apiserver_set_suspend(struct apiserver *a, suspend_fn *fn, void *ctx)
+{
+    a->suspend = fn;
+    a->suspend_ctx = ctx;
+}
+
+struct store *apiserver_store(struct apiserver *a)
+{
+    return a->store;
+}
+
+struct loop *apiserver_loop(struct apiserver *a)
+{
+    return a->loop;
+}
+
+/* ---- what every cluster has ---- */
+
+#define NAMESPACE(n)                                                                           \
+    {                                                                                          \
+        &kind_namespace, "",                                                                   \
+            "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" n "\"}}" \
+    }
+
+/* In order: a namespace before what is in it. */
+static const struct {
+    const struct kind *kind;
+    const char *ns, *body;
+} boot_objects[] = {
+    NAMESPACE("default"),
+    NAMESPACE("kube-system"),
+    NAMESPACE("kube-public"),
+    NAMESPACE("kube-node-lease"),
+    NAMESPACE("grove-system"),
+    {&kind_service, "default",
+     "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"kubernetes\","
+     "\"labels\":{\"component\":\"apiserver\",\"provider\":\"kubernetes\"}},"
+     "\"spec\":{\"clusterIP\":\"10.96.0.1\",\"type\":\"ClusterIP\","
+     "\"ports\":[{\"name\":\"https\",\"protocol\":\"TCP\",\"port\":443,\"targetPort\":6443}]}}"},
+};
+
+struct boot {
+    struct apiserver *server;
+    void (*ready)(void *ctx, const struct err *err);
+    void *ctx;
+    size_t next;
+    struct api_request r;
+    struct doc *body;
+    struct loop_task nothing_to_do;
+};
+
+static void boot_next(struct boot *b);
+
+static void boot_end(struct boot *b, const struct err *err)
+{
+    b->ready(b->ctx, err);
+    doc_unref(b->body);
+    free(b);
+}
+
+static void on_booted(struct api_request *r, const struct api_reply *reply)
+{
+    struct boot *b = container_of(r, struct boot, r);
+    struct err err = ERR_INIT;
+    if (reply->code == 201 || reply->code == 409) {
+        boot_next(b);
+        return;
+    }
+    (void)err_set(&err, ERR_INTERNAL, "cannot create what every cluster has: %.*s",
+                  reply->status ? (int)reply->status->message.len : 0,
+                  reply->status ? reply->status->message.p : "");
+    boot_end(b, &err);
+}
+
+/* The next object that a store which was used before does not have yet. */
+static bool boot_find(struct boot *b)
+{
+    for (; b->next < ARRAY_LEN(boot_objects); b->next++) {
+        doc_unref(b->body);
+        b->body = doc_parse(str_of(boot_objects[b->next].body), NULL, NULL);
+        BUG_ON(!b->body);
+        if (!store_get(b->server->store, boot_objects[b->next].kind,
+                       str_of(boot_objects[b->next].ns),
+                       jstr(jpath(doc_root(b->body), "metadata.name"))))
+            return true;
+    }
+    return false;
+}
+
+static void on_nothing_to_do(struct loop_task *t)
+{
+    boot_end(container_of(t, struct boot, nothing_to_do), NULL);
+}
+
+static void boot_next(struct boot *b)
+{
+    if (!boot_find(b)) {
+        loop_defer(b->server->loop, LOOP_PUBLISH, &b->nothing_to_do);
+        return;
+    }
+    size_t i = b->next++;
+    b->r = (struct api_request){
+        .verb = API_CREATE,
+        .kind = boot_objects[i].kind,
+        .ns = str_of(boot_objects[i].ns),
+        .body = b->body,
+        .field_manager = STR("kube-apiserver"),
+        .done = on_booted,
+    };
+    apiserver_send(b->server, &system_user, &b->r);
+}
+
+void apiserver_bootstrap(struct apiserver *a, void (*ready)(void *ctx, const struct err *err),
+                         void *ctx)
+{
+    struct boot *b = xnew(struct boot);
+    *b = (struct boot){.server = a, .ready = ready, .ctx = ctx};
+    loop_task_init(&b->nothing_to_do, on_nothing_to_do);
+    boot_next(b);
+}

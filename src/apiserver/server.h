@@ -1,0 +1,65 @@
+/*
+ * The embedded API server: verbs over the store. It knows nothing of HTTP (front.h) and nothing of
+ * Grove beyond the admission functions in grove/.
+ *
+ * Every write is a request state machine:
+ *
+ *   decode -> mutate -> validate -> check -> apply -> durable -> reply
+ *      ^______________________________|  (the newest pending version changed meanwhile: again, at
+ *                                         most 5 times)
+ *
+ * It may be suspended (webhooks) before the check; check re-reads the newest pending version and is
+ * followed by apply without a break, so that nothing can come between. Replies leave after the
+ * commit. Reads see durable versions only.
+ *
+ * No callback comes from inside apiserver_send() or apiserver_watch(). Refusals of a watch (a
+ * selector that does not parse, a revision that is gone) come by on_end in the next PUBLISH phase,
+ * before any event.
+ *
+ * Free the clients first, then the server, then close the store.
+ */
+#ifndef APISERVER_SERVER_H
+#define APISERVER_SERVER_H
+
+#include "client/api.h"
+#include "store/store.h"
+
+struct apiserver;
+struct req;
+
+struct user {
+    str name; /* "admin", "system:serviceaccount:grove-system:grove-operator" */
+    const str *groups;
+    size_t n_groups;
+};
+
+/* kinds_init() and whatever else registers kinds must have been called. */
+struct apiserver *apiserver_new(struct loop *l, struct store *s);
+/* Answers what is still open with code 0 and an unknown outcome; watches end without a call. */
+void apiserver_free(struct apiserver *a);
+/* Creates what every cluster has (namespaces default, kube-system, kube-public, kube-node-lease,
+ * grove-system; service kubernetes) where it is missing; ready is called when durable. */
+void apiserver_bootstrap(struct apiserver *a, void (*ready)(void *ctx, const struct err *err),
+                         void *ctx);
+
+/* The verbs, for the front end. `user` must live until done. */
+void apiserver_send(struct apiserver *a, const struct user *user, struct api_request *r);
+void apiserver_watch(struct apiserver *a, const struct user *user, struct api_watch *w);
+void apiserver_watch_stop(struct apiserver *a, struct api_watch *w);
+/* The same verbs as a client of ours, acting as that service account of grove-system. */
+struct api *apiserver_local(struct apiserver *a, const char *service_account);
+
+/* Admission that cannot answer at once: called for every write after our own admission. True: the
+ * request waits until write_resume() (request.h) is called for it, not from inside. */
+typedef bool suspend_fn(void *ctx, struct req *q);
+void apiserver_set_suspend(struct apiserver *a, suspend_fn *fn, void *ctx);
+
+struct store *apiserver_store(struct apiserver *a);
+struct loop *apiserver_loop(struct apiserver *a);
+
+/* Decides whether the user may do it; the reason for a refusal goes into *ret_why. The one place
+ * where authorization is asked. */
+bool authorize(const struct user *user, const char *verb, const struct kind *k, str ns, str name,
+               str subresource, str *ret_why);
+
+#endif

@@ -1,0 +1,464 @@
+/*
+ * What the server adds to objects and what it refuses. Expected values are those recorded from
+ * kube-apiserver 1.36 (without the projected token volume).
+ */
+#include "apiserver/fixture.h"
+
+static jval item(struct fixture *f, const char *list, size_t i)
+{
+    return jat(jpath(doc_root(f->doc), list), i);
+}
+
+/* The answer, apart from metadata, is this JSON value. */
+static void check_same(struct fixture *f, const char *path, const char *json)
+{
+    struct doc *want = fixture_doc(f, json);
+    jval got = jpath(doc_root(f->doc), path);
+    if (!CHECK(jequal(got, doc_root(want))))
+        test_note("%s: got %.*s", path, STR_ARG(jtext(got)));
+}
+
+/* ---- pods ---- */
+
+TEST(pods_get_their_defaults)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("p1", ",'schedulerName':'manual'")), 201);
+    check_same(&f, "spec",
+               "{'containers':[{'name':'c','image':'registry.example/x:1','resources':{},"
+               "'terminationMessagePath':'/dev/termination-log','terminationMessagePolicy':'File',"
+               "'imagePullPolicy':'IfNotPresent'}],'restartPolicy':'Always',"
+               "'terminationGracePeriodSeconds':30,'dnsPolicy':'ClusterFirst',"
+               "'serviceAccountName':'default','serviceAccount':'default','securityContext':{},"
+               "'schedulerName':'manual','tolerations':[{'key':'node.kubernetes.io/not-ready',"
+               "'operator':'Exists','effect':'NoExecute','tolerationSeconds':300},"
+               "{'key':'node.kubernetes.io/unreachable','operator':'Exists','effect':'NoExecute',"
+               "'tolerationSeconds':300}],'priority':0,'enableServiceLinks':true,"
+               "'preemptionPolicy':'PreemptLowerPriority'}");
+    check_same(&f, "status", "{'phase':'Pending','qosClass':'BestEffort'}");
+    CHECK_INT(f.obj->generation, 1);
+    fixture_done(&f);
+}
+
+TEST(image_pull_policy_follows_the_tag)
+{
+    static const struct {
+        const char *image, *policy;
+    } cases[] = {
+        {"x", "Always"},
+        {"x:latest", "Always"},
+        {"x:1", "IfNotPresent"},
+        {"registry:5000/x", "Always"},
+        {"registry:5000/x:2", "IfNotPresent"},
+        {"x@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+         "IfNotPresent"},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str body = arena_printf(&f.arena,
+                                "{'metadata':{'name':'p%zu'},'spec':{'containers':[{'name':'c',"
+                                "'image':'%s'}],'initContainers':[{'name':'i','image':'%s'}]}}",
+                                i, cases[i].image, cases[i].image);
+        CHECK_INT(create(&f, &kind_pod, "ns", body.p), 201);
+        CHECK_CSTR(jstr(jgetc(item(&f, "spec.containers", 0), "imagePullPolicy")), cases[i].policy);
+        CHECK_CSTR(jstr(jgetc(item(&f, "spec.initContainers", 0), "imagePullPolicy")),
+                   cases[i].policy);
+    }
+    fixture_done(&f);
+}
+
+TEST(requests_follow_limits_and_make_the_class_of_service)
+{
+    static const struct {
+        const char *resources, *requests, *class;
+    } cases[] = {
+        {"{}", NULL, "BestEffort"},
+        {"{'limits':{'cpu':'1','memory':'1Gi'}}", "{'cpu':'1','memory':'1Gi'}", "Guaranteed"},
+        {"{'requests':{'cpu':'1'}}", "{'cpu':'1'}", "Burstable"},
+        {"{'limits':{'cpu':'2','memory':'1Gi'},'requests':{'cpu':'1'}}",
+         "{'cpu':'1','memory':'1Gi'}", "Burstable"},
+        {"{'limits':{'nvidia.com/gpu':'8'}}", "{'nvidia.com/gpu':'8'}", "BestEffort"},
+        {"{'requests':{'cpu':'1000m','memory':'1024Mi'},'limits':{'cpu':'1','memory':'1Gi'}}",
+         "{'cpu':'1000m','memory':'1024Mi'}", "Guaranteed"},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str body = arena_printf(&f.arena,
+                                "{'metadata':{'name':'p%zu'},'spec':{'containers':[{'name':'c',"
+                                "'image':'x','resources':%s}]}}",
+                                i, cases[i].resources);
+        CHECK_INT(create(&f, &kind_pod, "ns", body.p), 201);
+        CHECK_CSTR(field(&f, "status.qosClass"), cases[i].class);
+        jval requests = jpath(item(&f, "spec.containers", 0), "resources.requests");
+        if (cases[i].requests)
+            CHECK(jequal(requests, doc_root(fixture_doc(&f, cases[i].requests))));
+        else
+            CHECK(j_is_absent(requests));
+    }
+    fixture_done(&f);
+}
+
+TEST(tolerations_are_added_unless_they_are_there)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("p1", ",'tolerations':[{'operator':'Exists'}]")),
+              201);
+    CHECK_INT(jlen(jpath(doc_root(f.doc), "spec.tolerations")), 1);
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     POD("p2", ",'tolerations':[{'key':'node.kubernetes.io/not-ready',"
+                               "'operator':'Exists','effect':'NoExecute'}]")),
+              201);
+    CHECK_INT(jlen(jpath(doc_root(f.doc), "spec.tolerations")), 2);
+    CHECK_STR(jstr(jgetc(item(&f, "spec.tolerations", 1), "key")),
+              STR("node.kubernetes.io/unreachable"));
+    fixture_done(&f);
+}
+
+TEST(gated_pods_say_so)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("g", ",'schedulingGates':[{'name':'a.b/c'}]")), 201);
+    check_same(&f, "status",
+               "{'phase':'Pending','qosClass':'BestEffort','conditions':[{'type':'PodScheduled',"
+               "'status':'False','lastProbeTime':null,'lastTransitionTime':null,"
+               "'reason':'SchedulingGated',"
+               "'message':'Scheduling is blocked due to non-empty scheduling gates'}]}");
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     POD("h", ",'schedulingGates':[{'name':'a.b/c'}],'nodeName':'n1'")),
+              422);
+    CHECK_STR(f.message, STR("Pod \"h\" is invalid: spec.nodeName: Forbidden: cannot be set until "
+                             "all schedulingGates have been cleared"));
+    fixture_done(&f);
+}
+
+TEST(priority_comes_from_the_class)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("p1", ",'priorityClassName':'nope'")), 403);
+    CHECK_STR(f.message,
+              STR("pods \"p1\" is forbidden: no PriorityClass with name nope was found"));
+    CHECK_INT(create(&f, &kind_priority_class, "",
+                     "{'metadata':{'name':'high'},'value':1000,'preemptionPolicy':'Never'}"),
+              201);
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("p2", ",'priorityClassName':'high'")), 201);
+    CHECK_STR(field(&f, "spec.priority"), STR("1000"));
+    CHECK_STR(field(&f, "spec.preemptionPolicy"), STR("Never"));
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("p3", ",'priority':7")), 403);
+    CHECK_STR(
+        f.message,
+        STR("pods \"p3\" is forbidden: the integer value of priority (7) must not be provided "
+            "in pod spec; priority admission controller computed 0 from the given "
+            "PriorityClass name"));
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("p4", ",'priorityClassName':'system-node-critical'")),
+              201);
+    CHECK_STR(field(&f, "spec.priority"), STR("2000001000"));
+    CHECK_INT(create(&f, &kind_priority_class, "",
+                     "{'metadata':{'name':'usual'},'value':5,'globalDefault':true}"),
+              201);
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("p5", "")), 201);
+    CHECK_STR(field(&f, "spec.priority"), STR("5"));
+    CHECK_STR(field(&f, "spec.priorityClassName"), STR("usual"));
+    fixture_done(&f);
+}
+
+TEST(pods_without_containers_or_images_are_invalid)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns", "{'metadata':{'name':'p'},'spec':{'containers':[]}}"),
+              422);
+    CHECK_STR(f.message, STR("Pod \"p\" is invalid: spec.containers: Required value"));
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c'}]}}"),
+              422);
+    CHECK_STR(f.message, STR("Pod \"p\" is invalid: spec.containers[0].image: Required value"));
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'x',"
+                     "'resources':{'requests':{'cpu':'2'},'limits':{'cpu':'1'}}}]}}"),
+              422);
+    CHECK_STR(f.message, STR("Pod \"p\" is invalid: spec.containers[0].resources.requests: Invalid "
+                             "value: \"2\": must be less than or equal to cpu limit of 1"));
+    fixture_done(&f);
+}
+
+static int patch_pod(struct fixture *f, const char *name, const char *json)
+{
+    return patch(f, &kind_pod, "ns", name, API_PATCH_STRATEGIC, json);
+}
+
+TEST(pod_updates_may_change_little)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("p1", "")), 201);
+    CHECK_INT(patch_pod(&f, "p1", "{'spec':{'nodeName':'n2'}}"), 422);
+    CHECK(str_starts(
+        f.message,
+        STR("Pod \"p1\" is invalid: spec: Forbidden: pod updates may not change fields other than "
+            "`spec.containers[*].image`,`spec.initContainers[*].image`,"
+            "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing "
+            "tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
+            "previously negative)\n")));
+    CHECK_INT(patch_pod(&f, "p1", "{'spec':{'containers':[{'name':'c','image':'x:2'}]}}"), 200);
+    CHECK_INT(f.obj->generation, 2);
+    CHECK_INT(patch_pod(&f, "p1", "{'spec':{'containers':[{'name':'c','env':[{'name':'A'}]}]}}"),
+              422);
+    CHECK_INT(patch_pod(&f, "p1", "{'spec':{'containers':[{'name':'d','image':'x'}]}}"), 422);
+    CHECK_STR(f.message, STR("Pod \"p1\" is invalid: spec.containers: Forbidden: pod updates may "
+                             "not add or remove containers"));
+    CHECK_INT(patch_pod(&f, "p1", "{'spec':{'activeDeadlineSeconds':60}}"), 200);
+    CHECK_INT(patch_pod(&f, "p1", "{'spec':{'activeDeadlineSeconds':50}}"), 200);
+    CHECK_INT(patch_pod(&f, "p1", "{'spec':{'activeDeadlineSeconds':70}}"), 422);
+    CHECK_STR(f.message, STR("Pod \"p1\" is invalid: spec.activeDeadlineSeconds: Invalid value: "
+                             "70: must be less than or equal to previous value"));
+    CHECK_INT(patch(&f, &kind_pod, "ns", "p1", API_PATCH_JSON,
+                    "[{'op':'add','path':'/spec/tolerations/-','value':{'key':'k',"
+                    "'operator':'Exists'}}]"),
+              200);
+    CHECK_INT(patch(&f, &kind_pod, "ns", "p1", API_PATCH_JSON,
+                    "[{'op':'remove','path':'/spec/tolerations/0'}]"),
+              422);
+    CHECK_INT(patch_pod(&f, "p1", "{'metadata':{'labels':{'z':'1'}}}"), 200);
+    CHECK_INT(patch_pod(&f, "p1", "{'spec':{'nodeSelector':{'a':'b'}}}"), 422);
+    fixture_done(&f);
+}
+
+TEST(gates_can_only_be_removed)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(
+        create(&f, &kind_pod, "ns", POD("g", ",'schedulingGates':[{'name':'one'},{'name':'two'}]")),
+        201);
+    CHECK_INT(patch_pod(&f, "g", "{'spec':{'schedulingGates':[{'name':'three'}]}}"), 422);
+    CHECK(str_find(f.message, STR("only deletion is allowed, but found new scheduling gate "
+                                  "'three'")) > 0);
+    CHECK_INT(patch_pod(&f, "g", "{'spec':{'schedulingGates':[{'$patch':'delete','name':'one'}]}}"),
+              200);
+    CHECK_STR(field(&f, "spec.schedulingGates"), STR("[{\"name\":\"two\"}]"));
+    CHECK_INT(patch(&f, &kind_pod, "ns", "g", API_PATCH_MERGE, "{'spec':{'schedulingGates':null}}"),
+              200);
+    CHECK_INT(jlen(jpath(doc_root(f.doc), "spec.schedulingGates")), 0);
+    CHECK_INT(patch_pod(&f, "g", "{'spec':{'schedulingGates':[{'name':'one'}]}}"), 422);
+    fixture_done(&f);
+}
+
+#define REQUIRED_NODES "requiredDuringSchedulingIgnoredDuringExecution"
+#define AFFINITY(terms)                                                                            \
+    "{'spec':{'affinity':{'nodeAffinity':{'" REQUIRED_NODES "':{'nodeSelectorTerms':" terms "}}}}" \
+                                                                                            "}"
+
+TEST(gated_pods_may_narrow_their_choice_of_nodes)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     POD("g", ",'nodeSelector':{'a':'b'},'schedulingGates':[{'name':'one'}]")),
+              201);
+    CHECK_INT(patch_pod(&f, "g", "{'spec':{'nodeSelector':{'c':'d'}}}"), 200);
+    CHECK_INT(patch_pod(&f, "g", "{'spec':{'nodeSelector':{'a':'x'}}}"), 422);
+    CHECK(str_find(f.message, STR("spec.nodeSelector: Invalid value: ")) > 0);
+    CHECK(str_find(f.message, STR("only additions to spec.nodeSelector are allowed (no mutations "
+                                  "or deletions)")) > 0);
+    CHECK_INT(patch(&f, &kind_pod, "ns", "g", API_PATCH_MERGE,
+                    AFFINITY("[{'matchExpressions':[{'key':'z','operator':'Exists'}]}]")),
+              200);
+    CHECK_INT(patch(&f, &kind_pod, "ns", "g", API_PATCH_MERGE,
+                    AFFINITY("[{'matchExpressions':[{'key':'z','operator':'Exists'},"
+                             "{'key':'y','operator':'Exists'}]}]")),
+              200);
+    CHECK_INT(patch(&f, &kind_pod, "ns", "g", API_PATCH_MERGE,
+                    AFFINITY("[{'matchExpressions':[{'key':'y','operator':'Exists'}]}]")),
+              422);
+    CHECK_INT(patch(&f, &kind_pod, "ns", "g", API_PATCH_MERGE,
+                    AFFINITY("[{'matchExpressions':[{'key':'z','operator':'Exists'}]},"
+                             "{'matchExpressions':[{'key':'y','operator':'Exists'}]}]")),
+              422);
+    fixture_done(&f);
+}
+
+/* ---- services ---- */
+
+static int create_service(struct fixture *f, const char *name, const char *spec)
+{
+    str body = arena_printf(&f->arena, "{'metadata':{'name':'%s'},'spec':%s}", name, spec);
+    return create(f, &kind_service, "ns", body.p);
+}
+
+TEST(services_get_addresses_and_defaults)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create_service(&f, "s1", "{'selector':{'a':'b'},'ports':[{'port':80}]}"), 201);
+    check_same(&f, "spec",
+               "{'ports':[{'protocol':'TCP','port':80,'targetPort':80}],'selector':{'a':'b'},"
+               "'clusterIP':'10.96.0.2','clusterIPs':['10.96.0.2'],'type':'ClusterIP',"
+               "'sessionAffinity':'None','ipFamilies':['IPv4'],'ipFamilyPolicy':'SingleStack',"
+               "'internalTrafficPolicy':'Cluster'}");
+    check_same(&f, "status", "{'loadBalancer':{}}");
+    CHECK(j_is_absent(jpath(doc_root(f.doc), "metadata.generation")));
+    CHECK_INT(create_service(&f, "s2", "{'clusterIP':'None','selector':{'a':'b'}}"), 201);
+    check_same(&f, "spec",
+               "{'selector':{'a':'b'},'clusterIP':'None','clusterIPs':['None'],'type':'ClusterIP',"
+               "'sessionAffinity':'None','ipFamilies':['IPv4'],'ipFamilyPolicy':'SingleStack',"
+               "'internalTrafficPolicy':'Cluster'}");
+    CHECK_INT(create_service(&f, "s3", "{'type':'NodePort','ports':[{'port':80},{'port':81}]}"),
+              201);
+    CHECK_STR(field(&f, "spec.clusterIP"), STR("10.96.0.3"));
+    CHECK_STR(field(&f, "spec.externalTrafficPolicy"), STR("Cluster"));
+    CHECK_INT(jint(jgetc(item(&f, "spec.ports", 0), "nodePort"), 0), 30000);
+    CHECK_INT(jint(jgetc(item(&f, "spec.ports", 1), "nodePort"), 0), 30001);
+    CHECK_INT(create_service(&f, "s4", "{'type':'ExternalName','externalName':'a.example'}"), 201);
+    CHECK(j_is_absent(jpath(doc_root(f.doc), "spec.clusterIP")));
+    fixture_done(&f);
+}
+
+TEST(addresses_are_kept_freed_and_never_given_twice)
+{
+    struct fixture f;
+    fixture_init(&f);
+    /* two in one batch: neither is durable when the second is judged */
+    struct api_request a = {.verb = API_CREATE,
+                            .kind = &kind_service,
+                            .ns = STR("ns"),
+                            .body = fixture_doc(&f, "{'metadata':{'name':'a'},'spec':{'ports':[{"
+                                                    "'port':80}]}}")};
+    struct api_request b = a;
+    b.body = fixture_doc(&f, "{'metadata':{'name':'b'},'spec':{'ports':[{'port':80}]}}");
+    send_only(&f, &a);
+    send_only(&f, &b);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK_INT(get(&f, &kind_service, "ns", "a"), 200);
+    CHECK_STR(field(&f, "spec.clusterIP"), STR("10.96.0.2"));
+    CHECK_INT(get(&f, &kind_service, "ns", "b"), 200);
+    CHECK_STR(field(&f, "spec.clusterIP"), STR("10.96.0.3"));
+    CHECK_INT(update(&f, &kind_service, "ns", "a",
+                     "{'metadata':{'name':'a'},'spec':{'ports':[{'port':81}]}}"),
+              200);
+    CHECK_STR(field(&f, "spec.clusterIP"), STR("10.96.0.2"));
+    CHECK_INT(patch(&f, &kind_service, "ns", "a", API_PATCH_MERGE,
+                    "{'spec':{'clusterIP':'10.96.99.99'}}"),
+              422);
+    CHECK_STR(f.message, STR("Service \"a\" is invalid: spec.clusterIPs[0]: Invalid value: "
+                             "[\"10.96.99.99\"]: may not change once set"));
+    CHECK_INT(create_service(&f, "c", "{'clusterIP':'10.96.0.3','ports':[{'port':80}]}"), 422);
+    CHECK_STR(f.message,
+              STR("Service \"c\" is invalid: spec.clusterIPs: Invalid value: [\"10.96.0.3\"]: "
+                  "failed to allocate IP 10.96.0.3: provided IP is already allocated"));
+    CHECK_INT(delete (&f, &kind_service, "ns", "a"), 200);
+    CHECK_INT(create_service(&f, "d", "{'ports':[{'port':80}]}"), 201);
+    CHECK_STR(field(&f, "spec.clusterIP"), STR("10.96.0.2"));
+    /* a new server over the same store knows them too */
+    apiserver_free(f.server);
+    f.server = apiserver_new(f.loop, f.store);
+    CHECK_INT(create_service(&f, "e", "{'ports':[{'port':80}]}"), 201);
+    CHECK_STR(field(&f, "spec.clusterIP"), STR("10.96.0.4"));
+    fixture_done(&f);
+}
+
+/* ---- other kinds ---- */
+
+TEST(namespaces_get_label_finalizer_and_phase)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_namespace, "", "{'metadata':{'name':'nsl'}}"), 201);
+    check_same(&f, "metadata.labels", "{'kubernetes.io/metadata.name':'nsl'}");
+    check_same(&f, "spec", "{'finalizers':['kubernetes']}");
+    check_same(&f, "status", "{'phase':'Active'}");
+    fixture_done(&f);
+}
+
+TEST(secrets_fold_their_text_into_data)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_secret, "ns",
+                     "{'metadata':{'name':'s'},'data':{'a':'MQ=='},'stringData':{'b':'hello',"
+                     "'a':'2'}}"),
+              201);
+    check_same(&f, "data", "{'a':'Mg==','b':'aGVsbG8='}");
+    CHECK_STR(field(&f, "type"), STR("Opaque"));
+    CHECK(j_is_absent(jgetc(doc_root(f.doc), "stringData")));
+    CHECK_INT(patch(&f, &kind_secret, "ns", "s", API_PATCH_MERGE, "{'type':'other'}"), 422);
+    CHECK_STR(f.message,
+              STR("Secret \"s\" is invalid: type: Invalid value: \"other\": field is immutable"));
+    CHECK_INT(patch(&f, &kind_secret, "ns", "s", API_PATCH_MERGE, "{'immutable':true}"), 200);
+    CHECK_INT(patch(&f, &kind_secret, "ns", "s", API_PATCH_MERGE, "{'data':{'a':'Mw=='}}"), 422);
+    CHECK_STR(f.message, STR("Secret \"s\" is invalid: data: Forbidden: field is immutable when "
+                             "`immutable` is set"));
+    fixture_done(&f);
+}
+
+TEST(config_maps_have_a_largest_size)
+{
+    struct fixture f;
+    fixture_init(&f);
+    struct strbuf b = STRBUF_INIT(2 << 20);
+    strbuf_add_cstr(&b, "{'metadata':{'name':'big'},'data':{'a':'");
+    memset(strbuf_reserve(&b, 1100000), 'x', 1100000);
+    strbuf_commit(&b, 1100000);
+    strbuf_add_cstr(&b, "'}}");
+    CHECK_INT(create(&f, &kind_config_map, "ns", b.p), 422);
+    CHECK_STR(
+        f.message,
+        STR("ConfigMap \"big\" is invalid: []: Too long: may not be more than 1048576 bytes"));
+    strbuf_done(&b);
+    fixture_done(&f);
+}
+
+TEST(deployments_get_defaults_and_are_checked)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_deployment, "ns",
+                     "{'metadata':{'name':'d1'},'spec':{'selector':{'matchLabels':{'a':'b'}},"
+                     "'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{"
+                     "'name':'c','image':'x'}]}}}}"),
+              201);
+    check_same(&f, "spec",
+               "{'replicas':1,'selector':{'matchLabels':{'a':'b'}},'template':{'metadata':{"
+               "'labels':{'a':'b'}},'spec':{'containers':[{'name':'c','image':'x','resources':{},"
+               "'terminationMessagePath':'/dev/termination-log','terminationMessagePolicy':'File',"
+               "'imagePullPolicy':'Always'}],'restartPolicy':'Always',"
+               "'terminationGracePeriodSeconds':30,'dnsPolicy':'ClusterFirst',"
+               "'securityContext':{},'schedulerName':'default-scheduler'}},'strategy':{"
+               "'type':'RollingUpdate','rollingUpdate':{'maxUnavailable':'25%','maxSurge':'25%'}},"
+               "'revisionHistoryLimit':10,'progressDeadlineSeconds':600}");
+    CHECK_INT(patch(&f, &kind_deployment, "ns", "d1", API_PATCH_MERGE,
+                    "{'spec':{'selector':{'matchLabels':{'n':'m'}}}}"),
+              422);
+    CHECK_STR(
+        f.message,
+        STR("Deployment.apps \"d1\" is invalid: [spec.template.metadata.labels: Invalid "
+            "value: {\"a\":\"b\"}: `selector` does not match template `labels`, "
+            "spec.selector: Invalid value: {\"matchLabels\":{\"a\":\"b\",\"n\":\"m\"}}: field "
+            "is immutable]"));
+    CHECK_INT(create(&f, &kind_deployment, "ns",
+                     "{'metadata':{'name':'bad'},'spec':{'replicas':-1,'selector':{'matchLabels':{"
+                     "'a':'b'}},'template':{'metadata':{'labels':{'z':'z'}},'spec':{"
+                     "'containers':[]}}}}"),
+              422);
+    CHECK_STR(f.message,
+              STR("Deployment.apps \"bad\" is invalid: [spec.replicas: Invalid value: -1: must be "
+                  "greater than or equal to 0, spec.template.metadata.labels: Invalid value: "
+                  "{\"z\":\"z\"}: `selector` does not match template `labels`, "
+                  "spec.template.spec.containers: Required value]"));
+    fixture_done(&f);
+}
+
+TEST(nodes_are_not_tainted_at_registration)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_node, "", "{'metadata':{'name':'n1'}}"), 201);
+    CHECK(j_is_absent(jpath(doc_root(f.doc), "spec.taints")));
+    CHECK(j_is_absent(jpath(doc_root(f.doc), "metadata.generation")));
+    fixture_done(&f);
+}

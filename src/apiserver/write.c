@@ -1,0 +1,580 @@
+/*
+ * The steps of a write (drawn in request.h): make the candidate, let admission change and judge it,
+ * check that the ground has not moved, store it.
+ *
+ * Every step either moves the request to the next state or refuses it. write_run() goes from state
+ * to state until the request waits for somebody: the disk, a suspension, or its answer.
+ */
+#include "apiserver/managed.h"
+#include "apiserver/request.h"
+#include "kube/schema.h"
+
+#define TRIES_MAX 5
+/* What the store takes: as much as a request body. */
+#define OBJECT_MAX ((size_t)3 << 20)
+
+static const struct write_ops all_ops[] = {
+    {API_CREATE, "", make_create, true, NULL},
+    {API_UPDATE, "", make_update, true, NULL},
+    {API_UPDATE, "status", make_update, true, NULL},
+    {API_PATCH, "", make_patch, true, NULL},
+    {API_PATCH, "status", make_patch, true, NULL},
+    {API_DELETE, "", make_delete, false, answer_delete},
+    {API_UPDATE, "scale", make_scale, true, answer_scale},
+    {API_PATCH, "scale", make_scale, true, answer_scale},
+    {API_CREATE, "binding", make_binding, false, answer_created},
+    {API_CREATE, "eviction", make_eviction, false, answer_created},
+    {API_UPDATE, "finalize", make_finalize, false, NULL},
+};
+
+const struct write_ops *write_ops_find(enum api_verb verb, str subresource)
+{
+    for (size_t i = 0; i < ARRAY_LEN(all_ops); i++)
+        if (all_ops[i].verb == verb && str_is(subresource, all_ops[i].subresource))
+            return &all_ops[i];
+    return NULL;
+}
+
+void write_set_doc(struct req *q, struct doc *d)
+{
+    q->doc = doc_hold(&q->arena, d);
+}
+
+/* ---- what the client sent ---- */
+
+bool meta_version(jval meta, uint64_t *ret)
+{
+    str rv = jstr(jgetc(meta, "resourceVersion"));
+    *ret = 0;
+    return str_is_empty(rv) || str_to_uint(rv, ret);
+}
+
+static bool check_uid(struct req *q, jval meta)
+{
+    str uid = jstr(jgetc(meta, "uid"));
+    if (str_is_empty(uid) || str_eq(uid, q->base->uid))
+        return true;
+    str why = arena_printf(
+        &q->arena,
+        "StorageError: invalid object, Code: 4, Key: /registry/%s%s%s/%.*s%s%.*s, "
+        "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, "
+        "UID in object meta: %.*s",
+        q->kind->group, *q->kind->group ? "/" : "", q->kind->plural, STR_ARG(q->r->ns),
+        q->r->ns.len ? "/" : "", STR_ARG(q->name), STR_ARG(uid), STR_ARG(q->base->uid));
+    req_refuse(q, status_conflict(&q->arena, q->kind, q->name, why.p));
+    return false;
+}
+
+/* The resource instead of the Kind in this one text is the API server's own slip. */
+static void refuse_without_version(struct req *q)
+{
+    field_error_add(&q->errors, FIELD_ERR_INVALID, STR("metadata.resourceVersion"), STR("0"),
+                    "must be specified for an update");
+    req_refuse(
+        q, status_invalid_named(&q->arena, q->kind->group, q->kind->plural, q->name, &q->errors));
+}
+
+bool check_preconditions(struct req *q, jval meta)
+{
+    uint64_t rv;
+    if (!meta_version(meta, &rv)) {
+        req_refuse(q, status_bad_request(&q->arena, "invalid resource version: \"%.*s\"",
+                                         STR_ARG(jstr(jgetc(meta, "resourceVersion")))));
+        return false;
+    }
+    if (!check_uid(q, meta))
+        return false;
+    if (!rv && q->r->verb == API_UPDATE && kind_is(q->kind, KIND_MUST_SEND_VERSION)) {
+        refuse_without_version(q);
+        return false;
+    }
+    if (rv && rv != q->base->rv) {
+        req_refuse(q, status_conflict(&q->arena, q->kind, q->name, NULL));
+        return false;
+    }
+    return true;
+}
+
+static void refuse_kind(struct req *q, str group, str version, str kind)
+{
+    const struct kind *k = q->kind;
+    char buf[256];
+    str want = kind_api_version(k, buf, sizeof(buf));
+    str api = group.len ? arena_printf(&q->arena, "%.*s/%.*s", STR_ARG(group), STR_ARG(version))
+                        : version;
+    if (kind_is(k, KIND_CUSTOM) && !str_eq(api, want)) {
+        req_refuse(q, status_bad_request(&q->arena,
+                                         "the API version in the data (%.*s) does not match the "
+                                         "expected API version (%.*s)",
+                                         STR_ARG(api), STR_ARG(want)));
+        return;
+    }
+    if (kind_is(k, KIND_CUSTOM)) {
+        struct strbuf b = STRBUF_INIT(1024);
+        json_quote(&b, kind);
+        field_error_add(&q->errors, FIELD_ERR_INVALID, STR("kind"), strbuf_str(&b), "must be %s",
+                        k->kind);
+        strbuf_done(&b);
+        req_refuse(q, status_invalid_named(&q->arena, k->group, arena_str(&q->arena, kind).p,
+                                           q->name, &q->errors));
+        return;
+    }
+    const struct kind *known = kind_by_name(group, version, kind);
+    str why =
+        known ? arena_printf(&q->arena, "converting (%s.%s) to (%s.%s): unknown conversion",
+                             known->version, known->kind, *k->group ? k->group : "core", k->kind)
+              : arena_printf(&q->arena,
+                             "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
+                             "\"pkg/api/legacyscheme/scheme.go:30\"",
+                             STR_ARG(kind), STR_ARG(api));
+    req_refuse(q, status_bad_request(&q->arena,
+                                     "%.*s in version \"%.*s\" cannot be handled as a %s: %.*s",
+                                     STR_ARG(kind), STR_ARG(version), k->kind, STR_ARG(why)));
+}
+
+/* The body is an object of our kind, or says nothing about its kind. */
+static bool check_body(struct req *q, jval body)
+{
+    if (jtype(body) != J_OBJECT ||
+        (j_has(jgetc(body, "metadata")) && jtype(jgetc(body, "metadata")) != J_OBJECT)) {
+        req_refuse(q, status_bad_request(&q->arena,
+                                         "the object provided is unrecognized (must be of type "
+                                         "%s): couldn't get version/kind; json parse error",
+                                         q->kind->kind));
+        return false;
+    }
+    str kind = jstr(jgetc(body, "kind")), group, version;
+    api_version_split(jstr(jgetc(body, "apiVersion")), &group, &version);
+    if (str_is_empty(kind))
+        kind = str_of(q->kind->kind);
+    if (str_is_empty(version)) {
+        group = str_of(q->kind->group);
+        version = str_of(q->kind->version);
+    }
+    if (str_is(kind, q->kind->kind) && str_is(group, q->kind->group) &&
+        str_is(version, q->kind->version))
+        return true;
+    refuse_kind(q, group, version, kind);
+    return false;
+}
+
+static bool check_namespace_match(struct req *q, jval meta)
+{
+    str ns = jstr(jgetc(meta, "namespace"));
+    if (str_is_empty(ns) || str_eq(ns, q->r->ns))
+        return true;
+    if (q->r->verb == API_CREATE)
+        req_refuse(q, status_bad_request(&q->arena,
+                                         "the namespace of the provided object does not match the "
+                                         "namespace sent on the request"));
+    else
+        req_refuse(q, status_bad_request(&q->arena,
+                                         "the namespace of the object (%.*s) does not match the "
+                                         "namespace on the URL (%.*s)",
+                                         STR_ARG(ns), STR_ARG(q->r->ns)));
+    return false;
+}
+
+static bool check_name_match(struct req *q, jval meta)
+{
+    str name = jstr(jgetc(meta, "name"));
+    if (str_eq(name, q->name))
+        return true;
+    if (str_is_empty(name))
+        req_refuse(q, status_bad_request(&q->arena,
+                                         "the name of the object (%.*s based on URL) was "
+                                         "undeterminable: name must be provided",
+                                         STR_ARG(q->name)));
+    else
+        req_refuse(q, status_bad_request(&q->arena,
+                                         "the name of the object (%.*s) does not match the name on "
+                                         "the URL (%.*s)",
+                                         STR_ARG(name), STR_ARG(q->name)));
+    return false;
+}
+
+/* ---- namespaces ---- */
+
+static bool check_namespace(struct req *q)
+{
+    str ns = q->r->ns;
+    if (!kind_is(q->kind, KIND_NAMESPACED))
+        return true;
+    const struct obj *o = store_newest(q->server->store, &kind_namespace, STR_NONE, ns);
+    if (!o) {
+        req_refuse(q, status_not_found(&q->arena, &kind_namespace, ns));
+        return false;
+    }
+    if (!o->deleting)
+        return true;
+    struct status *s = status_forbidden(
+        &q->arena, q->kind, q->name,
+        arena_printf(&q->arena,
+                     "unable to create new content in namespace %.*s because it is being "
+                     "terminated",
+                     STR_ARG(ns)));
+    status_add_cause(&q->arena, s, "NamespaceTerminating",
+                     arena_printf(&q->arena, "namespace %.*s is being terminated", STR_ARG(ns)),
+                     STR("metadata.namespace"));
+    req_refuse(q, s);
+    return false;
+}
+
+/* ---- DECODE ---- */
+
+/* Common to POST, PUT of what is not there and apply. */
+static bool begin_create(struct req *q, jval meta)
+{
+    uint64_t rv;
+    if (!check_namespace_match(q, meta) || !check_namespace(q))
+        return false;
+    if (!meta_version(meta, &rv) || rv) {
+        req_refuse(q,
+                   status_internal(&q->arena, "resourceVersion should not be set on objects to be "
+                                              "created"));
+        return false;
+    }
+    return true;
+}
+
+void make_create(struct req *q)
+{
+    jval body = q->r->body ? doc_root(q->r->body) : JVAL_ABSENT;
+    jval meta = jgetc(body, "metadata");
+    str name = jstr(jgetc(meta, "name")), prefix = jstr(jgetc(meta, "generateName"));
+    q->base = NULL;
+    q->name = name.len ? name : q->r->name;
+    if (!check_body(q, body) || !begin_create(q, meta))
+        return;
+    if (!q->name.len && prefix.len)
+        q->name = meta_generate_name(q, prefix);
+    write_set_doc(q, doc_ref(q->r->body));
+}
+
+void make_update(struct req *q)
+{
+    jval body = q->r->body ? doc_root(q->r->body) : JVAL_ABSENT;
+    jval meta = jgetc(body, "metadata");
+    uint64_t rv;
+    if (!check_body(q, body) || !check_name_match(q, meta) || !check_namespace_match(q, meta))
+        return;
+    if (!q->base) {
+        bool creates = kind_is(q->kind, KIND_CREATE_ON_UPDATE) && !q->r->subresource.len;
+        if (!creates || !meta_version(meta, &rv) || rv)
+            req_refuse(q, status_not_found(&q->arena, q->kind, q->name));
+        else if (begin_create(q, meta))
+            write_set_doc(q, doc_ref(q->r->body));
+        return;
+    }
+    if (check_preconditions(q, meta))
+        write_set_doc(q, doc_ref(q->r->body));
+}
+
+static void make_apply(struct req *q)
+{
+    const struct api_request *r = q->r;
+    jval config = doc_root(r->body), meta = jgetc(config, "metadata");
+    if (!check_body(q, config) || !check_name_match(q, meta) || !check_namespace_match(q, meta))
+        return;
+    if (!q->base && r->subresource.len) {
+        req_refuse(q, status_not_found(&q->arena, q->kind, q->name));
+        return;
+    }
+    if (q->base ? !check_preconditions(q, meta) : !begin_create(q, meta))
+        return;
+    struct status *why = NULL;
+    struct doc *d =
+        managed_apply(q->kind, q->base ? q->base->doc : NULL, r->body, r->field_manager,
+                      r->subresource, r->force, loop_wall(q->server->loop), &q->arena, &why);
+    if (d)
+        write_set_doc(q, d);
+    else
+        req_refuse(q, why);
+}
+
+void make_patch(struct req *q)
+{
+    if (q->r->patch == API_PATCH_APPLY) {
+        if (patch_check_options(q))
+            make_apply(q);
+        return;
+    }
+    if (!patch_check_options(q))
+        return;
+    if (!q->base) {
+        req_refuse(q, status_not_found(&q->arena, q->kind, q->name));
+        return;
+    }
+    struct doc *d = patch_apply(q, q->kind->type, obj_root(q->base));
+    if (!d)
+        return;
+    write_set_doc(q, d);
+    jval meta = jgetc(doc_root(d), "metadata");
+    if (check_body(q, doc_root(d)) && check_name_match(q, meta) && check_namespace_match(q, meta))
+        (void)check_preconditions(q, meta);
+}
+
+static void step_decode(struct req *q)
+{
+    struct obj *base = store_newest(q->server->store, q->kind, q->r->ns, q->name);
+    q->doc = NULL;
+    q->effect = EFFECT_STORE;
+    q->base = base ? obj_hold(&q->arena, convert_obj(base, q->kind)) : NULL;
+    q->ops->make(q);
+    if (!req_is_refused(q))
+        req_move(q, q->ops->admits ? REQ_MUTATE : REQ_CHECK);
+}
+
+/* ---- MUTATE ---- */
+
+struct unknown_ctx {
+    struct req *q;
+    struct strbuf text; /* all of them, for strict decoding */
+    size_t n;
+};
+
+static void report_unknown(void *ctx, const char *what, str path)
+{
+    struct unknown_ctx *u = ctx;
+    if (u->n++)
+        strbuf_add_cstr(&u->text, ", ");
+    strbuf_printf(&u->text, "%s \"%.*s\"", what, STR_ARG(path));
+    if (u->q->r->field_validation == API_VALIDATE_WARN)
+        field_warning_add(&u->q->errors, "%s \"%.*s\"", what, STR_ARG(path));
+}
+
+static void refuse_strict(struct req *q, str unknown)
+{
+    if (q->r->verb != API_PATCH) {
+        req_refuse(q, status_bad_request(
+                          &q->arena,
+                          "%s in version \"%s\" cannot be handled as a %s: strict decoding error: "
+                          "%.*s",
+                          q->kind->kind, q->kind->version, q->kind->kind, STR_ARG(unknown)));
+        return;
+    }
+    struct strbuf whole = STRBUF_INIT(OBJECT_MAX * 2);
+    json_quote(&whole, doc_text(q->doc));
+    field_error_add(&q->errors, FIELD_ERR_INVALID, STR("patch"), strbuf_str(&whole),
+                    "strict decoding error: %.*s", STR_ARG(unknown));
+    strbuf_done(&whole);
+    req_refuse(q, status_invalid_named(&q->arena, "", "", STR_NONE, &q->errors));
+}
+
+/* Unknown fields: reported as asked for, and dropped. */
+static bool drop_unknown(struct req *q)
+{
+    struct unknown_ctx u = {.q = q, .text = STRBUF_INIT(1 << 20)};
+    schema_unknown(q->kind->type, doc_root(q->doc), report_unknown, &u);
+    bool ok = !u.n || q->r->field_validation != API_VALIDATE_STRICT;
+    if (!ok)
+        refuse_strict(q, strbuf_str(&u.text));
+    else if (u.n)
+        write_set_doc(q, schema_prune(q->kind->type, q->doc));
+    strbuf_done(&u.text);
+    return ok;
+}
+
+static struct admit admit_of(struct req *q, struct status **refused)
+{
+    return (struct admit){
+        .kind = q->kind,
+        .old = q->base,
+        .ns = q->r->ns,
+        .name = q->name,
+        .subresource = q->r->subresource,
+        .store = q->server->store,
+        .pools = &q->server->pools,
+        .now = loop_wall(q->server->loop),
+        .arena = &q->arena,
+        .errors = &q->errors,
+        .refused = refused,
+    };
+}
+
+static void step_mutate(struct req *q)
+{
+    struct status *refused = NULL;
+    struct admit a = admit_of(q, &refused);
+    if (!drop_unknown(q))
+        return;
+    write_set_doc(q, meta_isolate(q, q->doc));
+    write_set_doc(q, schema_default(q->kind->type, q->doc));
+    write_set_doc(q, admit_mutate(&a, q->doc));
+    if (refused)
+        req_refuse(q, refused);
+    else
+        req_move(q, REQ_VALIDATE);
+}
+
+/* ---- VALIDATE ---- */
+
+static void step_validate(struct req *q)
+{
+    struct status *refused = NULL;
+    struct admit a = admit_of(q, &refused);
+    meta_validate(q, q->doc);
+    schema_validate(q->kind->type, doc_root(q->doc), STR_NONE, &q->errors);
+    admit_validate(&a, q->doc);
+    if (refused)
+        req_refuse(q, refused);
+    else if (q->errors.items.len)
+        req_refuse(q, status_invalid(&q->arena, q->kind, q->name, &q->errors));
+    else if (doc_text(q->doc).len > OBJECT_MAX)
+        req_refuse(q, status_new(&q->arena, 413, "RequestEntityTooLarge",
+                                 "Request entity too large: limit is %zu", OBJECT_MAX));
+    else if (q->server->suspend && q->server->suspend(q->server->suspend_ctx, q))
+        req_move(q, REQ_SUSPENDED);
+    else
+        req_move(q, REQ_CHECK);
+}
+
+/* ---- CHECK ---- */
+
+static bool is_still_newest(struct req *q)
+{
+    const struct obj *now = store_newest(q->server->store, q->kind, q->r->ns, q->name);
+    if (!now || !q->base)
+        return !now && !q->base;
+    return now->rv == q->base->rv;
+}
+
+static void start_over(struct req *q)
+{
+    if (q->r->verb == API_CREATE && !q->r->subresource.len)
+        req_refuse(q, status_already_exists(&q->arena, q->kind, q->name));
+    else if (++q->tries >= TRIES_MAX)
+        req_refuse(q, status_conflict(&q->arena, q->kind, q->name, NULL));
+    else
+        req_move(q, REQ_DECODE);
+}
+
+static void track_managers(struct req *q)
+{
+    const struct api_request *r = q->r;
+    bool applied = r->verb == API_PATCH && r->patch == API_PATCH_APPLY;
+    if (!q->ops->admits || applied)
+        return;
+    str manager = r->field_manager.len ? r->field_manager : STR("unknown");
+    write_set_doc(q, managed_update(q->kind, q->base ? q->base->doc : NULL, q->doc, manager,
+                                    r->subresource, loop_wall(q->server->loop)));
+}
+
+/* Nothing to write. The version it confirms may still be on its way to the disk. */
+static void settle_for_base(struct req *q)
+{
+    q->effect = EFFECT_NONE;
+    q->result = q->base;
+    const struct obj *durable = store_get(q->server->store, q->kind, q->r->ns, q->name);
+    if (q->dry_run || (durable && durable->rv >= q->base->rv)) {
+        req_move(q, REQ_ANSWER);
+        return;
+    }
+    q->wait_rv = q->base->rv;
+    list_push_back(&q->server->waiting, &q->wait);
+    req_move(q, REQ_WAIT);
+}
+
+static void step_check(struct req *q)
+{
+    if (!is_still_newest(q)) {
+        start_over(q);
+        return;
+    }
+    track_managers(q);
+    if (q->base && q->effect == EFFECT_STORE && q->ops->admits &&
+        delete_is_complete(q->kind, q->base, q->doc)) {
+        q->effect = EFFECT_REMOVE;
+        q->reply_old_version = true;
+    }
+    bool same = q->base && q->effect == EFFECT_STORE && meta_same_object(q->base->doc, q->doc);
+    if (same || q->effect == EFFECT_NONE)
+        settle_for_base(q);
+    else
+        req_move(q, REQ_APPLY);
+}
+
+/* ---- APPLY ---- */
+
+static struct obj *make_obj(struct req *q, struct doc *d)
+{
+    struct obj *o = obj_new(q->kind, d, NULL);
+    BUG_ON(!o); /* name and version were checked or set by us */
+    return obj_hold(&q->arena, o);
+}
+
+static void step_apply(struct req *q)
+{
+    bool dry = q->dry_run;
+    uint64_t base_rv = q->base ? q->base->rv : 0;
+    uint64_t rv = dry ? base_rv : store_next_revision(q->server->store);
+    struct obj *o = make_obj(q, meta_stamp(q, q->doc, rv));
+    q->result = o;
+    if (q->reply_old_version)
+        q->result = make_obj(q, meta_stamp(q, q->doc, base_rv));
+    if (dry)
+        req_move(q, REQ_ANSWER);
+    else
+        request_commit(q, o, q->effect == EFFECT_REMOVE);
+}
+
+/* ---- running ---- */
+
+static void fill_answer(struct req *q)
+{
+    if (req_is_refused(q))
+        return;
+    if (q->ops->answer)
+        q->ops->answer(q);
+    else
+        req_reply_obj(q, q->base ? 200 : 201, q->result);
+}
+
+static void write_run(struct req *q)
+{
+    for (;;) {
+        switch (q->state) {
+        case REQ_NEW:
+            req_move(q, REQ_DECODE);
+            break;
+        case REQ_DECODE:
+            step_decode(q);
+            break;
+        case REQ_MUTATE:
+            step_mutate(q);
+            break;
+        case REQ_VALIDATE:
+            step_validate(q);
+            break;
+        case REQ_CHECK:
+            step_check(q);
+            break;
+        case REQ_APPLY:
+            step_apply(q);
+            break;
+        case REQ_SUSPENDED:
+            return;
+        case REQ_WAIT:
+            fill_answer(q);
+            return;
+        case REQ_ANSWER:
+            fill_answer(q);
+            request_answer_later(q);
+            return;
+        }
+    }
+}
+
+void write_start(struct req *q, const struct write_ops *ops)
+{
+    q->ops = ops;
+    q->dry_run = q->r->dry_run;
+    q->name = q->r->name;
+    write_run(q);
+}
+
+void write_resume(struct req *q)
+{
+    req_move(q, REQ_CHECK);
+    write_run(q);
+}
