@@ -1,0 +1,110 @@
+/*
+ * The small objects of a PodCliqueSet. They are compared with what the set wants on every plan, so
+ * damage done by hand is repaired, and Services of removed replicas go.
+ */
+#include "operator/children.h"
+
+static struct doc *service_account(struct arena *a, const struct obj *pcs)
+{
+    struct labels l;
+    labels_init(&l, a);
+    labels_common(&l, pcs->name, "pod-service-account");
+    labels_set(&l, LABEL_NAME, name_label(a, pcs->name));
+    struct jw w;
+    make_begin(&w,
+               &(struct make_meta){&kind_service_account, pcs->ns, pcs->name, &l, NULL, pcs, NULL});
+    jw_put_bool(&w, "automountServiceAccountToken", true);
+    return make_end(&w);
+}
+
+/* Label values take no colon. */
+static str role_label(struct arena *a, str pcs)
+{
+    return name_label(a, arena_printf(a, "grove.io-pcs-%.*s", STR_ARG(pcs)));
+}
+
+static struct doc *role(struct arena *a, const struct obj *pcs)
+{
+    struct labels l;
+    labels_init(&l, a);
+    labels_common(&l, pcs->name, "pod-role");
+    labels_set(&l, LABEL_NAME, role_label(a, pcs->name));
+    struct jw w;
+    make_begin(
+        &w, &(struct make_meta){&kind_role, pcs->ns, name_role(a, pcs->name), &l, NULL, pcs, NULL});
+    jw_key(&w, STR("rules"));
+    jw_raw(&w, STR("[{\"apiGroups\":[\"\"],\"resources\":[\"pods\",\"pods/status\"],"
+                   "\"verbs\":[\"get\",\"list\",\"watch\"]}]"));
+    return make_end(&w);
+}
+
+static struct doc *role_binding(struct arena *a, const struct obj *pcs)
+{
+    struct labels l;
+    labels_init(&l, a);
+    labels_common(&l, pcs->name, "pod-role-binding");
+    labels_set(&l, LABEL_NAME, role_label(a, pcs->name));
+    struct jw w;
+    make_begin(&w, &(struct make_meta){&kind_role_binding, pcs->ns, name_role(a, pcs->name), &l,
+                                       NULL, pcs, NULL});
+    jw_put_object(&w, "roleRef");
+    jw_put_cstr(&w, "apiGroup", "rbac.authorization.k8s.io");
+    jw_put_cstr(&w, "kind", "Role");
+    jw_put_str(&w, "name", name_role(a, pcs->name));
+    jw_end(&w);
+    jw_put_array(&w, "subjects");
+    jw_object(&w);
+    jw_put_cstr(&w, "kind", "ServiceAccount");
+    jw_put_str(&w, "name", pcs->name);
+    jw_put_str(&w, "namespace", pcs->ns);
+    jw_end(&w);
+    jw_end(&w);
+    return make_end(&w);
+}
+
+static struct doc *headless_service(struct arena *a, const struct obj *pcs, int64_t i,
+                                    bool publish_not_ready)
+{
+    str name = name_service(a, pcs->name, i);
+    struct labels l, selector;
+    labels_init(&l, a);
+    labels_common(&l, pcs->name, "pcs-headless-service");
+    labels_set(&l, LABEL_NAME, name);
+    labels_set_int(&l, LABEL_PCS_INDEX, i);
+    labels_init(&selector, a);
+    labels_set(&selector, LABEL_MANAGED_BY, STR(MANAGED_BY_GROVE));
+    labels_set(&selector, LABEL_PART_OF, name_label(a, pcs->name));
+    labels_set_int(&selector, LABEL_PCS_INDEX, i);
+    struct jw w;
+    make_begin(&w, &(struct make_meta){&kind_service, pcs->ns, name, &l, NULL, pcs, NULL});
+    jw_put_object(&w, "spec");
+    jw_put_cstr(&w, "clusterIP", "None");
+    jw_put_bool(&w, "publishNotReadyAddresses", publish_not_ready);
+    labels_write(&w, "selector", &selector);
+    jw_end(&w);
+    return make_end(&w);
+}
+
+void children_plan(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p)
+{
+    struct arena *a = p->arena;
+    struct pcs_view v;
+    pcs_view(pcs, &v);
+    str role_name = name_role(a, pcs->name);
+    make_ensure(p, stage, world_get(w, &kind_service_account, pcs->ns, pcs->name),
+                &kind_service_account, pcs->ns, pcs->name, service_account(a, pcs));
+    make_ensure(p, stage, world_get(w, &kind_role, pcs->ns, role_name), &kind_role, pcs->ns,
+                role_name, role(a, pcs));
+    make_ensure(p, stage, world_get(w, &kind_role_binding, pcs->ns, role_name), &kind_role_binding,
+                pcs->ns, role_name, role_binding(a, pcs));
+    for (int64_t i = 0; i < v.replicas; i++) {
+        str name = name_service(a, pcs->name, i);
+        make_ensure(p, stage, world_get(w, &kind_service, pcs->ns, name), &kind_service, pcs->ns,
+                    name, headless_service(a, pcs, i, v.publish_not_ready));
+    }
+    struct obj *o;
+    for (struct cache_iter it = world_owned(w, &kind_service, pcs->uid); (o = cache_next(&it));) {
+        if (!o->deleting && label_index(o, STR(LABEL_PCS_INDEX)) >= v.replicas)
+            (void)plan_delete(p, stage, o);
+    }
+}

@@ -1,0 +1,121 @@
+/* PodClique objects; see clique.h. */
+#include "operator/clique.h"
+
+#include "grove/admit.h"
+
+static bool is_member(const struct clique_place *c)
+{
+    return c->owner->kind == &kind_pcsg;
+}
+
+static str clique_name(struct arena *a, const struct clique_place *c)
+{
+    return is_member(c) ? name_member_pclq(a, c->owner->name, c->group_index, c->clique.name)
+                        : name_pclq(a, c->pcs->name, c->pcs_index, c->clique.name);
+}
+
+static void clique_labels(struct arena *a, const struct clique_place *c, jval template,
+                          struct labels *l)
+{
+    str base = name_base_gang(a, c->pcs->name, c->pcs_index);
+    uint64_t hash = grove_clique_hash(jpath(obj_root(c->pcs), "spec.template"), template);
+    labels_init(l, a);
+    labels_add_all(l, c->clique.labels);
+    labels_common(l, c->pcs->name, is_member(c) ? "pcsg-podclique" : "pcs-podclique");
+    labels_set(l, LABEL_NAME, name_label(a, clique_name(a, c)));
+    labels_set(l, LABEL_ROLE, name_label(a, c->clique.role));
+    labels_set_int(l, LABEL_PCS_INDEX, c->pcs_index);
+    labels_set(l, LABEL_TEMPLATE_HASH, hash_encode(a, hash));
+    labels_set(l, LABEL_PODGANG, name_label(a, base));
+    if (!is_member(c))
+        return;
+    labels_set(l, LABEL_PCSG, name_label(a, c->owner->name));
+    labels_set_int(l, LABEL_PCSG_INDEX, c->group_index);
+    if (c->group_index >= c->group.min_available) {
+        str gang = name_scaled_gang(a, c->owner->name, c->group_index, c->group.min_available);
+        labels_set(l, LABEL_PODGANG, name_label(a, gang));
+        labels_set(l, LABEL_BASE_PODGANG, name_label(a, base));
+    }
+}
+
+/* Pods of one copy of the group, as the template has them. */
+static int64_t group_pods(const struct clique_place *c)
+{
+    struct pcs_view pcs;
+    struct clique_view clique;
+    int64_t sum = 0;
+    pcs_view(c->pcs, &pcs);
+    for (struct jiter it = jiter(c->group.clique_names); jnext(&it);)
+        sum += pcs_find_clique(&pcs, jstr(it.value), &clique) ? clique.replicas : 0;
+    return sum;
+}
+
+static void write_pod_spec(struct jw *w, struct arena *a, const struct clique_place *c)
+{
+    if (!is_member(c)) {
+        jw_put(w, "podSpec", c->clique.pod_spec);
+        return;
+    }
+    const struct env env[] = {
+        {"GROVE_PCSG_NAME", STR_NONE, LABEL_PCSG},
+        {"GROVE_PCSG_TEMPLATE_NUM_PODS", arena_printf(a, "%lld", (long long)group_pods(c)), NULL},
+        {"GROVE_PCSG_INDEX", STR_NONE, LABEL_PCSG_INDEX},
+    };
+    jw_put_object(w, "podSpec");
+    for (struct jiter it = jiter(c->clique.pod_spec); jnext(&it);) {
+        jw_key(w, it.key);
+        if (str_is(it.key, "containers") || str_is(it.key, "initContainers"))
+            make_containers(w, it.value, env, ARRAY_LEN(env));
+        else
+            jw_val(w, it.value);
+    }
+    jw_end(w);
+}
+
+static struct doc *make_clique(struct arena *a, const struct clique_place *c, jval template,
+                               const struct obj *existing)
+{
+    struct labels l, annotations;
+    clique_labels(a, c, template, &l);
+    labels_init(&annotations, a);
+    labels_add_all(&annotations, c->clique.annotations);
+    struct jw w;
+    make_begin(&w, &(struct make_meta){&kind_pclq, c->pcs->ns, clique_name(a, c), &l, &annotations,
+                                       c->owner, existing ? NULL : FINALIZER_PCLQ});
+    jw_put_object(&w, "spec");
+    jw_put_int(&w, "minAvailable", c->clique.min_available);
+    write_pod_spec(&w, a, c);
+    if (!existing)
+        jw_put_int(&w, "replicas", c->clique.replicas);
+    jw_put_str(&w, "roleName", c->clique.role);
+    jw_end(&w);
+    return make_end(&w);
+}
+
+void clique_ensure(const struct world *w, const struct clique_place *place, jval template,
+                   unsigned stage, struct plan *p)
+{
+    str name = clique_name(p->arena, place);
+    const struct obj *there = world_get(w, &kind_pclq, place->pcs->ns, name);
+    make_ensure(p, stage, there, &kind_pclq, place->pcs->ns, name,
+                make_clique(p->arena, place, template, there));
+}
+
+str clique_gang(struct arena *a, const struct world *w, const struct obj *pclq, str *ret_base)
+{
+    const struct obj *pcs = owner_pcs(w, pclq);
+    *ret_base = STR_NONE;
+    if (!pcs)
+        return STR_NONE;
+    str base = name_base_gang(a, pcs->name, label_index(pclq, STR(LABEL_PCS_INDEX)));
+    jval owner = obj_controller_ref(pclq);
+    if (!str_is(jstr(jgetc(owner, "kind")), kind_pcsg.kind))
+        return base;
+    const struct obj *pcsg = world_get(w, &kind_pcsg, pclq->ns, jstr(jgetc(owner, "name")));
+    int64_t index = label_index(pclq, STR(LABEL_PCSG_INDEX));
+    int64_t min = pcsg ? jint(jgetc(obj_spec(pcsg), "minAvailable"), 1) : 1;
+    if (!pcsg || index < min)
+        return base;
+    *ret_base = base;
+    return name_scaled_gang(a, pcsg->name, index, min);
+}

@@ -1,0 +1,357 @@
+/* Builders shared by the planners; see make.h. */
+#include "operator/make.h"
+
+#include "json/patch.h"
+
+/* ---- labels ---- */
+
+void labels_init(struct labels *l, struct arena *a)
+{
+    *l = (struct labels){.arena = a};
+}
+
+static void labels_put(struct labels *l, str key, str value)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (str_eq(l->items[i].key, key)) {
+            l->items[i].value = value;
+            return;
+        }
+    }
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 16;
+        struct label *items = arena_array(l->arena, struct label, cap);
+        if (l->n)
+            memcpy(items, l->items, l->n * sizeof(*items));
+        l->items = items;
+        l->cap = cap;
+    }
+    l->items[l->n++] = (struct label){key, value};
+}
+
+void labels_set(struct labels *l, const char *key, str value)
+{
+    labels_put(l, str_of(key), value);
+}
+
+void labels_set_int(struct labels *l, const char *key, int64_t value)
+{
+    labels_put(l, str_of(key), arena_printf(l->arena, "%lld", (long long)value));
+}
+
+void labels_add_all(struct labels *l, jval map)
+{
+    for (struct jiter it = jiter(map); jnext(&it);)
+        labels_put(l, it.key, jstr(it.value));
+}
+
+void labels_common(struct labels *l, str pcs, const char *component)
+{
+    labels_set(l, LABEL_MANAGED_BY, STR(MANAGED_BY_GROVE));
+    labels_set(l, LABEL_PART_OF, name_label(l->arena, pcs));
+    labels_set(l, LABEL_PCS, name_label(l->arena, pcs));
+    if (component)
+        labels_set(l, LABEL_COMPONENT, str_of(component));
+}
+
+static int label_cmp(const void *a, const void *b)
+{
+    return str_cmp(((const struct label *)a)->key, ((const struct label *)b)->key);
+}
+
+static struct label *labels_sorted(const struct labels *l)
+{
+    struct label *items = arena_array(l->arena, struct label, l->n + 1);
+    if (l->n) {
+        memcpy(items, l->items, l->n * sizeof(*items));
+        qsort(items, l->n, sizeof(*items), label_cmp);
+    }
+    return items;
+}
+
+void labels_write(struct jw *w, const char *key, const struct labels *l)
+{
+    if (l->n == 0)
+        return;
+    struct label *items = labels_sorted(l);
+    jw_put_object(w, key);
+    for (size_t i = 0; i < l->n; i++) {
+        jw_key(w, items[i].key);
+        jw_str(w, items[i].value);
+    }
+    jw_end(w);
+}
+
+str labels_selector(struct labels *l)
+{
+    struct label *items = labels_sorted(l);
+    struct strbuf b = STRBUF_INIT(64 << 10);
+    for (size_t i = 0; i < l->n; i++)
+        strbuf_printf(&b, "%s%.*s=%.*s", i ? "," : "", STR_ARG(items[i].key),
+                      STR_ARG(items[i].value));
+    str text = arena_str(l->arena, strbuf_str(&b));
+    strbuf_done(&b);
+    return text;
+}
+
+/* ---- objects ---- */
+
+static void write_owner(struct jw *w, const struct obj *owner)
+{
+    char version[128];
+    jw_put_array(w, "ownerReferences");
+    jw_object(w);
+    jw_put_str(w, "apiVersion", kind_api_version(owner->kind, version, sizeof(version)));
+    jw_put_bool(w, "blockOwnerDeletion", true);
+    jw_put_bool(w, "controller", true);
+    jw_put_cstr(w, "kind", owner->kind->kind);
+    jw_put_str(w, "name", owner->name);
+    jw_put_str(w, "uid", owner->uid);
+    jw_end(w);
+    jw_end(w);
+}
+
+void make_begin(struct jw *w, const struct make_meta *m)
+{
+    char version[128];
+    jw_init(w);
+    jw_object(w);
+    jw_put_str(w, "apiVersion", kind_api_version(m->kind, version, sizeof(version)));
+    jw_put_cstr(w, "kind", m->kind->kind);
+    jw_put_object(w, "metadata");
+    jw_put_str(w, "name", m->name);
+    if (!str_is_empty(m->ns))
+        jw_put_str(w, "namespace", m->ns);
+    if (m->labels)
+        labels_write(w, "labels", m->labels);
+    if (m->annotations)
+        labels_write(w, "annotations", m->annotations);
+    if (m->owner)
+        write_owner(w, m->owner);
+    if (m->finalizer) {
+        jw_put_array(w, "finalizers");
+        jw_str(w, str_of(m->finalizer));
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+struct doc *make_end(struct jw *w)
+{
+    jw_end(w);
+    return jw_doc(w);
+}
+
+static void write_env(struct jw *w, const struct env *e)
+{
+    jw_object(w);
+    jw_put_cstr(w, "name", e->name);
+    if (e->label) {
+        jw_put_object(w, "valueFrom");
+        jw_put_object(w, "fieldRef");
+        jw_put_cstr(w, "apiVersion", "v1");
+        jw_key(w, STR("fieldPath"));
+        jw_printf(w, "metadata.labels['%s']", e->label);
+        jw_end(w);
+        jw_end(w);
+    } else {
+        jw_put_str(w, "value", e->value);
+    }
+    jw_end(w);
+}
+
+static bool is_reserved(const struct env *env, size_t n, str name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(name, env[i].name))
+            return true;
+    }
+    return false;
+}
+
+static void write_container(struct jw *w, jval container, const struct env *env, size_t n)
+{
+    jw_object(w);
+    for (struct jiter it = jiter(container); jnext(&it);) {
+        if (str_is(it.key, "env"))
+            continue;
+        jw_key(w, it.key);
+        jw_val(w, it.value);
+    }
+    jw_put_array(w, "env");
+    for (size_t i = 0; i < n; i++)
+        write_env(w, &env[i]);
+    for (struct jiter it = jiter(jgetc(container, "env")); jnext(&it);) {
+        if (!is_reserved(env, n, jstr(jgetc(it.value, "name"))))
+            jw_val(w, it.value);
+    }
+    jw_end(w);
+    jw_end(w);
+}
+
+void make_containers(struct jw *w, jval containers, const struct env *env, size_t n)
+{
+    jw_array(w);
+    for (struct jiter it = jiter(containers); jnext(&it);)
+        write_container(w, it.value, env, n);
+    jw_end(w);
+}
+
+/* Members of desired that actual lacks or has otherwise; true when there were any. */
+static bool write_missing(struct jw *w, jval desired, jval actual)
+{
+    bool any = false;
+    for (struct jiter it = jiter(desired); jnext(&it);) {
+        jval there = jget(actual, it.key);
+        if (jequal(it.value, there))
+            continue;
+        if (jtype(it.value) == J_OBJECT && jtype(there) == J_OBJECT) {
+            struct doc *inner = make_drift_patch(it.value, there);
+            if (!inner)
+                continue;
+            jw_key(w, it.key);
+            jw_val(w, doc_root(inner));
+            doc_unref(inner);
+        } else {
+            jw_key(w, it.key);
+            jw_val(w, it.value);
+        }
+        any = true;
+    }
+    return any;
+}
+
+struct doc *make_drift_patch(jval desired, jval actual)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    bool any = write_missing(&w, desired, actual);
+    if (!any) {
+        jw_done(&w);
+        return NULL;
+    }
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+void make_ensure(struct plan *p, unsigned stage, const struct obj *existing, const struct kind *k,
+                 str ns, str name, struct doc *desired)
+{
+    if (!existing) {
+        (void)plan_create(p, stage, k, ns, name, desired);
+        return;
+    }
+    struct doc *patch =
+        existing->deleting ? NULL : make_drift_patch(doc_root(desired), obj_root(existing));
+    doc_unref(desired);
+    if (patch)
+        (void)plan_merge_patch(p, stage, existing, STR_NONE, patch, 0);
+}
+
+bool make_finalizer(struct plan *p, unsigned stage, const struct obj *o, str finalizer, bool there)
+{
+    if (obj_has_finalizer(o, finalizer) == there)
+        return false;
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_object(&w, "metadata");
+    jw_put_array(&w, "finalizers");
+    for (struct jiter it = jiter(jgetc(o->meta, "finalizers")); jnext(&it);) {
+        if (!str_eq(jstr(it.value), finalizer))
+            jw_val(&w, it.value);
+    }
+    if (there)
+        jw_str(&w, finalizer);
+    jw_end(&w);
+    jw_end(&w);
+    jw_end(&w);
+    struct plan_write *write = plan_merge_patch(p, stage, o, STR_NONE, jw_doc(&w), o->rv);
+    plan_why(write, p, "%s finalizer %.*s", there ? "add" : "release", STR_ARG(finalizer));
+    return true;
+}
+
+/* ---- status ---- */
+
+static void write_condition(struct jw *w, const struct condition *c, jval old, usec now)
+{
+    struct strbuf time = STRBUF_INIT(64);
+    bool same = str_is(jstr(jgetc(old, "status")), c->status);
+    time_format_rfc3339(now, &time);
+    jw_object(w);
+    jw_put_str(w, "lastTransitionTime",
+               same ? jstr(jgetc(old, "lastTransitionTime")) : strbuf_str(&time));
+    jw_put_str(w, "message", c->message);
+    jw_put_cstr(w, "reason", c->reason);
+    jw_put_cstr(w, "status", c->status);
+    jw_put_cstr(w, "type", c->type);
+    jw_end(w);
+    strbuf_done(&time);
+}
+
+static const struct condition *find_type(const struct condition *set, size_t n, str type)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(type, set[i].type))
+            return &set[i];
+    }
+    return NULL;
+}
+
+void make_conditions(struct jw *w, jval old, const struct condition *set, size_t n, usec now)
+{
+    jw_put_array(w, "conditions");
+    for (struct jiter it = jiter(old); jnext(&it);) {
+        const struct condition *c = find_type(set, n, jstr(jgetc(it.value, "type")));
+        if (c)
+            write_condition(w, c, it.value, now);
+        else
+            jw_val(w, it.value);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (j_is_absent(condition_find(old, str_of(set[i].type))))
+            write_condition(w, &set[i], JVAL_ABSENT, now);
+    }
+    jw_end(w);
+}
+
+void make_status(struct plan *p, unsigned stage, const struct obj *o, struct doc *status)
+{
+    struct doc *patch = make_drift_patch(doc_root(status), obj_status(o));
+    doc_unref(status);
+    if (!patch)
+        return;
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put(&w, "status", doc_root(patch));
+    jw_end(&w);
+    (void)plan_merge_patch(p, stage, o, STR("status"), jw_doc(&w), o->rv);
+    doc_unref(patch);
+}
+
+/* ---- relations ---- */
+
+static const struct kind *const owner_kinds[] = {&kind_pcs, &kind_pcsg, &kind_pclq};
+
+struct obj *owner_pcs(const struct world *w, const struct obj *o)
+{
+    /* By the owner references, which carry whole names; a label value may have been shortened. */
+    while (o && o->kind != &kind_pcs) {
+        jval ref = obj_controller_ref(o);
+        const struct obj *owner = NULL;
+        for (size_t i = 0; i < ARRAY_LEN(owner_kinds); i++) {
+            if (str_is(jstr(jgetc(ref, "kind")), owner_kinds[i]->kind))
+                owner = world_get(w, owner_kinds[i], o->ns, jstr(jgetc(ref, "name")));
+        }
+        o = owner;
+    }
+    return (struct obj *)o;
+}
+
+int64_t label_index(const struct obj *o, str key)
+{
+    int64_t index;
+    return str_to_int(obj_label(o, key), &index) ? index : -1;
+}

@@ -1,0 +1,84 @@
+/*
+ * Small builders shared by the planners: label sets, owner references, conditions, and the rule for
+ * children: create what is missing, patch what drifted, touch nothing else.
+ */
+#ifndef OPERATOR_MAKE_H
+#define OPERATOR_MAKE_H
+
+#include "client/controller.h"
+#include "grove/names.h"
+#include "grove/types.h"
+
+struct label {
+    str key, value;
+};
+
+/* A set: a later value of a key wins. Written sorted by key. */
+struct labels {
+    struct arena *arena;
+    struct label *items;
+    size_t n, cap;
+};
+
+void labels_init(struct labels *l, struct arena *a);
+void labels_set(struct labels *l, const char *key, str value);
+void labels_set_int(struct labels *l, const char *key, int64_t value);
+void labels_add_all(struct labels *l, jval map);
+/* What every object Grove makes carries: managed-by, part-of, and the component. */
+void labels_common(struct labels *l, str pcs, const char *component);
+void labels_write(struct jw *w, const char *key, const struct labels *l);
+/* "k=v,k=v" sorted. */
+str labels_selector(struct labels *l);
+
+/* Opens the object and writes apiVersion, kind and metadata; the caller writes spec and closes. */
+struct make_meta {
+    const struct kind *kind;
+    str ns, name;
+    const struct labels *labels;
+    const struct labels *annotations; /* NULL: none */
+    const struct obj *owner;          /* controller; NULL: none */
+    const char *finalizer;            /* NULL: none */
+};
+void make_begin(struct jw *w, const struct make_meta *m);
+struct doc *make_end(struct jw *w);
+
+/* An environment variable: a value, or the pod's own label of that name. */
+struct env {
+    const char *name;
+    str value;
+    const char *label;
+};
+/* The containers with these variables in front of the user's; a user's of the same name goes. */
+void make_containers(struct jw *w, jval containers, const struct env *env, size_t n);
+
+/* Creates the object when it is not there; otherwise patches the fields of `desired` that differ.
+ * Fields that `desired` does not name stay. Takes over `desired`. Nothing happens to an object that
+ * is being deleted. */
+void make_ensure(struct plan *p, unsigned stage, const struct obj *existing, const struct kind *k,
+                 str ns, str name, struct doc *desired);
+/* The merge patch that puts every field of `desired` into `actual`, or NULL when they are there. */
+struct doc *make_drift_patch(jval desired, jval actual);
+
+/* Adds or removes our finalizer, conditional on the version seen. True when that is planned: the
+ * version seen is then no longer the one a status can be written to. */
+bool make_finalizer(struct plan *p, unsigned stage, const struct obj *o, str finalizer, bool there);
+
+/* A condition, keeping lastTransitionTime while its status stays the same. */
+struct condition {
+    const char *type;
+    const char *status; /* "True", "False", "Unknown" */
+    const char *reason;
+    str message;
+};
+/* Writes the list: the old conditions in their order, with the given ones put in by type. */
+void make_conditions(struct jw *w, jval old, const struct condition *set, size_t n, usec now);
+
+/* Patches status when it differs from what is there. Takes over `status` (the status object). */
+void make_status(struct plan *p, unsigned stage, const struct obj *o, struct doc *status);
+
+/* The set an object belongs to, up its owners; NULL when one of them is not in the cache. */
+struct obj *owner_pcs(const struct world *w, const struct obj *o);
+/* Value of a label as a number, -1 when it is none. */
+int64_t label_index(const struct obj *o, str key);
+
+#endif

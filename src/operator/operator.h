@@ -1,0 +1,15 @@
+/*
+ * The Grove controllers: planners for PodCliqueSet, PodCliqueScalingGroup, PodClique and PodGang.
+ * Each is a pure function of the caches and its key; docs/architecture.md says who writes what.
+ */
+#ifndef OPERATOR_OPERATOR_H
+#define OPERATOR_OPERATOR_H
+
+#include "client/controller.h"
+
+/* Adds all of them, acting through `api`. */
+void operator_add(struct runtime *r, struct api *api);
+
+planner_fn pcs_plan, pcsg_plan, pclq_plan, gang_plan;
+
+#endif
