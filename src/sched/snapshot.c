@@ -1,0 +1,287 @@
+/* Caches to dense tables; see snapshot.h. */
+#include "sched/snapshot.h"
+
+#include "base/quantity.h"
+
+static const char *const first_resources[RES_FIRST_OTHER] = {"cpu", "memory", "pods"};
+
+/* Number of a resource name; -1 when there are too many different ones. */
+static int resource_number(struct snapshot *s, str name)
+{
+    for (size_t i = 0; i < s->n_resources; i++) {
+        if (str_eq(s->resources[i], name))
+            return (int)i;
+    }
+    if (s->n_resources == RES_MAX)
+        return -1;
+    s->resources[s->n_resources] = arena_str(s->arena, name);
+    return (int)s->n_resources++;
+}
+
+static int64_t amount_of(int resource, jval v)
+{
+    struct quantity q;
+    str text = jtype(v) == J_STRING ? jstr(v) : jtext(v);
+    if (quantity_parse(text, &q, NULL))
+        return 0;
+    return resource == RES_CPU ? quantity_milli(&q) : quantity_value(&q);
+}
+
+/* False when a name cannot be counted. */
+static bool read_amounts(struct snapshot *s, jval map, int64_t amount[RES_MAX])
+{
+    for (struct jiter it = jiter(map); jnext(&it);) {
+        int r = resource_number(s, it.key);
+        if (r < 0)
+            return false;
+        amount[r] = amount_of(r, it.value);
+    }
+    return true;
+}
+
+/* ---- pods ---- */
+
+bool pod_holds_node(const struct obj *pod)
+{
+    str phase = jstr(jgetc(obj_status(pod), "phase"));
+    return !str_is_empty(jstr(jgetc(obj_spec(pod), "nodeName"))) && !str_is(phase, "Succeeded") &&
+           !str_is(phase, "Failed");
+}
+
+bool pod_waits(const struct obj *pod)
+{
+    jval spec = obj_spec(pod);
+    str phase = jstr(jgetc(obj_status(pod), "phase"));
+    return !pod->deleting && str_is_empty(jstr(jgetc(spec, "nodeName"))) &&
+           jlen(jgetc(spec, "schedulingGates")) == 0 && !str_is(phase, "Succeeded") &&
+           !str_is(phase, "Failed");
+}
+
+static bool add_containers(struct snapshot *s, jval containers, bool peak, int64_t amount[RES_MAX])
+{
+    for (struct jiter it = jiter(containers); jnext(&it);) {
+        int64_t one[RES_MAX] = {0};
+        if (!read_amounts(s, jpath(it.value, "resources.requests"), one))
+            return false;
+        for (size_t r = 0; r < s->n_resources; r++)
+            amount[r] = peak ? MAX(amount[r], one[r]) : amount[r] + one[r];
+    }
+    return true;
+}
+
+static str cannot_judge(jval spec)
+{
+    jval affinity = jgetc(spec, "affinity");
+    if (j_has(jgetc(affinity, "podAffinity")) || j_has(jgetc(affinity, "podAntiAffinity")))
+        return STR("pod affinity");
+    if (jlen(jgetc(spec, "topologySpreadConstraints")) > 0)
+        return STR("topology spread constraints");
+    if (jlen(jgetc(spec, "resourceClaims")) > 0)
+        return STR("resource claims");
+    for (struct jiter it = jiter(jgetc(spec, "volumes")); jnext(&it);) {
+        if (j_has(jgetc(it.value, "persistentVolumeClaim")))
+            return STR("persistent volume claims");
+    }
+    return STR_NONE;
+}
+
+bool snapshot_demand(struct snapshot *s, const struct obj *pod, struct demand *ret, str *ret_why)
+{
+    jval spec = obj_spec(pod);
+    int64_t init[RES_MAX] = {0}, overhead[RES_MAX] = {0};
+    *ret = (struct demand){0};
+    str unknown = cannot_judge(spec);
+    if (!str_is_empty(unknown)) {
+        *ret_why = arena_printf(s->arena, "it uses %.*s, which this scheduler cannot judge",
+                                STR_ARG(unknown));
+        return false;
+    }
+    if (!add_containers(s, jgetc(spec, "containers"), false, ret->amount) ||
+        !add_containers(s, jgetc(spec, "initContainers"), true, init) ||
+        !read_amounts(s, jgetc(spec, "overhead"), overhead)) {
+        *ret_why = arena_printf(s->arena, "there are more than %d kinds of resources", RES_MAX);
+        return false;
+    }
+    for (size_t r = 0; r < s->n_resources; r++)
+        ret->amount[r] = MAX(ret->amount[r], init[r]) + overhead[r];
+    ret->amount[RES_PODS] = 1;
+    return true;
+}
+
+/* ---- nodes ---- */
+
+static bool tolerates(jval tolerations, jval taint)
+{
+    str key = jstr(jgetc(taint, "key")), effect = jstr(jgetc(taint, "effect"));
+    for (struct jiter it = jiter(tolerations); jnext(&it);) {
+        str k = jstr(jgetc(it.value, "key")), e = jstr(jgetc(it.value, "effect"));
+        bool exists = str_is(jstr(jgetc(it.value, "operator")), "Exists");
+        if (!str_is_empty(e) && !str_eq(e, effect))
+            continue;
+        if (str_is_empty(k) ? !exists : !str_eq(k, key))
+            continue;
+        if (exists || str_eq(jstr(jgetc(it.value, "value")), jstr(jgetc(taint, "value"))))
+            return true;
+    }
+    return false;
+}
+
+static bool value_in(jval values, str value)
+{
+    for (struct jiter it = jiter(values); jnext(&it);) {
+        if (str_eq(jstr(it.value), value))
+            return true;
+    }
+    return false;
+}
+
+static bool expression_matches(jval e, jval labels)
+{
+    str op = jstr(jgetc(e, "operator"));
+    jval label = jget(labels, jstr(jgetc(e, "key"))), values = jgetc(e, "values");
+    bool there = j_has(label);
+    int64_t have, bound;
+    if (str_is(op, "In"))
+        return there && value_in(values, jstr(label));
+    if (str_is(op, "NotIn"))
+        return !there || !value_in(values, jstr(label));
+    if (str_is(op, "Exists"))
+        return there;
+    if (str_is(op, "DoesNotExist"))
+        return !there;
+    if (!str_to_int(jstr(label), &have) || !str_to_int(jstr(jat(values, 0)), &bound))
+        return false;
+    return str_is(op, "Gt") ? have > bound : str_is(op, "Lt") && have < bound;
+}
+
+static bool term_matches(jval term, const struct snap_node *n)
+{
+    if (jlen(jgetc(term, "matchExpressions")) + jlen(jgetc(term, "matchFields")) == 0)
+        return false;
+    for (struct jiter it = jiter(jgetc(term, "matchExpressions")); jnext(&it);) {
+        if (!expression_matches(it.value, n->obj->labels))
+            return false;
+    }
+    for (struct jiter it = jiter(jgetc(term, "matchFields")); jnext(&it);) {
+        bool in = value_in(jgetc(it.value, "values"), n->name);
+        if (in != str_is(jstr(jgetc(it.value, "operator")), "In"))
+            return false;
+    }
+    return true;
+}
+
+static bool affinity_admits(const struct snap_node *n, jval spec)
+{
+    jval required =
+        jpath(spec, "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution");
+    if (!j_has(required))
+        return true;
+    for (struct jiter it = jiter(jgetc(required, "nodeSelectorTerms")); jnext(&it);) {
+        if (term_matches(it.value, n))
+            return true;
+    }
+    return false;
+}
+
+bool node_admits(const struct snap_node *n, const struct obj *pod)
+{
+    jval spec = obj_spec(pod);
+    if (!n->open)
+        return false;
+    for (struct jiter it = jiter(jgetc(obj_spec(n->obj), "taints")); jnext(&it);) {
+        if (!str_is(jstr(jgetc(it.value, "effect")), "PreferNoSchedule") &&
+            !tolerates(jgetc(spec, "tolerations"), it.value))
+            return false;
+    }
+    for (struct jiter it = jiter(jgetc(spec, "nodeSelector")); jnext(&it);) {
+        if (!str_eq(jstr(jget(n->obj->labels, it.key)), jstr(it.value)))
+            return false;
+    }
+    return affinity_admits(n, spec);
+}
+
+bool node_fits(const struct snapshot *s, const struct snap_node *n, const struct demand *d)
+{
+    for (size_t r = 0; r < s->n_resources; r++) {
+        if (d->amount[r] > 0 && d->amount[r] > n->free[r])
+            return false;
+    }
+    return true;
+}
+
+void node_take(const struct snapshot *s, struct snap_node *n, const struct demand *d)
+{
+    for (size_t r = 0; r < s->n_resources; r++)
+        n->free[r] -= d->amount[r];
+}
+
+void node_give(const struct snapshot *s, struct snap_node *n, const struct demand *d)
+{
+    for (size_t r = 0; r < s->n_resources; r++)
+        n->free[r] += d->amount[r];
+}
+
+/* ---- snapshot ---- */
+
+static struct snap_node *find_node(struct snapshot *s, str name)
+{
+    size_t lo = 0, hi = s->nodes.len;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        int c = str_cmp(s->nodes.p[mid].name, name);
+        if (c == 0)
+            return &s->nodes.p[mid];
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return NULL;
+}
+
+static void add_nodes(struct snapshot *s, const struct world *w)
+{
+    struct obj *o;
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_node), STR_NONE);
+         (o = cache_next(&it));) {
+        struct snap_node *n = vec_push(&s->nodes);
+        *n = (struct snap_node){.obj = o, .name = o->name};
+        n->open = !o->deleting && !j_is_true(jgetc(obj_spec(o), "unschedulable")) &&
+                  condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready")) &&
+                  read_amounts(s, jgetc(obj_status(o), "allocatable"), n->total);
+        memcpy(n->free, n->total, sizeof(n->free));
+    }
+}
+
+static void subtract_pods(struct snapshot *s, const struct world *w)
+{
+    struct obj *o;
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_pod), STR_NONE);
+         (o = cache_next(&it));) {
+        struct demand d;
+        str why;
+        if (!pod_holds_node(o))
+            continue;
+        struct snap_node *n = find_node(s, jstr(jgetc(obj_spec(o), "nodeName")));
+        if (!n)
+            continue;
+        /* A pod that is there already is counted as far as it can be. */
+        (void)snapshot_demand(s, o, &d, &why);
+        d.amount[RES_PODS] = 1;
+        node_take(s, n, &d);
+    }
+}
+
+void snapshot_init(struct snapshot *s, const struct world *w, struct arena *a)
+{
+    *s = (struct snapshot){.arena = a, .n_resources = RES_FIRST_OTHER};
+    for (size_t i = 0; i < RES_FIRST_OTHER; i++)
+        s->resources[i] = str_of(first_resources[i]);
+    add_nodes(s, w);
+    subtract_pods(s, w);
+}
+
+void snapshot_done(struct snapshot *s)
+{
+    vec_done(&s->nodes);
+}
