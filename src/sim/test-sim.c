@@ -1,0 +1,141 @@
+#include "sim/sim.h"
+
+#include "base/test.h"
+#include "grove/types.h"
+
+/* The first two examples of the user guide, embedded from samples/. */
+extern const char sample_aggregated[], sample_disaggregated[];
+
+#define LIMIT (10 * USEC_PER_MIN)
+#define AGGREGATED STR("single-node-aggregated")
+#define DISAGGREGATED STR("single-node-disaggregated")
+
+static bool is_ready(const struct obj *o)
+{
+    return !o->deleting && condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
+}
+
+static bool is_ours(const struct obj *o)
+{
+    return str_is(obj_label(o, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE);
+}
+
+static struct sim *start(uint64_t seed, unsigned nodes)
+{
+    struct err err = ERR_INIT;
+    struct sim *s =
+        sim_new(&(struct sim_options){.seed = seed, .nodes = nodes, .tainted = true}, &err);
+    if (!s)
+        test_note("%s", err.message);
+    REQUIRE(s != NULL);
+    REQUIRE(sim_settle(s, LIMIT));
+    return s;
+}
+
+static void expect_pods(struct sim *s, size_t n)
+{
+    CHECK(sim_settle(s, LIMIT));
+    CHECK_INT(sim_count(s, &kind_pod, is_ready), n);
+    CHECK_INT(sim_count(s, &kind_pod, NULL), n);
+}
+
+/* Everything the guide does, in its order. */
+static void run_guide(struct sim *s)
+{
+    struct err err = ERR_INIT;
+    str ns = STR("default");
+    CHECK_INT(sim_apply(s, str_of(sample_aggregated), &err), 0);
+    expect_pods(s, 2);
+    CHECK_INT(sim_scale(s, &kind_pclq, ns, STR("single-node-aggregated-0-model-worker"), 4, &err),
+              0);
+    expect_pods(s, 4);
+    CHECK_INT(sim_scale(s, &kind_pcs, ns, AGGREGATED, 3, &err), 0);
+    expect_pods(s, 8);
+    CHECK_INT(sim_delete(s, &kind_pcs, ns, AGGREGATED, &err), 0);
+    expect_pods(s, 0);
+    CHECK_INT(sim_apply(s, str_of(sample_disaggregated), &err), 0);
+    expect_pods(s, 5);
+    CHECK_INT(sim_scale(s, &kind_pcs, ns, DISAGGREGATED, 2, &err), 0);
+    expect_pods(s, 10);
+    CHECK_INT(sim_delete(s, &kind_pcs, ns, DISAGGREGATED, &err), 0);
+    expect_pods(s, 0);
+    if (err.code)
+        test_note("%s", err.message);
+}
+
+TEST(the_guide_deploys_scales_and_deletes_and_leaves_nothing)
+{
+    struct sim *s = start(1, 20);
+    run_guide(s);
+    static const struct kind *const kinds[] = {&kind_pcs,      &kind_pcsg, &kind_pclq,
+                                               &kind_pod_gang, &kind_role, &kind_role_binding};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        CHECK_INT(sim_count(s, kinds[i], is_ours), 0);
+    CHECK_INT(sim_count(s, &kind_service, is_ours), 0);
+    CHECK_INT(sim_count(s, &kind_service_account, is_ours), 0);
+    sim_free(s);
+}
+
+TEST(the_same_seed_gives_the_same_log_byte_for_byte)
+{
+    struct strbuf logs[3] = {STRBUF_INIT(64 << 20), STRBUF_INIT(64 << 20), STRBUF_INIT(64 << 20)};
+    static const uint64_t seeds[] = {7, 7, 8};
+    for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
+        struct sim *s = start(seeds[i], 20);
+        run_guide(s);
+        strbuf_add_str(&logs[i], sim_log(s));
+        sim_free(s);
+    }
+    CHECK(logs[0].len > 1000);
+    CHECK(str_eq(strbuf_str(&logs[0]), strbuf_str(&logs[1])));
+    CHECK(!str_eq(strbuf_str(&logs[0]), strbuf_str(&logs[2])));
+    for (size_t i = 0; i < ARRAY_LEN(logs); i++)
+        strbuf_done(&logs[i]);
+}
+
+TEST(the_guide_holds_for_many_seeds)
+{
+    for (size_t i = 0; i < test_cases(10); i++) {
+        struct sim *s = start(1000 + i, 20);
+        run_guide(s);
+        sim_free(s);
+    }
+}
+
+static bool is_bound(const struct obj *o)
+{
+    return !str_is_empty(jstr(jgetc(obj_spec(o), "nodeName")));
+}
+
+TEST(a_gang_that_does_not_fit_stays_whole_and_says_why)
+{
+    struct sim *s = start(3, 1);
+    struct err err = ERR_INIT;
+    CHECK_INT(sim_apply(s,
+                        STR("apiVersion: grove.io/v1alpha1\n"
+                            "kind: PodCliqueSet\n"
+                            "metadata: {name: big}\n"
+                            "spec:\n"
+                            "  replicas: 1\n"
+                            "  template:\n"
+                            "    cliques:\n"
+                            "    - name: a\n"
+                            "      spec:\n"
+                            "        replicas: 2\n"
+                            "        podSpec:\n"
+                            "          tolerations: [{operator: Exists}]\n"
+                            "          containers:\n"
+                            "          - {name: c, image: 'i:1', resources: {requests: "
+                            "{nvidia.com/gpu: 5}}}\n"),
+                        &err),
+              0);
+    CHECK(sim_settle(s, LIMIT));
+    CHECK_INT(sim_count(s, &kind_pod, NULL), 2);
+    CHECK_INT(sim_count(s, &kind_pod, is_bound), 0);
+    struct obj *gang = sim_get(s, &kind_pod_gang, STR("default"), STR("big-0"));
+    REQUIRE(gang != NULL);
+    jval c = condition_find(jgetc(obj_status(gang), "conditions"), STR("Unschedulable"));
+    CHECK_CSTR(jstr(jgetc(c, "status")), "True");
+    CHECK(str_find(jstr(jgetc(c, "message")), STR("big-0-a: 1 of the 2 pods it needs fit")) == 0);
+    sim_free(s);
+}
