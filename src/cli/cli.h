@@ -1,0 +1,20 @@
+/* The program: one main, one table of commands, one file per command or family of commands. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "base/err.h"
+#include "base/opt.h"
+
+enum exit_code {
+    EXIT_OK = 0,
+    EXIT_NO = 1,    /* the answer is no, or the request failed */
+    EXIT_USAGE = 2, /* wrong command line */
+};
+
+extern const struct command cmd_up, cmd_demo, cmd_version;
+extern const struct command cmd_apply, cmd_get, cmd_delete, cmd_scale, cmd_tree;
+
+/* "grove: message" on stderr; returns the exit code that fits. */
+int cli_fail(const struct err *err);
+
+#endif

@@ -1,0 +1,81 @@
+/* The table of commands. Installed also as kubectl-grove, where `kubectl grove X` means `grove X`.
+ */
+#include "cli/cli.h"
+#include "grove/types.h"
+
+static int run_version(void *ctx, const void *opts, const struct command_call *call)
+{
+    (void)ctx;
+    (void)opts;
+    (void)call;
+    puts("grove " GROVE_VERSION);
+    return EXIT_OK;
+}
+
+const struct command cmd_version = {
+    .name = "version",
+    .summary = "Print the version",
+    .run = run_version,
+};
+
+/* Texts that the tables give: what the build installs beside the program. */
+static const struct command root;
+static const char *const texts[] = {"man", "bash", "zsh", "fish", NULL};
+
+static int run_generate(void *ctx, const void *opts, const struct command_call *call)
+{
+    (void)ctx;
+    (void)opts;
+    struct strbuf b CLEANUP(strbuf_done) = STRBUF_INIT(4 << 20);
+    struct err err = ERR_INIT;
+    if (str_is(call->args[0], "man"))
+        command_write_man(&root, &b);
+    else if (str_is(call->args[0], "bash"))
+        command_write_completion(&root, SHELL_BASH, &b);
+    else if (str_is(call->args[0], "zsh"))
+        command_write_completion(&root, SHELL_ZSH, &b);
+    else if (str_is(call->args[0], "fish"))
+        command_write_completion(&root, SHELL_FISH, &b);
+    if (b.len == 0) {
+        (void)err_set(&err, ERR_USAGE, "generate what? man, bash, zsh or fish");
+        return cli_fail(&err);
+    }
+    return fwrite(b.p, 1, b.len, stdout) == b.len && fflush(stdout) == 0 ? EXIT_OK : EXIT_NO;
+}
+
+static const struct command cmd_generate = {
+    .name = "generate",
+    .summary = "Print the man page (scdoc source) or a shell's completion",
+    .usage = "man|bash|zsh|fish",
+    .min_args = 1,
+    .max_args = 1,
+    .arg_choices = texts,
+    .run = run_generate,
+    .hidden = true,
+};
+
+static const struct command *const commands[] = {
+    &cmd_up,    &cmd_demo, &cmd_apply,   &cmd_get,      &cmd_delete,
+    &cmd_scale, &cmd_tree, &cmd_version, &cmd_generate, NULL,
+};
+
+static const struct command root = {
+    .name = "grove",
+    .summary = "Run AI inference systems made of gangs of pods",
+    .description =
+        "One program: a control plane on this machine (grove up), and the commands to work "
+        "with it or with any Kubernetes cluster.",
+    .subs = commands,
+};
+
+int cli_fail(const struct err *err)
+{
+    fprintf(stderr, "grove: %s\n", err->message);
+    return err->code == ERR_USAGE ? EXIT_USAGE : EXIT_NO;
+}
+
+int main(int argc, char **argv)
+{
+    grove_kinds_init();
+    return command_main(&root, argc, argv, NULL);
+}

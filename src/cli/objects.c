@@ -1,0 +1,391 @@
+/* The few verbs one needs when kubectl is not installed: apply, get, delete, scale. They speak to
+ * any API server and print what kubectl would. */
+#include "base/file.h"
+#include "cli/cli.h"
+#include "cli/print.h"
+#include "json/yaml.h"
+
+#define DELETE_TIMEOUT (5 * USEC_PER_MIN)
+
+/* ---- what is meant ---- */
+
+/* TYPE NAME, TYPE/NAME or just TYPE. */
+static int read_target(const struct command_call *call, const struct kind **ret_kind, str *ret_name,
+                       struct err *err)
+{
+    str type = call->args[0];
+    *ret_name = STR_NONE;
+    if (str_find_char(type, '/') >= 0) {
+        *ret_name = call->args[0];
+        type = str_cut(ret_name, '/');
+    } else if (call->args_len > 1) {
+        *ret_name = call->args[1];
+    }
+    *ret_kind = kind_by_alias(type);
+    if (!*ret_kind)
+        return err_set(err, ERR_USAGE, "the server has no resource type \"%.*s\"", STR_ARG(type));
+    return 0;
+}
+
+static str namespace_for(const struct session *s, const struct kind *k)
+{
+    return kind_is(k, KIND_NAMESPACED) ? s->ns : STR_NONE;
+}
+
+static int read_manifests(str file, doc_vec *ret, struct err *err)
+{
+    struct strbuf text = STRBUF_INIT(64 << 20);
+    char *path = str_dup(str_is(file, "-") ? STR("/dev/stdin") : file);
+    int r = file_read(path, &text, err);
+    if (r == 0) {
+        r = yaml_parse(strbuf_str(&text), ret, err);
+        if (r)
+            r = err_wrap(err, "%s", path);
+    }
+    free(path);
+    strbuf_done(&text);
+    return r;
+}
+
+static const struct kind *kind_of(jval root, struct err *err)
+{
+    str group, version, api = jstr(jgetc(root, "apiVersion")), name = jstr(jgetc(root, "kind"));
+    api_version_split(api, &group, &version);
+    const struct kind *k = kind_by_name(group, version, name);
+    if (!k)
+        (void)err_set(err, ERR_INVALID, "no kind \"%.*s\" in version \"%.*s\" is known",
+                      STR_ARG(name), STR_ARG(api));
+    return k;
+}
+
+/* ---- apply ---- */
+
+struct file_args {
+    struct session_opts session;
+    str file;
+    bool dry_run;
+    bool no_wait;
+};
+
+static int apply_one(struct session *s, struct doc *d, bool dry_run, struct err *err)
+{
+    jval root = doc_root(d);
+    const struct kind *k = kind_of(root, err);
+    if (!k)
+        return err->code;
+    str name = jstr(jpath(root, "metadata.name")), ns = jstr(jpath(root, "metadata.namespace"));
+    struct obj *before = NULL, *after = NULL;
+    struct err missing = ERR_INIT;
+    int code;
+    struct api_request q = {.verb = API_PATCH,
+                            .patch = API_PATCH_APPLY,
+                            .kind = k,
+                            .ns = str_is_empty(ns) ? namespace_for(s, k) : ns,
+                            .name = name,
+                            .body = d,
+                            .field_manager = STR("grove"),
+                            .field_validation = API_VALIDATE_STRICT,
+                            .force = true,
+                            .dry_run = dry_run,
+                            .grace_seconds = -1};
+    if (str_is_empty(name))
+        return err_set(err, ERR_INVALID, "an object of kind %s has no metadata.name", k->kind);
+    (void)session_get(s, k, q.ns, name, &before, &missing);
+    int r = session_send(s, &q, &after, &code, err);
+    if (r == 0)
+        print_reference(k, name,
+                        code == 201                                  ? "created"
+                        : before && after && before->rv == after->rv ? "unchanged"
+                                                                     : "configured");
+    return r;
+}
+
+static int run_apply(void *ctx, const void *opts, const struct command_call *call)
+{
+    const struct file_args *a = opts;
+    struct session s = {0};
+    struct err err = ERR_INIT;
+    doc_vec docs = {0};
+    (void)ctx;
+    (void)call;
+    int r = read_manifests(a->file, &docs, &err);
+    if (r == 0)
+        r = session_open(&a->session, &s, &err);
+    for (size_t i = 0; r == 0 && i < docs.len; i++)
+        r = apply_one(&s, docs.p[i], a->dry_run, &err);
+    doc_vec_done(&docs);
+    if (s.loop)
+        session_close(&s);
+    return r ? cli_fail(&err) : EXIT_OK;
+}
+
+static const struct opt apply_opts[] = {
+    {.kind = OPT_K_STRING,
+     .name = "filename",
+     .letter = 'f',
+     .metavar = "FILE",
+     .help = "Manifests to apply, - for standard input",
+     .offset = offsetof(struct file_args, file),
+     .required = true},
+    OPT_FLAG(struct file_args, dry_run, 0, "dry-run", "Ask the server, change nothing"),
+    OPT_GROUP("Connection", session_options, offsetof(struct file_args, session)),
+    OPT_END,
+};
+
+const struct command cmd_apply = {
+    .name = "apply",
+    .summary = "Create or update what a file describes",
+    .opts = apply_opts,
+    .opts_size = sizeof(struct file_args),
+    .examples =
+        "  $ grove apply -f samples/user-guide/concept-overview/single-node-aggregated.yaml",
+    .run = run_apply,
+};
+
+/* ---- get ---- */
+
+struct get_args {
+    struct session_opts session;
+    int output;
+    str selector;
+    bool all_namespaces;
+};
+
+static int get_them(struct session *s, const struct get_args *a, const struct kind *k, str name,
+                    struct err *err)
+{
+    struct session_list list;
+    struct obj *one;
+    usec now = loop_wall(s->loop);
+    if (!str_is_empty(name)) {
+        int r = session_get(s, k, namespace_for(s, k), name, &one, err);
+        if (r == 0)
+            print_object(one, (enum print_format)a->output, now);
+        return r;
+    }
+    bool all = a->all_namespaces && kind_is(k, KIND_NAMESPACED);
+    int r = session_list(s, k, all ? STR_NONE : namespace_for(s, k), a->selector, &list, err);
+    if (r)
+        return r;
+    if (list.n == 0 && a->output <= PRINT_WIDE)
+        fprintf(stderr, "No resources found%s%.*s%s\n", all ? "" : " in ",
+                STR_ARG(all ? STR_NONE : s->ns), all ? "." : " namespace.");
+    else
+        print_objects(k, list.items, list.n, (enum print_format)a->output, all, now);
+    return 0;
+}
+
+static int run_get(void *ctx, const void *opts, const struct command_call *call)
+{
+    const struct get_args *a = opts;
+    const struct kind *k;
+    struct session s = {0};
+    struct err err = ERR_INIT;
+    str name;
+    (void)ctx;
+    int r = read_target(call, &k, &name, &err);
+    if (r == 0)
+        r = session_open(&a->session, &s, &err);
+    if (r == 0)
+        r = get_them(&s, a, k, name, &err);
+    if (s.loop)
+        session_close(&s);
+    return r ? cli_fail(&err) : EXIT_OK;
+}
+
+static const struct opt get_opts[] = {
+    OPT_CHOICE(struct get_args, output, 'o', "output", print_formats, "table", "How to print"),
+    OPT_STRING(struct get_args, selector, 'l', "selector", "LABELS",
+               "Only those with these labels"),
+    OPT_FLAG(struct get_args, all_namespaces, 'A', "all-namespaces", "Of all namespaces"),
+    OPT_GROUP("Connection", session_options, offsetof(struct get_args, session)),
+    OPT_END,
+};
+
+const struct command cmd_get = {
+    .name = "get",
+    .summary = "Show objects",
+    .usage = "TYPE [NAME]",
+    .min_args = 1,
+    .max_args = 2,
+    .opts = get_opts,
+    .opts_size = sizeof(struct get_args),
+    .examples = "  $ grove get pods -o wide\n  $ grove get pcs my-set -o yaml",
+    .run = run_get,
+};
+
+/* ---- delete ---- */
+
+struct until_gone {
+    str uid;
+    bool there;
+};
+
+static bool on_delete_event(void *ctx, enum api_event_type type, const struct obj *obj)
+{
+    struct until_gone *u = ctx;
+    if (!obj)
+        return !u->there;
+    if (str_eq(obj->uid, u->uid)) {
+        u->there = type != API_DELETED;
+        return type == API_DELETED;
+    }
+    return false;
+}
+
+static int delete_one(struct session *s, const struct kind *k, str ns, str name, bool wait,
+                      struct err *err)
+{
+    struct obj *o;
+    int r = session_get(s, k, ns, name, &o, err);
+    struct api_request q = {.verb = API_DELETE,
+                            .kind = k,
+                            .ns = ns,
+                            .name = name,
+                            .grace_seconds = -1,
+                            .propagation = API_BACKGROUND};
+    r = r ? r : session_send(s, &q, NULL, NULL, err);
+    if (r)
+        return r;
+    printf("%s%s%s \"%.*s\" deleted\n", k->singular, *k->group ? "." : "", k->group, STR_ARG(name));
+    struct until_gone u = {.uid = o->uid};
+    return wait ? session_follow(s, k, ns, STR_NONE, on_delete_event, &u, DELETE_TIMEOUT, err) : 0;
+}
+
+static int delete_files(struct session *s, const struct file_args *a, struct err *err)
+{
+    doc_vec docs = {0};
+    int r = read_manifests(a->file, &docs, err);
+    for (size_t i = 0; r == 0 && i < docs.len; i++) {
+        jval root = doc_root(docs.p[i]);
+        const struct kind *k = kind_of(root, err);
+        str ns = jstr(jpath(root, "metadata.namespace"));
+        r = !k ? err->code
+               : delete_one(s, k, str_is_empty(ns) ? namespace_for(s, k) : ns,
+                            jstr(jpath(root, "metadata.name")), !a->no_wait, err);
+    }
+    doc_vec_done(&docs);
+    return r;
+}
+
+static int run_delete(void *ctx, const void *opts, const struct command_call *call)
+{
+    const struct file_args *a = opts;
+    const struct kind *k = NULL;
+    struct session s = {0};
+    struct err err = ERR_INIT;
+    str name = STR_NONE;
+    (void)ctx;
+    int r = 0;
+    if (str_is_empty(a->file)) {
+        if (call->args_len == 0)
+            r = err_set(&err, ERR_USAGE, "say what to delete: TYPE NAME, or -f FILE");
+        r = r ? r : read_target(call, &k, &name, &err);
+        if (r == 0 && str_is_empty(name))
+            r = err_set(&err, ERR_USAGE, "say which %s to delete", k->singular);
+    }
+    r = r ? r : session_open(&a->session, &s, &err);
+    if (r == 0)
+        r = k ? delete_one(&s, k, namespace_for(&s, k), name, !a->no_wait, &err)
+              : delete_files(&s, a, &err);
+    if (s.loop)
+        session_close(&s);
+    return r ? cli_fail(&err) : EXIT_OK;
+}
+
+static const struct opt delete_opts[] = {
+    OPT_STRING(struct file_args, file, 'f', "filename", "FILE", "Delete what this file describes"),
+    OPT_FLAG(struct file_args, no_wait, 0, "no-wait", "Do not wait until it is gone"),
+    OPT_GROUP("Connection", session_options, offsetof(struct file_args, session)),
+    OPT_END,
+};
+
+const struct command cmd_delete = {
+    .name = "delete",
+    .summary = "Delete objects and wait until they are gone",
+    .usage = "(TYPE NAME | -f FILE)",
+    .max_args = 2,
+    .opts = delete_opts,
+    .opts_size = sizeof(struct file_args),
+    .examples = "  $ grove delete pcs my-set",
+    .run = run_delete,
+};
+
+/* ---- scale ---- */
+
+struct scale_args {
+    struct session_opts session;
+    int64_t replicas;
+};
+
+static int scale_one(struct session *s, const struct kind *k, str name, int64_t replicas,
+                     struct err *err)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_object(&w, "spec");
+    jw_put_int(&w, "replicas", replicas);
+    jw_end(&w);
+    jw_end(&w);
+    struct doc *patch = jw_doc(&w);
+    struct api_request q = {.verb = API_PATCH,
+                            .patch = API_PATCH_MERGE,
+                            .kind = k,
+                            .ns = namespace_for(s, k),
+                            .name = name,
+                            .subresource = STR("scale"),
+                            .body = patch,
+                            .field_manager = STR("grove")};
+    int r = session_send(s, &q, NULL, NULL, err);
+    doc_unref(patch);
+    if (r == 0)
+        print_reference(k, name, "scaled");
+    return r;
+}
+
+static int run_scale(void *ctx, const void *opts, const struct command_call *call)
+{
+    const struct scale_args *a = opts;
+    const struct kind *k;
+    struct session s = {0};
+    struct err err = ERR_INIT;
+    str name;
+    (void)ctx;
+    int r = read_target(call, &k, &name, &err);
+    if (r == 0 && (str_is_empty(name) || !kind_is(k, KIND_SCALE)))
+        r = err_set(&err, ERR_USAGE,
+                    str_is_empty(name) ? "say which %s to scale" : "a %s cannot be scaled",
+                    k->singular);
+    r = r ? r : session_open(&a->session, &s, &err);
+    if (r == 0)
+        r = scale_one(&s, k, name, a->replicas, &err);
+    if (s.loop)
+        session_close(&s);
+    return r ? cli_fail(&err) : EXIT_OK;
+}
+
+static const struct opt scale_opts[] = {
+    {.kind = OPT_K_INT,
+     .name = "replicas",
+     .metavar = "N",
+     .help = "How many there should be",
+     .offset = offsetof(struct scale_args, replicas),
+     .min = 0,
+     .max = INT32_MAX,
+     .required = true},
+    OPT_GROUP("Connection", session_options, offsetof(struct scale_args, session)),
+    OPT_END,
+};
+
+const struct command cmd_scale = {
+    .name = "scale",
+    .summary = "Change how many there should be",
+    .usage = "TYPE NAME",
+    .min_args = 1,
+    .max_args = 2,
+    .opts = scale_opts,
+    .opts_size = sizeof(struct scale_args),
+    .examples = "  $ grove scale pcs my-set --replicas=3",
+    .run = run_scale,
+};

@@ -1,0 +1,113 @@
+/*
+ * One CA per state directory, made at the first start and kept, so that a kubeconfig stays good
+ * over restarts. Server and administrator certificates are renewed at a start within 30 days of
+ * their end.
+ */
+#include "cli/pki.h"
+
+#include "base/b64.h"
+#include "base/file.h"
+
+#define CA_LIFETIME (10 * 365 * USEC_PER_DAY)
+#define CERT_LIFETIME (365 * USEC_PER_DAY)
+#define RENEW_BEFORE (30 * USEC_PER_DAY)
+#define SERVER_NAMES                                                                  \
+    "DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc," \
+    "DNS:kubernetes.default.svc.cluster.local,IP:127.0.0.1,IP:::1,IP:10.96.0.1"
+
+enum { MAX_PEM = 64 << 10 };
+
+static int read_part(const char *dir, const char *name, const char *ext, struct strbuf *out)
+{
+    struct strbuf path = STRBUF_INIT(4096);
+    strbuf_printf(&path, "%s/%s.%s", dir, name, ext);
+    strbuf_init(out, MAX_PEM);
+    int r = path.overflow ? ERR_TOO_LARGE : file_read(path.p, out, NULL);
+    strbuf_done(&path);
+    return r;
+}
+
+static bool load(const char *dir, const char *name, usec now, struct pki_identity *id)
+{
+    usec end;
+    if (read_part(dir, name, "crt", &id->cert_pem) == 0 &&
+        read_part(dir, name, "key", &id->key_pem) == 0 &&
+        pki_not_after(strbuf_str(&id->cert_pem), &end, NULL) == 0 && end - now > RENEW_BEFORE)
+        return true;
+    pki_identity_done(id);
+    *id = (struct pki_identity){0};
+    return false;
+}
+
+static int save(const char *dir, const char *name, const struct pki_identity *id, struct err *err)
+{
+    struct strbuf path = STRBUF_INIT(4096);
+    strbuf_printf(&path, "%s/%s.key", dir, name);
+    int r = file_write(path.p, strbuf_str(&id->key_pem), 0600, err);
+    strbuf_reset(&path);
+    strbuf_printf(&path, "%s/%s.crt", dir, name);
+    if (r == 0)
+        r = file_write(path.p, strbuf_str(&id->cert_pem), 0644, err);
+    strbuf_done(&path);
+    return r;
+}
+
+int plane_pki_open(const char *dir, usec now, struct plane_pki *ret, struct err *err)
+{
+    static const char *const masters[] = {"system:masters", NULL};
+    *ret = (struct plane_pki){0};
+    int r = dir_make(dir, 0700, err);
+    bool fresh_ca = r == 0 && !load(dir, "ca", now, &ret->ca);
+    if (fresh_ca) {
+        r = pki_make_ca("grove", now, CA_LIFETIME, &ret->ca, err);
+        if (r == 0)
+            r = save(dir, "ca", &ret->ca, err);
+    }
+    if (r == 0 && (fresh_ca || !load(dir, "server", now, &ret->server))) {
+        r = pki_issue(&ret->ca, "grove-apiserver", NULL, SERVER_NAMES, now, CERT_LIFETIME,
+                      &ret->server, err);
+        if (r == 0)
+            r = save(dir, "server", &ret->server, err);
+    }
+    if (r == 0 && (fresh_ca || !load(dir, "admin", now, &ret->admin))) {
+        r = pki_issue(&ret->ca, "admin", masters, NULL, now, CERT_LIFETIME, &ret->admin, err);
+        if (r == 0)
+            r = save(dir, "admin", &ret->admin, err);
+    }
+    if (r)
+        plane_pki_done(ret);
+    return r;
+}
+
+void plane_pki_done(struct plane_pki *p)
+{
+    pki_identity_done(&p->ca);
+    pki_identity_done(&p->server);
+    pki_identity_done(&p->admin);
+    *p = (struct plane_pki){0};
+}
+
+static void put_b64(struct strbuf *out, const char *key, const struct strbuf *pem)
+{
+    strbuf_printf(out, "    %s: ", key);
+    b64_encode(strbuf_str(pem), B64_STD, out);
+    strbuf_add_char(out, '\n');
+}
+
+int plane_pki_kubeconfig(const struct plane_pki *p, const char *address, const char *path,
+                         struct err *err)
+{
+    struct strbuf out = STRBUF_INIT(256 << 10);
+    strbuf_add_cstr(&out, "apiVersion: v1\nkind: Config\ncurrent-context: grove\nclusters:\n"
+                          "- name: grove\n  cluster:\n");
+    strbuf_printf(&out, "    server: https://%s\n", address);
+    put_b64(&out, "certificate-authority-data", &p->ca.cert_pem);
+    strbuf_add_cstr(&out, "users:\n- name: grove-admin\n  user:\n");
+    put_b64(&out, "client-certificate-data", &p->admin.cert_pem);
+    put_b64(&out, "client-key-data", &p->admin.key_pem);
+    strbuf_add_cstr(&out, "contexts:\n- name: grove\n  context:\n    cluster: grove\n"
+                          "    user: grove-admin\n    namespace: default\n");
+    int r = file_write(path, strbuf_str(&out), 0600, err);
+    strbuf_done(&out);
+    return r;
+}

@@ -1,0 +1,178 @@
+/* See print.h. The cells come from the same tables the server makes its answers from. */
+#include "cli/print.h"
+
+#include <ctype.h>
+
+#include "apiserver/front.h"
+#include "json/yaml.h"
+
+const char *const print_formats[] = {"table", "wide", "yaml", "json", "name", NULL};
+
+enum { MAX_OUTPUT = 256 << 20, GAP = 3 };
+
+static void flush(struct strbuf *b)
+{
+    fwrite(b->p ? b->p : "", 1, b->len, stdout);
+    strbuf_done(b);
+}
+
+/* ---- tables ---- */
+
+static struct doc *make_table(const struct kind *k, struct obj *const *items, size_t n, usec now)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    table_columns(&w, k);
+    jw_put_array(&w, "rows");
+    for (size_t i = 0; i < n; i++)
+        table_row(&w, items[i], TABLE_INCLUDE_NONE, now);
+    jw_end(&w);
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+/* Code points, which is what a terminal shows of names and numbers. */
+static size_t width_of(str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.len; i++)
+        n += (s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+static str cell_text(struct arena *a, jval v)
+{
+    if (!j_has(v))
+        return STR("<none>");
+    return arena_str(a, jtype(v) == J_STRING ? jstr(v) : jtext(v));
+}
+
+struct grid {
+    str *cells; /* rows of n_columns */
+    size_t n_columns, n_rows;
+};
+
+static str upper(struct arena *a, str s)
+{
+    char *p = arena_alloc(a, s.len + 1);
+    for (size_t i = 0; i < s.len; i++)
+        p[i] = (char)toupper((unsigned char)s.p[i]);
+    return str_n(p, s.len);
+}
+
+static void fill_row(struct grid *g, struct arena *a, size_t row, str ns, jval columns, jval cells,
+                     bool wide, bool with_ns)
+{
+    size_t c = 0;
+    str *out = g->cells + row * g->n_columns;
+    if (with_ns)
+        out[c++] = ns;
+    for (struct jiter it = jiter(columns); jnext(&it);) {
+        if (!wide && jint(jgetc(it.value, "priority"), 0) > 0)
+            continue;
+        out[c++] = j_is_absent(cells) ? upper(a, jstr(jgetc(it.value, "name")))
+                                      : cell_text(a, jat(cells, it.index));
+    }
+}
+
+static size_t count_columns(jval columns, bool wide)
+{
+    size_t n = 0;
+    for (struct jiter it = jiter(columns); jnext(&it);)
+        n += wide || jint(jgetc(it.value, "priority"), 0) == 0;
+    return n;
+}
+
+static void print_grid(const struct grid *g, struct arena *a, struct strbuf *out)
+{
+    size_t *widths = arena_array(a, size_t, g->n_columns);
+    for (size_t i = 0; i < g->n_rows * g->n_columns; i++)
+        widths[i % g->n_columns] = MAX(widths[i % g->n_columns], width_of(g->cells[i]));
+    for (size_t i = 0; i < g->n_rows * g->n_columns; i++) {
+        bool last = i % g->n_columns == g->n_columns - 1;
+        size_t pad = widths[i % g->n_columns] - width_of(g->cells[i]) + GAP;
+        strbuf_add_str(out, g->cells[i]);
+        strbuf_printf(out, "%*s", last ? 0 : (int)pad, "");
+        if (last)
+            strbuf_add_char(out, '\n');
+    }
+}
+
+static void print_table(const struct kind *k, struct obj *const *items, size_t n, bool wide,
+                        bool all_namespaces, usec now)
+{
+    struct arena a = ARENA_INIT;
+    struct doc *d = make_table(k, items, n, now);
+    jval columns = jgetc(doc_root(d), "columnDefinitions");
+    struct grid g = {.n_columns = count_columns(columns, wide) + all_namespaces, .n_rows = n + 1};
+    g.cells = arena_array(&a, str, g.n_columns * g.n_rows);
+    fill_row(&g, &a, 0, STR("NAMESPACE"), columns, JVAL_ABSENT, wide, all_namespaces);
+    for (struct jiter it = jiter(jgetc(doc_root(d), "rows")); jnext(&it);)
+        fill_row(&g, &a, it.index + 1, items[it.index]->ns, columns, jgetc(it.value, "cells"), wide,
+                 all_namespaces);
+    struct strbuf out = STRBUF_INIT(MAX_OUTPUT);
+    print_grid(&g, &a, &out);
+    flush(&out);
+    doc_unref(d);
+    arena_done(&a);
+}
+
+/* ---- documents ---- */
+
+static void print_doc(jval v, enum print_format format)
+{
+    struct strbuf out = STRBUF_INIT(MAX_OUTPUT);
+    if (format == PRINT_YAML)
+        yaml_write(v, true, &out);
+    else
+        json_pretty(v, 4, &out);
+    if (out.len > 0 && out.p[out.len - 1] != '\n')
+        strbuf_add_char(&out, '\n');
+    flush(&out);
+}
+
+static struct doc *make_list(struct obj *const *items, size_t n)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_cstr(&w, "apiVersion", "v1");
+    jw_put_array(&w, "items");
+    for (size_t i = 0; i < n; i++)
+        jw_val(&w, obj_root(items[i]));
+    jw_end(&w);
+    jw_put_cstr(&w, "kind", "List");
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+void print_reference(const struct kind *k, str name, const char *what)
+{
+    printf("%s%s%s/%.*s%s%s\n", k->singular, *k->group ? "." : "", k->group, STR_ARG(name),
+           *what ? " " : "", what);
+}
+
+void print_objects(const struct kind *k, struct obj *const *items, size_t n,
+                   enum print_format format, bool all_namespaces, usec now)
+{
+    if (format == PRINT_TABLE || format == PRINT_WIDE) {
+        print_table(k, items, n, format == PRINT_WIDE, all_namespaces, now);
+    } else if (format == PRINT_NAME) {
+        for (size_t i = 0; i < n; i++)
+            print_reference(k, items[i]->name, "");
+    } else {
+        struct doc *list = make_list(items, n);
+        print_doc(doc_root(list), format);
+        doc_unref(list);
+    }
+}
+
+void print_object(const struct obj *o, enum print_format format, usec now)
+{
+    struct obj *items[1] = {(struct obj *)o};
+    if (format == PRINT_YAML || format == PRINT_JSON)
+        print_doc(obj_root(o), format);
+    else
+        print_objects(o->kind, items, 1, format, false, now);
+}

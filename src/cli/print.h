@@ -1,0 +1,17 @@
+/* Output for people: aligned columns from a Table, objects as YAML or JSON. */
+#ifndef CLI_PRINT_H
+#define CLI_PRINT_H
+
+#include "cli/session.h"
+
+enum print_format { PRINT_TABLE, PRINT_WIDE, PRINT_YAML, PRINT_JSON, PRINT_NAME };
+extern const char *const print_formats[]; /* for OPT_CHOICE, in the order of the enum */
+
+/* A list as `kubectl get` shows it; all_namespaces adds the first column. */
+void print_objects(const struct kind *k, struct obj *const *items, size_t n,
+                   enum print_format format, bool all_namespaces, usec now);
+void print_object(const struct obj *o, enum print_format format, usec now);
+/* "podcliqueset.grove.io/name" */
+void print_reference(const struct kind *k, str name, const char *what);
+
+#endif

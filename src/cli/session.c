@@ -1,0 +1,184 @@
+/* See session.h. */
+#include "cli/session.h"
+
+const struct opt session_options[] = {
+    OPT_STRING(struct session_opts, kubeconfig, 0, "kubeconfig", "FILE",
+               "Kubeconfig to use (default: $KUBECONFIG or ~/.kube/config)"),
+    OPT_STRING(struct session_opts, context, 0, "context", "NAME", "Context of the kubeconfig"),
+    OPT_STRING(struct session_opts, ns, 'n', "namespace", "NAME",
+               "Namespace (default: that of the context)"),
+    OPT_END,
+};
+
+int session_open(const struct session_opts *o, struct session *ret, struct err *err)
+{
+    *ret = (struct session){0};
+    arena_init(&ret->arena);
+    const char *path = o->kubeconfig.p ? arena_str(&ret->arena, o->kubeconfig).p : NULL;
+    const char *context = o->context.p ? arena_str(&ret->arena, o->context).p : NULL;
+    int r = kubeconfig_load(path, context, &ret->arena, &ret->config, err);
+    if (r == 0) {
+        ret->loop = loop_new_real(err);
+        ret->api = ret->loop ? api_remote_new(ret->loop, &ret->config, err) : NULL;
+        r = ret->api ? 0 : err->code;
+    }
+    ret->ns = str_is_empty(o->ns) ? ret->config.ns : o->ns;
+    if (r)
+        session_close(ret);
+    return r;
+}
+
+void session_close(struct session *s)
+{
+    api_free(s->api);
+    if (s->loop)
+        loop_free(s->loop);
+    arena_done(&s->arena);
+    *s = (struct session){0};
+}
+
+struct waiting {
+    struct session *session;
+    struct obj *obj;
+    struct session_list list;
+    int code;
+    int error;
+    struct err *err;
+};
+
+static int code_of(int http)
+{
+    return http == 404   ? ERR_NOT_FOUND
+           : http == 409 ? ERR_CONFLICT
+           : http == 403 ? ERR_FORBIDDEN
+           : http == 401 ? ERR_UNAUTHORIZED
+           : http == 410 ? ERR_GONE
+           : http >= 500 ? ERR_UNAVAILABLE
+                         : ERR_INVALID;
+}
+
+static void on_done(struct api_request *q, const struct api_reply *reply)
+{
+    struct waiting *w = q->ctx;
+    struct arena *a = &w->session->arena;
+    w->code = reply->code;
+    if (reply->status)
+        w->error = err_set(w->err, code_of(reply->code), "%.*s", STR_ARG(reply->status->message));
+    if (reply->obj)
+        w->obj = obj_hold(a, obj_ref(reply->obj));
+    w->list.items = arena_array(a, struct obj *, reply->n_items + 1);
+    for (size_t i = 0; i < reply->n_items; i++)
+        w->list.items[w->list.n++] = obj_hold(a, obj_ref(reply->items[i]));
+    loop_stop(w->session->loop, 0);
+}
+
+static void run(struct session *s, struct api_request *q, struct waiting *w)
+{
+    q->done = on_done;
+    q->ctx = w;
+    api_send(s->api, q);
+    (void)loop_run(s->loop);
+}
+
+int session_send(struct session *s, struct api_request *q, struct obj **ret, int *ret_code,
+                 struct err *err)
+{
+    struct waiting w = {.session = s, .err = err};
+    run(s, q, &w);
+    if (ret)
+        *ret = w.obj;
+    if (ret_code)
+        *ret_code = w.code;
+    return w.error;
+}
+
+int session_get(struct session *s, const struct kind *k, str ns, str name, struct obj **ret,
+                struct err *err)
+{
+    struct api_request q = {.verb = API_GET, .kind = k, .ns = ns, .name = name};
+    return session_send(s, &q, ret, NULL, err);
+}
+
+int session_list(struct session *s, const struct kind *k, str ns, str label_selector,
+                 struct session_list *ret, struct err *err)
+{
+    struct api_request q = {
+        .verb = API_LIST, .kind = k, .ns = ns, .label_selector = label_selector};
+    struct waiting w = {.session = s, .err = err};
+    run(s, &q, &w);
+    *ret = w.list;
+    return w.error;
+}
+
+/* ---- following ---- */
+
+struct following {
+    struct session *session;
+    struct api_watch watch;
+    struct loop_timer timer;
+    session_event_fn *fn;
+    void *ctx;
+    int error;
+    struct err *err;
+    bool over;
+};
+
+static void stop_following(struct following *f)
+{
+    f->over = true;
+    loop_stop(f->session->loop, 0);
+}
+
+static void on_late(struct loop_timer *t)
+{
+    struct following *f = container_of(t, struct following, timer);
+    f->error = err_set(f->err, ERR_TIMEOUT, "timed out waiting for %s", f->watch.kind->plural);
+    stop_following(f);
+}
+
+static void on_event(struct api_watch *w, enum api_event_type type, struct obj *obj, uint64_t rv,
+                     bool initial_end)
+{
+    struct following *f = w->ctx;
+    w->rv = rv;
+    w->rv_given = true;
+    if (f->over || (!obj && !initial_end))
+        return;
+    if (f->fn(f->ctx, type, obj))
+        stop_following(f);
+}
+
+static void on_end(struct api_watch *w, const struct status *why)
+{
+    struct following *f = w->ctx;
+    if (f->over)
+        return;
+    if (why) {
+        f->error = err_set(f->err, code_of(why->code), "%.*s", STR_ARG(why->message));
+        stop_following(f);
+        return;
+    }
+    w->send_initial = false;
+    api_watch(f->session->api, w);
+}
+
+int session_follow(struct session *s, const struct kind *k, str ns, str label_selector,
+                   session_event_fn *fn, void *ctx, usec timeout, struct err *err)
+{
+    struct following f = {.session = s, .fn = fn, .ctx = ctx, .err = err};
+    f.watch = (struct api_watch){.kind = k,
+                                 .ns = ns,
+                                 .label_selector = label_selector,
+                                 .send_initial = true,
+                                 .bookmarks = true,
+                                 .on_event = on_event,
+                                 .on_end = on_end,
+                                 .ctx = &f};
+    loop_timer_init(s->loop, &f.timer, on_late);
+    loop_timer_set(&f.timer, loop_now(s->loop) + timeout);
+    api_watch(s->api, &f.watch);
+    (void)loop_run(s->loop);
+    api_watch_stop(s->api, &f.watch);
+    loop_timer_cancel(&f.timer);
+    return f.error;
+}

@@ -1,0 +1,46 @@
+/* A command's connection to an API server: kubeconfig, loop, client, and requests that wait for
+ * their answer, because a command has nothing else to do meanwhile. */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include "base/opt.h"
+#include "client/remote.h"
+
+/* Options every such command has. */
+struct session_opts {
+    str kubeconfig;
+    str context;
+    str ns;
+};
+extern const struct opt session_options[];
+
+struct session {
+    struct arena arena;
+    struct kubeconfig config;
+    struct loop *loop;
+    struct api *api;
+    str ns;
+};
+
+int session_open(const struct session_opts *o, struct session *ret, struct err *err);
+void session_close(struct session *s);
+
+/* Answers live until the session is closed. 0 on success; a Status becomes the error. */
+int session_get(struct session *s, const struct kind *k, str ns, str name, struct obj **ret,
+                struct err *err);
+struct session_list {
+    struct obj **items;
+    size_t n;
+};
+int session_list(struct session *s, const struct kind *k, str ns, str label_selector,
+                 struct session_list *ret, struct err *err);
+/* Any request; *ret may be NULL. Its code is in *ret_code when given. */
+int session_send(struct session *s, struct api_request *q, struct obj **ret, int *ret_code,
+                 struct err *err);
+/* Follows a kind: fn is called for each event (obj is NULL when what was there at the beginning has
+ * been told) until it returns true. ERR_TIMEOUT when that takes longer. */
+typedef bool session_event_fn(void *ctx, enum api_event_type type, const struct obj *obj);
+int session_follow(struct session *s, const struct kind *k, str ns, str label_selector,
+                   session_event_fn *fn, void *ctx, usec timeout, struct err *err);
+
+#endif

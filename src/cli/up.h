@@ -1,0 +1,27 @@
+/* The embedded control plane as a process: state directory, keys, HTTPS, kubeconfig, signals.
+ * `grove up` runs it until told to stop; `grove demo` runs it beside its own script. */
+#ifndef CLI_UP_H
+#define CLI_UP_H
+
+#include "net/http.h"
+#include "sim/plane.h"
+
+struct up_options {
+    str listen;
+    str data;       /* empty: a temporary directory, removed at the end */
+    str kubeconfig; /* empty: in the state directory */
+    struct nodes_options nodes;
+};
+
+struct up;
+
+/* on_ready is called once when requests are answered and the controllers run, or with an error. */
+struct up *up_new(struct loop *l, const struct up_options *o,
+                  void (*on_ready)(void *ctx, const struct err *err), void *ctx, struct err *err);
+const char *up_address(const struct up *u);    /* "127.0.0.1:6443" */
+const char *up_kubeconfig(const struct up *u); /* path */
+/* Ends connections and closes the store, then calls done. */
+void up_stop(struct up *u, void (*done)(void *ctx), void *ctx);
+void up_free(struct up *u);
+
+#endif
