@@ -66,18 +66,25 @@ static void resolve_run(struct loop_job *job)
     freeaddrinfo(list);
 }
 
-static void fail_waiting(struct http_client *cl, const struct err *err)
+void client_fail_waiting(struct http_client *cl, bool streams, const struct err *err)
 {
-    struct list *lists[] = {&cl->queue, &cl->streams};
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        /* Only those that wait now: a callback may send anew. */
-        struct list waiting;
-        list_init(&waiting);
-        for (struct list *n; (n = list_pop_front(lists[i]));)
-            list_push_back(&waiting, n);
-        for (struct list *n; (n = list_pop_front(&waiting));)
-            client_finish(list_entry(n, struct http_call, link), err);
+    /* Only those that wait now: a callback may send anew. */
+    struct list waiting;
+    list_init(&waiting);
+    list_foreach (it, streams ? &cl->streams : &cl->queue) {
+        if (it == &cl->mark)
+            continue;
+        list_remove(it);
+        list_push_back(&waiting, it);
     }
+    for (struct list *n; (n = list_pop_front(&waiting));)
+        client_finish(list_entry(n, struct http_call, link), err);
+}
+
+static void fail_all_waiting(struct http_client *cl, const struct err *err)
+{
+    client_fail_waiting(cl, false, err);
+    client_fail_waiting(cl, true, err);
 }
 
 static void resolve_done(struct loop_job *job)
@@ -94,7 +101,7 @@ static void resolve_done(struct loop_job *job)
             struct err err = ERR_INIT;
             err_set(&err, ERR_UNAVAILABLE, "look up %s: %s", r->host,
                     r->error ? gai_strerror(r->error) : "no address");
-            fail_waiting(cl, &err);
+            fail_all_waiting(cl, &err);
         }
     }
     free(r->host);
@@ -126,6 +133,17 @@ bool client_is_stream(const struct http_call *call)
     return call->timeout == 0;
 }
 
+bool client_is_idempotent(const struct http_call *call)
+{
+    return str_is(call->method, "GET") || str_is(call->method, "HEAD");
+}
+
+bool client_needs_length(const struct http_call *call)
+{
+    return call->body.len || str_is(call->method, "POST") || str_is(call->method, "PUT") ||
+           str_is(call->method, "PATCH");
+}
+
 void client_finish(struct http_call *call, const struct err *err)
 {
     loop_timer_cancel(&call->timer);
@@ -151,6 +169,12 @@ void client_pump_later(struct http_client *cl)
     loop_defer(cl->loop, LOOP_WRITE, &cl->pump);
 }
 
+void client_has_room(struct http_client *cl)
+{
+    if (!list_is_empty(&cl->queue) || !list_is_empty(&cl->streams))
+        client_pump_later(cl);
+}
+
 static struct client_conn *find_idle(struct http_client *cl)
 {
     list_foreach (it, &cl->conns) {
@@ -161,8 +185,8 @@ static struct client_conn *find_idle(struct http_client *cl)
     return NULL;
 }
 
-/* False: it must wait. */
-static bool place(struct http_client *cl, struct http_call *call)
+/* HTTP/1.1: a connection for each call. False: it must wait. */
+static bool place_alone(struct http_client *cl, struct http_call *call)
 {
     if (!client_is_stream(call) && cl->n_pooled >= cl->max_connections)
         return false;
@@ -171,10 +195,37 @@ static bool place(struct http_client *cl, struct http_call *call)
         return false;
     list_remove(&call->link);
     if (idle)
-        client_conn_use(idle, call);
+        h1_client_use(idle, call);
     else
         client_conn_start(cl, call, &cl->addresses, 0);
     return true;
+}
+
+/* HTTP/2: calls share one connection, watches others: these never end, and the server allows only
+ * so many on one. A connection that is being opened is waited for. */
+static bool place_shared(struct http_client *cl, struct http_call *call)
+{
+    bool is_stream = client_is_stream(call), must_wait = false;
+    list_foreach (it, &cl->conns) {
+        struct client_conn *cc = list_entry(it, struct client_conn, link);
+        if (cc->is_for_streams != is_stream || cc->c.state == CONN_CLOSED)
+            continue;
+        if (h2_client_use(cc, call)) {
+            list_remove(&call->link);
+            return true;
+        }
+        must_wait |= cc->c.state == CONN_OPENING || h2_client_will_have_room(cc);
+    }
+    if (must_wait || cl->n_conns >= MAX_CONNECTIONS || !have_addresses(cl))
+        return false;
+    list_remove(&call->link);
+    client_conn_start(cl, call, &cl->addresses, 0);
+    return true;
+}
+
+static bool place(struct http_client *cl, struct http_call *call)
+{
+    return cl->speaks == CLIENT_H1 ? place_alone(cl, call) : place_shared(cl, call);
 }
 
 /* Up to the mark: a call that fails at once may be sent anew from its own on_end, for ever. */
@@ -192,6 +243,21 @@ static void on_pump(struct loop_task *t)
     struct http_client *cl = container_of(t, struct http_client, pump);
     pump_list(cl, &cl->queue);
     pump_list(cl, &cl->streams);
+    /* The pump runs in the WRITE phase: no need to wait for the next one. */
+    list_foreach (it, &cl->conns) {
+        struct client_conn *cc = list_entry(it, struct client_conn, link);
+        if (cc->h2 && cc->c.state == CONN_MUX)
+            conn_write_turn(&cc->c);
+    }
+}
+
+/* Off its connection. */
+static void abandon(struct http_call *call)
+{
+    if (call->stream)
+        h2_client_abandon(call);
+    else if (call->conn)
+        client_conn_abandon(call->conn);
 }
 
 /* ---- calls ---- */
@@ -217,15 +283,14 @@ static void on_timeout(struct loop_timer *t)
     else
         err_set(&err, ERR_TIMEOUT, "no complete reply within %lld ms",
                 (long long)(call->timeout / USEC_PER_MSEC));
-    if (call->conn)
-        client_conn_abandon(call->conn);
+    abandon(call);
     client_finish(call, &err);
 }
 
 void http_client_send(struct http_client *cl, struct http_call *call)
 {
     call->client = cl;
-    call->conn = NULL;
+    call->conn = call->stream = NULL;
     call->is_retry = false;
     list_init(&call->link);
     loop_timer_init(cl->loop, &call->timer, on_timeout);
@@ -247,8 +312,7 @@ void http_client_cancel(struct http_client *cl, struct http_call *call)
     loop_timer_cancel(&call->timer);
     list_remove(&call->link);
     call->client = NULL;
-    if (call->conn)
-        client_conn_abandon(call->conn);
+    abandon(call);
     client_pump_later(cl);
 }
 
@@ -277,8 +341,14 @@ struct http_client *http_client_new(struct loop *l, const struct http_client_opt
     loop_task_init(&cl->pump, on_pump);
     cl->is_numeric = parse_address(cl->host, cl->port, &cl->addresses.list[0]);
     cl->addresses.n = cl->is_numeric;
+    cl->speaks = cl->tls ? CLIENT_UNKNOWN : CLIENT_H1;
     format_authority(cl);
     return cl;
+}
+
+static struct http_call *take_call(struct client_conn *cc)
+{
+    return cc->h2 ? h2_client_pop(cc->h2) : client_conn_detach(cc);
 }
 
 void http_client_free(struct http_client *cl)
@@ -287,19 +357,17 @@ void http_client_free(struct http_client *cl)
         return;
     struct err err = ERR_INIT;
     err_set(&err, ERR_UNAVAILABLE, "the client was closed");
-    fail_waiting(cl, &err);
+    fail_all_waiting(cl, &err);
     list_foreach (it, &cl->conns) {
         struct client_conn *cc = list_entry(it, struct client_conn, link);
-        struct http_call *call = cc->call;
-        if (call)
-            client_conn_abandon(cc);
-        conn_destroy(&cc->c);
-        if (call)
+        for (struct http_call *call; (call = take_call(cc));)
             client_finish(call, &err);
+        conn_destroy(&cc->c);
     }
     if (cl->resolving)
         cl->resolving->client = NULL;
     loop_task_cancel(&cl->pump);
+    h2_out_done(&cl->head);
     free(cl->host);
     free(cl);
 }

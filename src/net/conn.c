@@ -7,17 +7,18 @@
  */
 #include "net/conn.h"
 
-enum { READ_TURN = 256 << 10, WRITE_TURN = 1 << 20, REST_MAX = 64 << 10, WRITE_PIECES = 64 };
+enum { READ_TURN = 256 << 10, WRITE_TURN = 1 << 20, REST_MAX = 64 << 10, WRITE_PIECES = 128 };
 
 #define TO(state) (1u << CONN_##state)
 static const unsigned allowed_moves[CONN_STATES] = {
     [CONN_OPENING] = TO(IDLE) | TO(CLOSED),
-    [CONN_IDLE] = TO(HEAD) | TO(CLOSED),
+    [CONN_IDLE] = TO(HEAD) | TO(MUX) | TO(CLOSED),
     [CONN_HEAD] = TO(BODY) | TO(FLUSH) | TO(CLOSED),
     [CONN_BODY] = TO(BUSY) | TO(FLUSH) | TO(IDLE) | TO(CLOSED),
     [CONN_BUSY] = TO(FLUSH) | TO(CLOSED),
     [CONN_FLUSH] = TO(IDLE) | TO(LINGER) | TO(CLOSED),
     [CONN_LINGER] = TO(CLOSED),
+    [CONN_MUX] = TO(LINGER) | TO(CLOSED),
     [CONN_CLOSED] = 0,
 };
 #undef TO
@@ -147,7 +148,13 @@ void conn_resume(struct conn *c)
 bool conn_flush(struct conn *c)
 {
     size_t total = 0;
-    while (c->out.bytes && total < WRITE_TURN) {
+    while (total < WRITE_TURN) {
+        if (c->role->fill && c->out.bytes < TRANSPORT_RECORD)
+            c->role->fill(c);
+        if (c->is_doomed)
+            return false;
+        if (!c->out.bytes)
+            break;
         struct iovec iov[WRITE_PIECES];
         size_t want = c->t->ssl ? TRANSPORT_RECORD : WRITE_TURN;
         int pieces = outq_peek(&c->out, iov, WRITE_PIECES, want);
@@ -162,7 +169,7 @@ bool conn_flush(struct conn *c)
         total += (size_t)n;
         c->has_written = true;
     }
-    if (total >= WRITE_TURN && c->out.bytes)
+    if (total >= WRITE_TURN)
         conn_flush_later(c);
     return true;
 }

@@ -20,6 +20,8 @@
  *            or BODY)
  *   LINGER   S: all written, our side shut; waiting for the peer to end, so that it can read the
  *            reply before a reset destroys it
+ *   MUX      after IDLE: HTTP/2, many messages at once; what each of them is doing is the role's.
+ *            S: then LINGER
  *   CLOSED   from any state, for good; the memory goes at the end of the loop's iteration
  *
  * Reading never stops while a request is handled, so that a peer that goes away is noticed; what it
@@ -40,6 +42,7 @@ enum conn_state {
     CONN_BUSY,
     CONN_FLUSH,
     CONN_LINGER,
+    CONN_MUX,
     CONN_CLOSED,
     CONN_STATES,
 };
@@ -53,6 +56,9 @@ struct conn_role {
     void (*input)(struct conn *c, str *in);
     /* The peer writes no more. */
     void (*ended)(struct conn *c);
+    /* Optional: the queue holds less than a record; adds to it what else there is to write. Calls
+     * nobody outside the connection. */
+    void (*fill)(struct conn *c);
     /* Some or all of the queue was written. */
     void (*written)(struct conn *c);
     void (*expired)(struct conn *c);
@@ -72,7 +78,7 @@ struct conn {
     size_t rest_at;
     bool has_ended;   /* the peer's bytes are at an end */
     bool is_doomed;   /* to be closed by the write task */
-    bool has_written; /* role->written is owed */
+    bool has_written; /* role->written is owed; a role may set it */
     struct loop_task write_task;
     struct loop_task resume_task;
     struct loop_task reap_task;
@@ -80,7 +86,7 @@ struct conn {
     usec deadline; /* 0: none. The timer may be early; it is set again then. */
 };
 
-/* Takes over the transport. */
+/* Takes over the transport. The role may be changed later, in any of its callbacks. */
 void conn_init(struct conn *c, struct loop *l, const struct conn_role *role, struct transport *t);
 /* Frees what the connection holds, in role->release. */
 void conn_done(struct conn *c);

@@ -1,6 +1,6 @@
 /*
- * Private to net/: the part of an exchange that handlers do not see. A protocol (HTTP/1.1 now)
- * carries an exchange by filling `ops`; http.c checks the order of the handler's calls.
+ * Private to net/: the part of an exchange that handlers do not see. A protocol (HTTP/1.1 or
+ * HTTP/2) carries an exchange by filling `ops`; http.c checks the order of the handler's calls.
  *
  * `is_dead` is set when nothing the handler says can reach the peer any more (it is being cut off,
  * or the server ended the stream to shut down): later data is dropped without a word, until
@@ -14,6 +14,8 @@
 enum exchange_phase { EXCHANGE_OPEN, EXCHANGE_STREAM, EXCHANGE_ENDED };
 
 struct exchange;
+struct gzip_job;
+struct gzip_pool;
 
 struct exchange_ops {
     /* length is NULL for a stream. */
@@ -30,7 +32,14 @@ struct exchange {
     const struct exchange_ops *ops;
     enum exchange_phase phase;
     bool is_dead;
+    struct gzip_pool *gzip_pool; /* NULL: no compression */
+    struct gzip_job *gzip;       /* the reply that is being compressed */
 };
+
+/* For protocols. The last thing that happens to an exchange: on_close. */
+void exchange_close(struct exchange *e, bool aborted);
+/* The peer has taken so much that pending is below the low-water mark again. */
+void exchange_drained(struct exchange *e);
 
 void http_slice_drop(const struct http_slice *slice);
 /* -1 when it is none. */

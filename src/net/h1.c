@@ -514,12 +514,27 @@ enum h1_event h1_finish(struct h1_parser *p)
 bool h1_is_framing(str name)
 {
     static const char *const names[] = {
-        "content-length", "transfer-encoding", "connection", "keep-alive",
-        "upgrade",        "trailer",           "te",         "date"};
+        "content-length",  "transfer-encoding", "connection", "keep-alive",
+        "upgrade",         "trailer",           "te",         "date",
+        "proxy-connection"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (equals_ignoring_case(name, names[i]))
             return true;
     return false;
+}
+
+bool h1_is_value(str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!(char_class[(unsigned char)s.p[i]] & C_VALUE))
+            return false;
+    return true;
+}
+
+void h1_clean_value(char *to, str value)
+{
+    for (size_t i = 0; i < value.len; i++)
+        to[i] = char_class[(unsigned char)value.p[i]] & C_VALUE ? value.p[i] : ' ';
 }
 
 void h1_put_header(struct strbuf *b, str name, str value)
@@ -531,10 +546,10 @@ void h1_put_header(struct strbuf *b, str name, str value)
     strbuf_add_str(b, name);
     strbuf_add(b, ": ", 2);
     char *p = strbuf_reserve(b, value.len);
-    for (size_t i = 0; p && i < value.len; i++)
-        p[i] = char_class[(unsigned char)value.p[i]] & C_VALUE ? value.p[i] : ' ';
-    if (p)
+    if (p) {
+        h1_clean_value(p, value);
         strbuf_commit(b, value.len);
+    }
     strbuf_add(b, "\r\n", 2);
 }
 

@@ -96,6 +96,9 @@ bool h1_is_fresh(const struct h1_parser *p);
 bool h1_is_token(str s);
 /* Usable as a request target: visible ASCII, begins with '/', no '#'. */
 bool h1_is_target(str s);
+/* Copies a header's value; bytes that would break the framing become spaces. */
+void h1_clean_value(char *to, str value);
+bool h1_is_value(str s);
 /* One header line. Bytes that would break the framing become spaces; a name that is no token, the
  * names that belong to the framing (see h1_is_framing), and a line that does not fit (with room for
  * the empty line after it) are left out. */

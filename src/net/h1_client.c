@@ -7,23 +7,12 @@
  */
 #include "net/client.h"
 
-enum { MAX_REPLY_HEADERS = 200 };
-#define CONNECT_TIMEOUT (10 * USEC_PER_SEC)
-/* Below what servers allow, so that the server seldom closes just as we send. */
-#define IDLE_TIMEOUT (60 * USEC_PER_SEC)
-
 static struct client_conn *client_conn_of(struct conn *c)
 {
     return container_of(c, struct client_conn, c);
 }
 
 /* ---- request ---- */
-
-static bool needs_length(const struct http_call *call)
-{
-    return call->body.len || str_is(call->method, "POST") || str_is(call->method, "PUT") ||
-           str_is(call->method, "PATCH");
-}
 
 static void write_request(struct client_conn *cc)
 {
@@ -37,7 +26,7 @@ static void write_request(struct client_conn *cc)
     for (size_t i = 0; i < call->n_headers; i++)
         if (!str_is(call->headers[i].name, "host"))
             h1_put_header(&b, call->headers[i].name, call->headers[i].value);
-    if (needs_length(call))
+    if (client_needs_length(call))
         strbuf_printf(&b, "content-length: %zu\r\n", call->body.len);
     strbuf_add_cstr(&b, "\r\n");
     BUG_ON(b.overflow);
@@ -57,29 +46,10 @@ static void send_call(struct client_conn *cc)
     write_request(cc);
 }
 
-static void attach(struct client_conn *cc, struct http_call *call)
-{
-    cc->call = call;
-    call->conn = cc;
-    cc->client->n_pooled += !client_is_stream(call);
-    cc->client->n_streams += client_is_stream(call);
-}
-
-static struct http_call *detach(struct client_conn *cc)
-{
-    struct http_call *call = TAKE_PTR(cc->call);
-    if (call) {
-        call->conn = NULL;
-        cc->client->n_pooled -= !client_is_stream(call);
-        cc->client->n_streams -= client_is_stream(call);
-    }
-    return call;
-}
-
-void client_conn_use(struct client_conn *cc, struct http_call *call)
+void h1_client_use(struct client_conn *cc, struct http_call *call)
 {
     cc->is_reused = true;
-    attach(cc, call);
+    client_conn_attach(cc, call);
     send_call(cc);
     /* The pump runs in the WRITE phase: no need to wait for the next one. */
     conn_write_turn(&cc->c);
@@ -91,7 +61,7 @@ static void fail_call(struct client_conn *cc, int code, const char *why)
 {
     struct err err = ERR_INIT;
     err_set(&err, code, "%s", why);
-    struct http_call *call = detach(cc);
+    struct http_call *call = client_conn_detach(cc);
     conn_close(&cc->c, &err);
     if (call)
         client_finish(call, &err);
@@ -101,12 +71,12 @@ static void fail_call(struct client_conn *cc, int code, const char *why)
 static void complete(struct client_conn *cc)
 {
     struct http_client *cl = cc->client;
-    struct http_call *call = detach(cc);
+    struct http_call *call = client_conn_detach(cc);
     bool keep = cc->h1.keep_alive && !cc->c.has_ended && !cc->c.out.bytes &&
                 cl->n_conns - cl->n_streams <= cl->max_connections;
     if (keep) {
         conn_set_state(&cc->c, CONN_IDLE);
-        conn_set_deadline(&cc->c, loop_now(cl->loop) + IDLE_TIMEOUT);
+        conn_set_deadline(&cc->c, loop_now(cl->loop) + CLIENT_IDLE_TIMEOUT);
     } else {
         conn_close(&cc->c, NULL);
     }
@@ -176,12 +146,6 @@ static void client_input(struct conn *c, str *in)
 
 /* ---- the connection's life ---- */
 
-static void client_opened(struct conn *c)
-{
-    send_call(client_conn_of(c));
-    conn_flush_later(c);
-}
-
 static void client_ended(struct conn *c)
 {
     struct client_conn *cc = client_conn_of(c);
@@ -198,9 +162,7 @@ static void client_ended(struct conn *c)
 
 static void client_expired(struct conn *c)
 {
-    struct err err = ERR_INIT;
-    err_set(&err, ERR_UNAVAILABLE, "connect: timed out");
-    conn_close(c, client_conn_of(c)->call ? &err : NULL);
+    conn_close(c, NULL);
 }
 
 static void client_written(struct conn *c)
@@ -209,94 +171,36 @@ static void client_written(struct conn *c)
 
 static bool may_retry(const struct client_conn *cc, const struct http_call *call)
 {
-    return cc->is_reused && !cc->has_reply && !call->is_retry &&
-           (str_is(call->method, "GET") || str_is(call->method, "HEAD"));
+    return cc->is_reused && !cc->has_reply && !call->is_retry && client_is_idempotent(call);
 }
 
 /* With a call still attached the connection failed under it. */
 static void client_closed(struct conn *c, const struct err *err)
 {
     struct client_conn *cc = client_conn_of(c);
-    struct http_call *call = detach(cc);
+    struct http_call *call = client_conn_detach(cc);
     client_pump_later(cc->client);
     if (!call)
         return;
-    bool is_open = c->t->is_open;
-    if (!is_open && cc->address + 1 < cc->addresses.n)
-        client_conn_start(cc->client, call, &cc->addresses, cc->address + 1);
-    else if (may_retry(cc, call))
+    if (may_retry(cc, call))
         client_retry(call);
     else
         client_finish(call, err);
 }
 
-static void client_release(struct conn *c)
-{
-    struct client_conn *cc = client_conn_of(c);
-    list_remove(&cc->link);
-    cc->client->n_conns--;
-    conn_done(c);
-    h1_done(&cc->h1);
-    free(cc);
-}
-
-static const struct conn_role client_role = {
-    .opened = client_opened,
+static const struct conn_role h1_client_role = {
     .input = client_input,
     .ended = client_ended,
     .written = client_written,
     .expired = client_expired,
     .closed = client_closed,
-    .release = client_release,
+    .release = client_conn_release,
 };
 
-static struct transport *make_transport(struct http_client *cl, const union client_address *a,
-                                        struct err *err)
+void h1_client_start(struct client_conn *cc)
 {
-    SSL *ssl = NULL;
-    if (cl->tls) {
-        ssl = tls_client_session(cl->tls, cl->host, err);
-        if (!ssl)
-            return NULL;
-    }
-    socklen_t len = a->sa.sa_family == AF_INET ? sizeof(a->in) : sizeof(a->in6);
-    struct transport *t = cl->connect ? cl->connect(cl->connect_ctx)
-                                      : transport_connect_tcp(cl->loop, &a->sa, len, err);
-    if (!t)
-        SSL_free(ssl);
-    else if (ssl)
-        transport_add_tls(t, ssl);
-    return t;
-}
-
-void client_conn_start(struct http_client *cl, struct http_call *call,
-                       const struct client_addresses *addresses, size_t at)
-{
-    struct err err = ERR_INIT;
-    struct transport *t = NULL;
-    for (; at < MAX(addresses->n, (size_t)1) && !t; at++)
-        t = make_transport(cl, &addresses->list[at], &err);
-    if (!t) {
-        err.code = err.code == ERR_INVALID ? ERR_INVALID : ERR_UNAVAILABLE;
-        client_finish(call, &err);
-        return;
-    }
-    struct client_conn *cc = xnew(struct client_conn);
-    cc->client = cl;
-    cc->addresses = *addresses;
-    cc->address = at - 1;
-    h1_init(&cc->h1, H1_RESPONSE, CLIENT_MAX_HEAD, MAX_REPLY_HEADERS);
-    list_init(&cc->link);
-    list_push_back(&cl->conns, &cc->link);
-    cl->n_conns++;
-    attach(cc, call);
-    conn_init(&cc->c, cl->loop, &client_role, t);
-    conn_set_deadline(&cc->c, loop_now(cl->loop) + CONNECT_TIMEOUT);
-    conn_open(&cc->c);
-}
-
-void client_conn_abandon(struct client_conn *cc)
-{
-    (void)detach(cc);
-    conn_close(&cc->c, NULL);
+    cc->c.role = &h1_client_role;
+    h1_init(&cc->h1, H1_RESPONSE, CLIENT_MAX_HEAD, CLIENT_MAX_HEADERS);
+    send_call(cc);
+    conn_flush_later(&cc->c);
 }

@@ -7,13 +7,7 @@
  * reply: the exchange is aborted (this is how clients cancel a watch). Once the reply is complete
  * it is written out regardless.
  */
-#include "base/log.h"
 #include "net/server.h"
-
-/* Headers that do not fit are left out. */
-enum { MAX_REPLY_HEAD = 64 << 10 };
-#define BODY_TIMEOUT (60 * USEC_PER_SEC)
-#define LINGER_TIMEOUT (2 * USEC_PER_SEC)
 
 static struct server_conn *server_conn_of(struct conn *c)
 {
@@ -41,17 +35,12 @@ static void expect_progress(struct server_conn *sc)
     conn_flush_later(&sc->c);
 }
 
-static bool has_no_body(int status)
-{
-    return status < 200 || status == 204 || status == 304;
-}
-
 /* How the end of the body will be found by the peer. */
 static void put_framing(struct server_conn *sc, struct strbuf *b, int status,
                         const uint64_t *length)
 {
     sc->is_chunked = false;
-    if (has_no_body(status)) {
+    if (server_has_no_body(status)) {
         sc->is_head = true;
     } else if (length) {
         strbuf_printf(b, "content-length: %llu\r\n", (unsigned long long)*length);
@@ -68,7 +57,7 @@ static void put_framing(struct server_conn *sc, struct strbuf *b, int status,
 static void write_head(struct server_conn *sc, int status, const struct http_header *headers,
                        size_t n, const uint64_t *length)
 {
-    CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT(MAX_REPLY_HEAD);
+    CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT(SERVER_MAX_REPLY_HEAD);
     h1_put_status(&b, status);
     strbuf_printf(&b, "date: %s\r\n", server_date(sc->server));
     put_framing(sc, &b, status, length);
@@ -110,7 +99,7 @@ static void h1_head(struct exchange *e, int status, const struct http_header *he
     if (sc->server->is_shutting_down)
         sc->close_after = true;
     write_head(sc, status, headers, n, length);
-    if (!length && sc->server->is_shutting_down)
+    if (e->phase == EXCHANGE_STREAM && sc->server->is_shutting_down)
         end_stream(sc);
 }
 
@@ -134,8 +123,6 @@ static void check_pending(struct server_conn *sc)
     }
     if (c->out.bytes > limits->max_pending || c->is_doomed)
         cut_off(sc);
-    if (c->out.bytes >= limits->low_water)
-        sc->is_above_water = true;
 }
 
 static void h1_data(struct exchange *e, const struct http_slice *slices, size_t n)
@@ -161,6 +148,8 @@ static void h1_data(struct exchange *e, const struct http_slice *slices, size_t 
     expect_progress(sc);
     if (e->phase == EXCHANGE_STREAM)
         check_pending(sc);
+    if (out->bytes >= sc->server->limits.low_water)
+        sc->is_above_water = true;
 }
 
 static size_t h1_pending(const struct exchange *e)
@@ -181,12 +170,11 @@ static const struct exchange_ops h1_exchange_ops = {
 static void refuse(struct server_conn *sc, int status, const char *why)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT(1024);
-    strbuf_printf(&text, "%d %s: %s\n", status, http_status_text(status), why);
-    struct http_header type = {STR("content-type"), STR("text/plain; charset=utf-8")};
+    server_refusal(&text, status, why);
     sc->close_after = true;
     sc->is_head = str_is(sc->h1.method, "HEAD");
     uint64_t length = text.len;
-    write_head(sc, status, &type, 1, &length);
+    write_head(sc, status, &server_refusal_type, 1, &length);
     if (!sc->is_head)
         outq_add_copy(&sc->c.out, strbuf_str(&text));
     finish_reply(sc);
@@ -210,7 +198,7 @@ static void got_head(struct server_conn *sc)
         refuse(sc, 413, "the body is too large");
     } else {
         conn_set_state(&sc->c, CONN_BODY);
-        set_timeout(sc, BODY_TIMEOUT);
+        set_timeout(sc, SERVER_BODY_TIMEOUT);
         if (h->expect_continue && h->minor == 1 && (h->chunked || h->length)) {
             outq_add_copy(&sc->c.out, STR("HTTP/1.1 100 Continue\r\n\r\n"));
             conn_flush_later(&sc->c);
@@ -239,6 +227,7 @@ static void got_request(struct server_conn *sc)
               .body = strbuf_str(&sc->body),
               .peer = &sc->peer},
         .ops = &h1_exchange_ops,
+        .gzip_pool = &sc->server->gzip,
     };
     sc->has_exchange = true;
     sc->is_above_water = false;
@@ -286,11 +275,7 @@ static void close_exchange(struct server_conn *sc, bool aborted)
     if (!sc->has_exchange)
         return;
     sc->has_exchange = false;
-    struct http_exchange *x = &sc->exchange.x;
-    x->aborted = aborted;
-    sc->exchange.is_dead = true;
-    if (x->on_close)
-        x->on_close(x);
+    exchange_close(&sc->exchange, aborted);
 }
 
 static void reply_written(struct server_conn *sc)
@@ -307,7 +292,7 @@ static void reply_written(struct server_conn *sc)
         }
         transport_shutdown(sc->c.t);
         conn_discard_rest(&sc->c);
-        set_timeout(sc, LINGER_TIMEOUT);
+        set_timeout(sc, SERVER_LINGER_TIMEOUT);
         conn_resume(&sc->c);
         return;
     }
@@ -326,23 +311,10 @@ static void server_written(struct conn *c)
     if (c->state != CONN_FLUSH && c->state != CONN_BUSY)
         return;
     set_timeout(sc, c->out.bytes ? sc->server->limits.idle_timeout : 0);
-    struct http_exchange *x = &sc->exchange.x;
     if (sc->is_above_water && c->out.bytes < sc->server->limits.low_water) {
         sc->is_above_water = false;
-        if (sc->exchange.phase == EXCHANGE_STREAM && !sc->exchange.is_dead && x->on_drain)
-            x->on_drain(x);
+        exchange_drained(&sc->exchange);
     }
-}
-
-static void server_opened(struct conn *c)
-{
-    struct server_conn *sc = server_conn_of(c);
-    if (c->t->ssl)
-        tls_fill_peer(c->t->ssl, &sc->peer);
-    if (sc->server->is_shutting_down)
-        conn_close(c, NULL);
-    else
-        set_timeout(sc, sc->server->limits.idle_timeout);
 }
 
 static void server_ended(struct conn *c)
@@ -364,52 +336,29 @@ static void server_expired(struct conn *c)
 
 static void server_closed(struct conn *c, const struct err *err)
 {
-    struct server_conn *sc = server_conn_of(c);
-    if (err)
-        log_debug("connection closed", LOG_C("peer", sc->peer.address),
-                  LOG_C("error", err->message));
-    close_exchange(sc, true);
+    server_conn_log(server_conn_of(c), err);
+    close_exchange(server_conn_of(c), true);
 }
 
-static void server_release(struct conn *c)
-{
-    struct server_conn *sc = server_conn_of(c);
-    struct http_server *s = sc->server;
-    list_remove(&sc->link);
-    conn_done(c);
-    h1_done(&sc->h1);
-    strbuf_done(&sc->body);
-    http_peer_done(&sc->peer);
-    server_forget(s, sc);
-    free(sc);
-}
-
-static const struct conn_role server_role = {
-    .opened = server_opened,
+static const struct conn_role h1_server_role = {
     .input = server_input,
     .ended = server_ended,
     .written = server_written,
     .expired = server_expired,
     .closed = server_closed,
-    .release = server_release,
+    .release = server_conn_release,
 };
 
-void server_conn_start(struct http_server *s, struct transport *t, const char *address)
+void h1_server_start(struct server_conn *sc)
 {
-    struct server_conn *sc = xnew(struct server_conn);
-    sc->server = s;
-    (void)snprintf(sc->peer.address, sizeof(sc->peer.address), "%s", address);
-    h1_init(&sc->h1, H1_REQUEST, s->limits.max_header_bytes, s->limits.max_headers);
-    strbuf_init(&sc->body, s->limits.max_body);
-    list_init(&sc->link);
-    list_push_back(&s->conns, &sc->link);
-    s->n_conns++;
-    conn_init(&sc->c, s->loop, &server_role, t);
-    set_timeout(sc, s->limits.header_timeout);
-    conn_open(&sc->c);
+    sc->c.role = &h1_server_role;
+    h1_init(&sc->h1, H1_REQUEST, sc->server->limits.max_header_bytes,
+            sc->server->limits.max_headers);
+    strbuf_init(&sc->body, sc->server->limits.max_body);
+    set_timeout(sc, sc->server->limits.idle_timeout);
 }
 
-void server_conn_wind_down(struct server_conn *sc)
+void h1_server_wind_down(struct server_conn *sc)
 {
     sc->close_after = true;
     if (sc->c.state == CONN_BUSY) {

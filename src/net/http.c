@@ -5,12 +5,14 @@
  */
 #include "net/http.h"
 #include "net/exchange.h"
+#include "net/gzip.h"
 
 const struct http_limits http_default_limits = {
     .max_body = 3u << 20,
     .max_header_bytes = 64u << 10,
     .max_headers = 100,
     .max_connections = 10000,
+    .max_streams = 2000,
     .max_pending = 16u << 20,
     .low_water = 64u << 10,
     .idle_timeout = 120 * USEC_PER_SEC,
@@ -137,6 +139,41 @@ static void drop_all(const struct http_slice *slices, size_t n)
         http_slice_drop(&slices[i]);
 }
 
+/* Of a length that is not known before the end. */
+static void reply_compressed(struct exchange *e, int status, const struct http_header *headers,
+                             size_t n_headers, const struct http_slice *slices, size_t n_slices)
+{
+    VEC(struct http_header) h = {0};
+    vec_reserve(&h, n_headers + 2);
+    for (size_t i = 0; i < n_headers; i++)
+        *vec_push(&h) = headers[i];
+    *vec_push(&h) = (struct http_header){STR("content-encoding"), STR("gzip")};
+    *vec_push(&h) = (struct http_header){STR("vary"), STR("Accept-Encoding")};
+    e->phase = EXCHANGE_ENDED;
+    e->ops->head(e, status, h.p, h.len, NULL);
+    vec_done(&h);
+    gzip_start(e, slices, n_slices);
+}
+
+void exchange_close(struct exchange *e, bool aborted)
+{
+    gzip_cancel(e);
+    e->is_dead = true;
+    e->x.aborted = aborted;
+    if (e->x.on_close)
+        e->x.on_close(&e->x);
+}
+
+void exchange_drained(struct exchange *e)
+{
+    if (e->is_dead)
+        return;
+    if (e->gzip)
+        gzip_resume(e);
+    else if (e->phase == EXCHANGE_STREAM && e->x.on_drain)
+        e->x.on_drain(&e->x);
+}
+
 void http_reply_slices(struct http_exchange *x, int status, const struct http_header *headers,
                        size_t n_headers, const struct http_slice *slices, size_t n_slices)
 {
@@ -149,6 +186,10 @@ void http_reply_slices(struct http_exchange *x, int status, const struct http_he
     uint64_t length = 0;
     for (size_t i = 0; i < n_slices; i++)
         length += slices[i].data.len;
+    if (gzip_suits(e, headers, n_headers, length)) {
+        reply_compressed(e, status, headers, n_headers, slices, n_slices);
+        return;
+    }
     e->ops->head(e, status, headers, n_headers, &length);
     e->phase = EXCHANGE_ENDED;
     e->ops->data(e, slices, n_slices);

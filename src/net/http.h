@@ -1,7 +1,8 @@
 /*
  * HTTP as the rest of the program sees it, whatever the version on the wire: an exchange is one
  * request, complete with its (bounded) body, and one reply, whole or streamed. One connection
- * module serves both roles; HTTP/1.1 is in h1.c.
+ * module serves both roles; HTTP/1.1 is in h1*.c, HTTP/2 in h2*.c. With TLS the two sides agree on
+ * HTTP/2 when both can.
  *
  * Life of an exchange: the server calls the handler with a complete request; the handler answers
  * now or later with http_reply(), or http_stream_begin/write/end. on_close is the last call the
@@ -12,8 +13,10 @@
  * then drops it, so a document's text goes out without being copied.
  *
  * Back-pressure: http_stream_pending() is what the peer has not taken yet; when it falls below the
- * low-water mark on_drain is called. A peer that lets more than the stream limit pile up is cut
- * off.
+ * low-water mark on_drain is called. A stream whose peer lets more than the limit pile up is cut
+ * off: with HTTP/2 that stream alone.
+ *
+ * A whole reply of 128 KiB or more is compressed (gzip) for a peer that accepts that.
  */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H
@@ -84,6 +87,7 @@ struct http_limits {
     size_t max_header_bytes; /* 64 KiB */
     size_t max_headers;      /* 100 */
     size_t max_connections;  /* 10,000 */
+    size_t max_streams;      /* at once on one HTTP/2 connection, 2,000 */
     size_t max_pending;      /* stream bytes a slow reader may leave, 16 MiB */
     size_t low_water;        /* 64 KiB */
     usec idle_timeout;       /* keep-alive without a request, 120 s */
@@ -128,8 +132,9 @@ struct http_call {
 
     /* Called on the loop, never inside http_client_send, in this order; on_end exactly once, and
      * the call is the caller's again. err is NULL on a complete reply. Its code says what is known
-     * of the request: ERR_INVALID and ERR_UNAVAILABLE: it was not sent; ERR_IO: the connection
-     * broke, the outcome is unknown; ERR_TIMEOUT: the same, or it waited too long to be sent. */
+     * of the request: ERR_INVALID and ERR_UNAVAILABLE: it was not sent, or the server did not look
+     * at it; ERR_IO: the connection or stream broke, the outcome is unknown; ERR_TIMEOUT: the same,
+     * or it waited too long to be sent. Headers and data are valid during the call only. */
     void (*on_headers)(struct http_call *c, int status, const struct http_header *h, size_t n);
     void (*on_data)(struct http_call *c, str data);
     void (*on_end)(struct http_call *c, const struct err *err);
@@ -138,6 +143,7 @@ struct http_call {
     /* private */
     struct list link;
     void *conn;
+    void *stream; /* HTTP/2 */
     struct http_client *client;
     struct loop_timer timer;
     bool is_retry;
@@ -147,16 +153,18 @@ struct http_client_options {
     const char *host; /* name or address */
     int port;
     struct tls_client *tls; /* NULL: clear text */
-    size_t max_connections; /* 0: 4. Calls without a timeout (watches) do not count: with HTTP/1.1
-                               each has a connection of its own. */
+    /* HTTP/1.1 only, 0: 4. Calls without a timeout (watches) do not count: each has a connection
+     * of its own. HTTP/2 has one connection for calls, and others for watches. */
+    size_t max_connections;
 };
 
 struct http_client *http_client_new(struct loop *l, const struct http_client_options *o);
 /* Calls not yet ended end with ERR_UNAVAILABLE. Not inside a callback of one of its calls. */
 void http_client_free(struct http_client *c);
-/* A GET or HEAD that meets a kept connection just as the server closes it is sent once more. */
+/* A GET or HEAD that meets a kept connection just as the server closes it is sent once more; so is
+ * any call that the server says it has not looked at (HTTP/2). */
 void http_client_send(struct http_client *c, struct http_call *call);
-/* No callback comes after it. */
+/* No callback comes after it. HTTP/1.1 closes the connection, HTTP/2 resets the stream. */
 void http_client_cancel(struct http_client *c, struct http_call *call);
 
 #endif

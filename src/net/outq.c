@@ -79,6 +79,13 @@ static void drop_first(struct outq *q)
     q->sent = 0;
 }
 
+/* Entries without bytes hold an owner for the pieces before them. */
+static void drop_empty(struct outq *q)
+{
+    while (q->first < q->entries.len && !q->entries.p[q->first].len)
+        drop_first(q);
+}
+
 static void close_up(struct outq *q)
 {
     if (q->first == q->entries.len) {
@@ -107,7 +114,51 @@ void outq_consume(struct outq *q, size_t n)
         n -= left;
         drop_first(q);
     }
+    drop_empty(q);
     close_up(q);
+}
+
+static void push_piece(struct outq *q, const struct outq_entry *e, size_t at, size_t len,
+                       bool is_last)
+{
+    if (e->is_small) {
+        outq_add_copy(q, str_n(e->small + at, len));
+        return;
+    }
+    struct outq_entry *piece = push(q, len);
+    piece->p = e->p + at;
+    piece->owner = e->owner;
+    piece->drop = is_last ? e->drop : NULL;
+}
+
+void outq_move(struct outq *from, struct outq *to, size_t n)
+{
+    BUG_ON(n > from->bytes);
+    from->bytes -= n;
+    while (n) {
+        const struct outq_entry *e = &from->entries.p[from->first];
+        size_t len = MIN(n, e->len - from->sent);
+        bool is_last = from->sent + len == e->len;
+        push_piece(to, e, from->sent, len, is_last);
+        n -= len;
+        from->sent += len;
+        if (is_last) {
+            from->first++;
+            from->sent = 0;
+        }
+    }
+    close_up(from);
+}
+
+void outq_abandon(struct outq *from, struct outq *to)
+{
+    if (from->sent && to->entries.len > to->first) {
+        const struct outq_entry *e = &from->entries.p[from->first++];
+        from->sent = 0;
+        if (!e->is_small)
+            push_piece(to, e, 0, 0, true);
+    }
+    outq_clear(from);
 }
 
 void outq_clear(struct outq *q)

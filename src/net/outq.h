@@ -1,8 +1,11 @@
 /*
  * outq: bytes waiting to be written, as slices with owners, in order. An owner is dropped when its
- * last byte is written or the queue is cleared. Small pieces without an owner (chunk heads, line
- * ends) are kept inside the entry and joined with the one before, so that framing costs no
- * allocation.
+ * last byte is written or the queue is cleared. Small pieces without an owner (chunk and frame
+ * heads, line ends, the words around an object in an event) are kept inside the entry and joined
+ * with the one before, so that framing costs no allocation.
+ *
+ * Bytes move from one queue to another without being copied, frame by frame: a slice that is cut
+ * by this keeps its owner in the queue that holds its end.
  */
 #ifndef NET_OUTQ_H
 #define NET_OUTQ_H
@@ -11,7 +14,7 @@
 
 #include "net/http.h"
 
-enum { OUTQ_SMALL = 24 };
+enum { OUTQ_SMALL = 40 };
 
 struct outq_entry {
     union {
@@ -41,6 +44,11 @@ void outq_add_strbuf(struct outq *q, struct strbuf *b);
 int outq_peek(const struct outq *q, struct iovec *iov, int max, size_t want);
 void outq_consume(struct outq *q, size_t n);
 void outq_clear(struct outq *q);
+/* Moves the first n bytes to the end of another queue. */
+void outq_move(struct outq *from, struct outq *to, size_t n);
+/* Clears a queue of which a part was moved: an owner whose first bytes still wait in `to` is handed
+ * to it, to be dropped after them. */
+void outq_abandon(struct outq *from, struct outq *to);
 void outq_done(struct outq *q);
 
 #endif

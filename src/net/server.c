@@ -1,6 +1,6 @@
 /*
  * The server: listens, accepts within its limits, and shuts down in order. What happens on one
- * connection is in h1_server.c.
+ * connection after its handshake is in h1_server.c or h2_server.c.
  *
  * Running out of descriptors would make the listener ready for ever: accepting then pauses for a
  * moment. Connections above the maximum are accepted and closed, so that the peer learns at once.
@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "net/server.h"
 
 enum { BACKLOG = 1024, ACCEPT_TURN = 64 };
@@ -71,6 +72,91 @@ static void format_address(const union address *a, char *buf, size_t size)
     }
 }
 
+/* ---- connections ---- */
+
+static struct server_conn *server_conn_of(struct conn *c)
+{
+    return container_of(c, struct server_conn, c);
+}
+
+static void check_done(struct http_server *s);
+
+void server_conn_release(struct conn *c)
+{
+    struct server_conn *sc = server_conn_of(c);
+    struct http_server *s = sc->server;
+    list_remove(&sc->link);
+    conn_done(c);
+    h1_done(&sc->h1);
+    strbuf_done(&sc->body);
+    h2_server_free(sc->h2);
+    http_peer_done(&sc->peer);
+    free(sc);
+    s->n_conns--;
+    check_done(s);
+}
+
+void server_conn_log(const struct server_conn *sc, const struct err *err)
+{
+    if (err)
+        log_debug("connection closed", LOG_C("peer", sc->peer.address),
+                  LOG_C("error", err->message));
+}
+
+static void on_opened(struct conn *c)
+{
+    struct server_conn *sc = server_conn_of(c);
+    if (c->t->ssl)
+        tls_fill_peer(c->t->ssl, &sc->peer);
+    if (sc->server->is_shutting_down)
+        conn_close(c, NULL);
+    else if (c->t->ssl ? tls_agreed_h2(c->t->ssl) : sc->server->assumes_h2)
+        h2_server_start(sc);
+    else
+        h1_server_start(sc);
+}
+
+static void on_expired(struct conn *c)
+{
+    conn_close(c, NULL);
+}
+
+static void on_closed(struct conn *c, const struct err *err)
+{
+    server_conn_log(server_conn_of(c), err);
+}
+
+/* Until the handshake is done. */
+static const struct conn_role opening_role = {
+    .opened = on_opened,
+    .expired = on_expired,
+    .closed = on_closed,
+    .release = server_conn_release,
+};
+
+static void start_conn(struct http_server *s, struct transport *t, const char *address)
+{
+    if (s->tls)
+        transport_add_tls(t, tls_server_session(s->tls));
+    struct server_conn *sc = xnew(struct server_conn);
+    sc->server = s;
+    (void)snprintf(sc->peer.address, sizeof(sc->peer.address), "%s", address);
+    list_init(&sc->link);
+    list_push_back(&s->conns, &sc->link);
+    s->n_conns++;
+    conn_init(&sc->c, s->loop, &opening_role, t);
+    conn_set_deadline(&sc->c, loop_now(s->loop) + s->limits.header_timeout);
+    conn_open(&sc->c);
+}
+
+static void wind_down(struct server_conn *sc)
+{
+    if (sc->h2)
+        h2_server_wind_down(sc);
+    else
+        h1_server_wind_down(sc);
+}
+
 /* ---- accepting ---- */
 
 static void accepted(struct http_server *s, int fd, const union address *from)
@@ -82,11 +168,9 @@ static void accepted(struct http_server *s, int fd, const union address *from)
     struct transport *t = transport_new_tcp(s->loop, fd, NULL);
     if (!t)
         return;
-    if (s->tls)
-        transport_add_tls(t, tls_server_session(s->tls));
     char address[64];
     format_address(from, address, sizeof(address));
-    server_conn_start(s, t, address);
+    start_conn(s, t, address);
 }
 
 static void on_listener(struct loop_io *io, unsigned events)
@@ -195,17 +279,24 @@ void http_server_shutdown(struct http_server *s, usec grace, void (*done)(void *
     stop_listening(s);
     loop_timer_set(&s->grace, loop_now(s->loop) + grace);
     list_foreach (it, &s->conns)
-        server_conn_wind_down(list_entry(it, struct server_conn, link));
+        wind_down(list_entry(it, struct server_conn, link));
     check_done(s);
 }
 
-void server_forget(struct http_server *s, struct server_conn *sc)
+/* ---- replies ---- */
+
+bool server_has_no_body(int status)
 {
-    s->n_conns--;
-    check_done(s);
+    return status < 200 || status == 204 || status == 304;
 }
 
-/* ---- life cycle ---- */
+const struct http_header server_refusal_type = {STR_INIT("content-type"),
+                                                STR_INIT("text/plain; charset=utf-8")};
+
+void server_refusal(struct strbuf *b, int status, const char *why)
+{
+    strbuf_printf(b, "%d %s: %s\n", status, http_status_text(status), why);
+}
 
 static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
 static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -227,6 +318,8 @@ const char *server_date(struct http_server *s)
     return s->date;
 }
 
+/* ---- life cycle ---- */
+
 struct http_server *http_server_new(struct loop *l, const struct http_server_options *o,
                                     struct err *err)
 {
@@ -241,6 +334,7 @@ struct http_server *http_server_new(struct loop *l, const struct http_server_opt
     loop_timer_init(l, &s->accept_retry, on_accept_retry);
     loop_timer_init(l, &s->grace, on_grace);
     loop_task_init(&s->done_task, on_done);
+    gzip_pool_init(&s->gzip, l, s->limits.low_water);
     if (o->listen && start_listening(s, o->listen, err) < 0) {
         http_server_free(s);
         return NULL;
@@ -255,9 +349,7 @@ const char *http_server_address(const struct http_server *s)
 
 void http_server_adopt(struct http_server *s, struct transport *t, const char *address)
 {
-    if (s->tls)
-        transport_add_tls(t, tls_server_session(s->tls));
-    server_conn_start(s, t, address);
+    start_conn(s, t, address);
 }
 
 void http_server_free(struct http_server *s)
@@ -270,5 +362,7 @@ void http_server_free(struct http_server *s)
         conn_destroy(&list_entry(it, struct server_conn, link)->c);
     loop_timer_cancel(&s->grace);
     loop_task_cancel(&s->done_task);
+    gzip_pool_done(&s->gzip);
+    h2_out_done(&s->head);
     free(s);
 }

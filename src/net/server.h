@@ -1,11 +1,21 @@
-/* Private to net/: what a server's connections share, between server.c and h1_server.c. */
+/* Private to net/: what a server's connections share, between server.c (connections come and go),
+ * h1_server.c and h2_server.c (what is said on them). */
 #ifndef NET_SERVER_H
 #define NET_SERVER_H
 
 #include "net/conn.h"
 #include "net/exchange.h"
+#include "net/gzip.h"
 #include "net/h1.h"
+#include "net/h2.h"
 #include "net/tls_impl.h"
+
+/* Headers of a reply that do not fit are left out. */
+enum { SERVER_MAX_REPLY_HEAD = 64 << 10 };
+#define SERVER_BODY_TIMEOUT (60 * USEC_PER_SEC)
+#define SERVER_LINGER_TIMEOUT (2 * USEC_PER_SEC)
+
+struct h2_server;
 
 struct http_server {
     struct loop *loop;
@@ -24,6 +34,9 @@ struct http_server {
 
     char date[64]; /* the Date header of this second */
     usec date_second;
+    struct gzip_pool gzip;
+    struct h2_out head; /* scratch: the reply head that is being made */
+    bool assumes_h2;    /* tests: clear text is HTTP/2 */
 
     bool is_shutting_down;
     struct loop_timer grace;
@@ -32,12 +45,12 @@ struct http_server {
     void *done_ctx;
 };
 
-/* One connection that speaks HTTP/1.1. */
 struct server_conn {
     struct conn c;
     struct list link;
     struct http_server *server;
     struct http_peer peer;
+    struct h2_server *h2; /* NULL: HTTP/1.1 (or not known yet), and then: */
     struct h1_parser h1;
     struct strbuf body;
     struct exchange exchange;
@@ -48,14 +61,24 @@ struct server_conn {
     bool is_above_water;
 };
 
-/* Serves one connection; takes over the transport. TLS, if any, is already on it. */
-void server_conn_start(struct http_server *s, struct transport *t, const char *address);
+/* After the handshake: takes the connection's role. */
+void h1_server_start(struct server_conn *sc);
+void h2_server_start(struct server_conn *sc);
 /* Ends it as shutting down asks: idle at once, a stream cleanly, a reply after it is out. */
-void server_conn_wind_down(struct server_conn *sc);
+void h1_server_wind_down(struct server_conn *sc);
+void h2_server_wind_down(struct server_conn *sc);
+void h2_server_free(struct h2_server *h);
+
+/* role->release of every role. */
+void server_conn_release(struct conn *c);
+/* The connection is closed; says why, for debugging. */
+void server_conn_log(const struct server_conn *sc, const struct err *err);
 /* "Sun, 06 Nov 1994 08:49:37 GMT" */
 const char *server_date(struct http_server *s);
-/* A connection's memory is about to go. */
-void server_forget(struct http_server *s, struct server_conn *sc);
+bool server_has_no_body(int status);
+/* The server's own answer to a request it will not give to the handler. */
+void server_refusal(struct strbuf *b, int status, const char *why);
+extern const struct http_header server_refusal_type;
 /* For tests: serves a transport that was not accepted. */
 void http_server_adopt(struct http_server *s, struct transport *t, const char *address);
 

@@ -1,10 +1,10 @@
 /* The client against our own server, and against peers that misbehave. */
 #include "net/test-fixture.h"
 
-TEST(calls_are_answered_and_share_a_connection)
+TEST_BOTH(calls_are_answered_and_share_a_connection, FX_TCP_TLS)
 {
     struct fx f;
-    fx_init(&f, FX_TCP_TLS);
+    fx_init(&f, kind);
     fx_start(&f);
     for (int i = 0; i < 3; i++) {
         struct fx_call c;
@@ -23,10 +23,10 @@ TEST(calls_are_answered_and_share_a_connection)
     fx_done(&f);
 }
 
-TEST(more_calls_than_connections_wait_for_their_turn)
+TEST_BOTH(more_calls_than_connections_wait_for_their_turn, FX_TCP_TLS)
 {
     struct fx f;
-    fx_init(&f, FX_TCP_TLS);
+    fx_init(&f, kind);
     fx_start(&f);
     enum { N = 100 };
     static struct fx_call calls[N];
@@ -44,10 +44,10 @@ TEST(more_calls_than_connections_wait_for_their_turn)
     fx_done(&f);
 }
 
-TEST(watches_do_not_take_the_connections_of_calls)
+TEST_BOTH(watches_do_not_take_the_connections_of_calls, FX_PIPE)
 {
     struct fx f;
-    fx_init(&f, FX_PIPE);
+    fx_init(&f, kind);
     fx_start(&f);
     enum { N = 10 };
     static struct fx_call watches[N];
@@ -65,7 +65,7 @@ TEST(watches_do_not_take_the_connections_of_calls)
         CHECK(c.is_ok);
         fx_call_done(&c);
     }
-    CHECK_INT(f.client->n_conns, N + 1);
+    CHECK_INT(f.client->n_conns, f.is_h2 ? 2 : N + 1);
     for (size_t i = 0; i < N; i++) {
         http_client_cancel(f.client, &watches[i].call);
         CHECK_INT(watches[i].n_end, 0);
@@ -75,10 +75,10 @@ TEST(watches_do_not_take_the_connections_of_calls)
     fx_done(&f);
 }
 
-TEST(stream_data_arrives_as_it_is_written)
+TEST_BOTH(stream_data_arrives_as_it_is_written, FX_TCP_TLS)
 {
     struct fx f;
-    fx_init(&f, FX_TCP_TLS);
+    fx_init(&f, kind);
     fx_start(&f);
     struct fx_call c;
     fx_call_init(&c, "GET", "/stream", STR_NONE);
@@ -96,10 +96,10 @@ TEST(stream_data_arrives_as_it_is_written)
     fx_done(&f);
 }
 
-TEST(a_large_reply_arrives_whole)
+TEST_BOTH(a_large_reply_arrives_whole, FX_TCP_TLS)
 {
     struct fx f;
-    fx_init(&f, FX_TCP_TLS);
+    fx_init(&f, kind);
     f.big = 20 << 20;
     fx_start(&f);
     struct fx_call c;
@@ -113,14 +113,14 @@ TEST(a_large_reply_arrives_whole)
 }
 
 /* Every read and write is cut short, in the handshake too. */
-TEST(narrow_pipes_change_nothing)
+TEST_BOTH(narrow_pipes_change_nothing, FX_PIPE)
 {
     CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT(1 << 20);
     memset(strbuf_reserve(&text, 40000), 'a', 40000);
     strbuf_commit(&text, 40000);
     for (size_t i = 0; i < test_cases(10); i++) {
         struct fx f;
-        fx_init(&f, i % 2 ? FX_PIPE : FX_PIPE_TLS);
+        fx_init(&f, kind + i % 2);
         f.pipe_capacity = 1 + rng_below(test_rng(), 200);
         f.big = rng_below(test_rng(), 100000);
         fx_start(&f);
@@ -142,10 +142,10 @@ TEST(narrow_pipes_change_nothing)
     }
 }
 
-TEST(a_call_may_be_cancelled_from_its_own_callback)
+TEST_BOTH(a_call_may_be_cancelled_from_its_own_callback, FX_PIPE)
 {
     struct fx f;
-    fx_init(&f, FX_PIPE);
+    fx_init(&f, kind);
     f.big = 1 << 20;
     fx_start(&f);
     struct fx_call c;
@@ -159,10 +159,10 @@ TEST(a_call_may_be_cancelled_from_its_own_callback)
     fx_done(&f);
 }
 
-TEST(a_call_may_be_cancelled_before_it_is_sent)
+TEST_BOTH(a_call_may_be_cancelled_before_it_is_sent, FX_PIPE)
 {
     struct fx f;
-    fx_init(&f, FX_PIPE);
+    fx_init(&f, kind);
     fx_start(&f);
     struct fx_call c;
     fx_call_init(&c, "GET", "/hello", STR_NONE);
@@ -176,10 +176,10 @@ TEST(a_call_may_be_cancelled_before_it_is_sent)
     fx_done(&f);
 }
 
-TEST(a_call_times_out)
+TEST_BOTH(a_call_times_out, FX_PIPE)
 {
     struct fx f;
-    fx_init(&f, FX_PIPE);
+    fx_init(&f, kind);
     fx_start(&f);
     struct fx_call c;
     fx_call_init(&c, "GET", "/later", STR_NONE);
@@ -196,12 +196,12 @@ TEST(a_call_times_out)
     fx_done(&f);
 }
 
-TEST(a_request_that_would_break_the_line_is_not_sent)
+TEST_BOTH(a_request_that_would_break_the_line_is_not_sent, FX_PIPE)
 {
     static const char *const paths[] = {"", "hello", "/a b", "/a\r\nx: y", "/\xc3\xa4", "/a#b"};
     for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
         struct fx f;
-        fx_init(&f, FX_PIPE);
+        fx_init(&f, kind);
         fx_start(&f);
         struct fx_call c;
         fx_call_init(&c, "GET", paths[i], STR_NONE);
@@ -215,10 +215,10 @@ TEST(a_request_that_would_break_the_line_is_not_sent)
     }
 }
 
-TEST(a_request_head_has_a_limit)
+TEST_BOTH(a_request_head_has_a_limit, FX_PIPE)
 {
     struct fx f;
-    fx_init(&f, FX_PIPE);
+    fx_init(&f, kind);
     fx_start(&f);
     CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT(1 << 20);
     strbuf_add_char(&path, '/');
@@ -283,10 +283,10 @@ TEST(host_and_certificate_must_agree)
 }
 
 /* The server's certificate is for localhost and 127.0.0.1 only. */
-TEST(a_certificate_for_another_name_is_refused)
+TEST_BOTH(a_certificate_for_another_name_is_refused, FX_PIPE_TLS)
 {
     struct fx f;
-    fx_init(&f, FX_PIPE_TLS);
+    fx_init(&f, kind);
     fx_start(&f);
     free(f.client->host);
     f.client->host = xstrdup("example.org");
@@ -462,10 +462,10 @@ TEST(odd_replies)
     }
 }
 
-TEST(a_reply_cut_short_without_close_notify_is_an_error)
+TEST_BOTH(a_reply_cut_short_without_close_notify_is_an_error, FX_PIPE_TLS)
 {
     struct fx f;
-    fx_init(&f, FX_PIPE_TLS);
+    fx_init(&f, kind);
     fx_start(&f);
     struct transport *ends[2];
     transport_new_pipe(f.loop, 64 << 10, ends);
@@ -530,10 +530,10 @@ TEST(a_write_on_a_stale_connection_is_not_sent_again)
     check_stale("POST", false);
 }
 
-TEST(a_freed_client_ends_its_calls)
+TEST_BOTH(a_freed_client_ends_its_calls, FX_PIPE)
 {
     struct fx f;
-    fx_init(&f, FX_PIPE);
+    fx_init(&f, kind);
     fx_start(&f);
     struct fx_call a, b;
     fx_call_init(&a, "GET", "/later", STR_NONE);

@@ -114,13 +114,17 @@ TEST(curl_gets_replies_over_http_1_1)
     if (!curl_init(&c))
         return;
     fx_start(&c.f);
-    curl_run(&c, "/hello", OPTIONS("-i"));
+    curl_run(&c, "/hello", OPTIONS("-i", "--http1.1"));
     CHECK_INT(c.status, 0);
     CHECK(str_starts(strbuf_str(&c.out), STR("HTTP/1.1 200 OK\r\n")));
     CHECK(str_ends(strbuf_str(&c.out), STR("\r\n\r\nhello")));
-    /* Asks for HTTP/2 and falls back, as kubectl does. */
+    /* Asks for HTTP/2 and falls back when the server does not have it. */
+    tls_server_offer(c.f.tls_server, TLS_OFFER_H1);
     curl_run(&c, "/hello", OPTIONS("-i", "--http2"));
     CHECK(str_starts(strbuf_str(&c.out), STR("HTTP/1.1 200 OK\r\n")));
+    tls_server_offer(c.f.tls_server, TLS_OFFER_ANY);
+    curl_run(&c, "/hello", OPTIONS("-i"));
+    CHECK(str_starts(strbuf_str(&c.out), STR("HTTP/2 200 \r\n")));
     curl_run(&c, "/hello", OPTIONS("--http1.0"));
     CHECK_STR(strbuf_str(&c.out), STR("hello"));
     curl_run(&c, "/hello", OPTIONS("--tls-max", "1.2"));
@@ -140,11 +144,37 @@ TEST(curl_sends_bodies_of_every_kind)
     fx_start(&c.f);
     curl_run(&c, "/echo", OPTIONS("-d", "some text"));
     CHECK_STR(strbuf_str(&c.out), STR("some text"));
-    curl_run(&c, "/echo", OPTIONS("-d", "some text", "-H", "Transfer-Encoding: chunked"));
+    curl_run(&c, "/echo",
+             OPTIONS("-d", "some text", "-H", "Transfer-Encoding: chunked", "--http1.1"));
     CHECK_STR(strbuf_str(&c.out), STR("some text"));
-    curl_run(&c, "/echo", OPTIONS("-d", "some text", "-H", "Expect: 100-continue", "-i"));
+    curl_run(&c, "/echo",
+             OPTIONS("-d", "some text", "-H", "Expect: 100-continue", "-i", "--http1.1"));
     CHECK(curl_has(&c, "HTTP/1.1 100 Continue\r\n\r\n"));
     CHECK(str_ends(strbuf_str(&c.out), STR("\r\n\r\nsome text")));
+    curl_done(&c);
+}
+
+TEST(curl_speaks_http_2)
+{
+    struct curl c;
+    if (!curl_init(&c))
+        return;
+    c.f.big = 5 << 20;
+    fx_start(&c.f);
+    curl_run(&c, "/echo", OPTIONS("--http2", "-i", "-d", "some text"));
+    CHECK(str_starts(strbuf_str(&c.out), STR("HTTP/2 201 \r\n")));
+    CHECK(str_ends(strbuf_str(&c.out), STR("\r\n\r\nsome text")));
+    curl_run(&c, "/hello", OPTIONS("--http2", "--head"));
+    CHECK(curl_has(&c, "\r\ncontent-length: 5\r\n"));
+    curl_run(&c, "/nothing", OPTIONS("--http2", "-i"));
+    CHECK(str_starts(strbuf_str(&c.out), STR("HTTP/2 204 \r\n")));
+    curl_run(&c, "/big", OPTIONS("--http2", "-f"));
+    CHECK_INT(c.status, 0);
+    CHECK_INT(c.out.len, (5 << 20) + 10);
+    curl_run(&c, "/big", OPTIONS("--http2", "-f", "--compressed", "-w", "%{size_download}"));
+    CHECK_INT(c.status, 0);
+    CHECK(c.out.len > (5 << 20) + 10 && str_starts(strbuf_str(&c.out), STR("aaaa")));
+    CHECK_INT(c.f.n_aborted, 0);
     curl_done(&c);
 }
 

@@ -16,6 +16,11 @@ static void on_close(struct http_exchange *x)
         f->later = NULL;
     if (f->stream == x)
         f->stream = NULL;
+    for (size_t i = 0; i < f->streams.len; i++)
+        if (f->streams.p[i] == x) {
+            vec_remove(&f->streams, i);
+            break;
+        }
 }
 
 static void on_drain(struct http_exchange *x)
@@ -81,6 +86,13 @@ static void handle(void *ctx, struct http_exchange *x)
     } else if (str_is(x->path, "/big")) {
         struct http_slice s[2] = {counted_slice(f, 'a', f->big), counted_slice(f, 'b', 10)};
         http_reply_slices(x, 200, NULL, 0, s, 2);
+    } else if (str_is(x->path, "/noise")) {
+        struct http_slice s = counted_slice(f, 0, f->big);
+        struct rng r;
+        rng_seed(&r, 1);
+        for (size_t i = 0; i < f->big; i++)
+            ((char *)s.data.p)[i] = (char)rng_below(&r, 256);
+        http_reply_slices(x, 200, &type, 1, &s, 1);
     } else if (str_is(x->path, "/warn")) {
         char *text = xmalloc(100000);
         memset(text, 'w', 100000);
@@ -90,6 +102,7 @@ static void handle(void *ctx, struct http_exchange *x)
         free(text);
     } else if (str_is(x->path, "/stream")) {
         f->stream = x;
+        *vec_push(&f->streams) = x;
         http_stream_begin(x, 200, &type, 1);
     } else if (str_is(x->path, "/later")) {
         f->later = x;
@@ -138,7 +151,11 @@ static void on_tick(struct loop_timer *t)
 
 void fx_init(struct fx *f, enum fx_kind kind)
 {
-    *f = (struct fx){.kind = kind, .wait = USEC_PER_MSEC, .pipe_capacity = 64 << 10};
+    *f = (struct fx){.kind = kind & ~FX_H2,
+                     .is_h2 = kind & FX_H2,
+                     .wait = USEC_PER_MSEC,
+                     .pipe_capacity = 64 << 10};
+    kind = f->kind;
     struct err err = ERR_INIT;
     f->loop = kind == FX_TCP_TLS ? loop_new_real(&err) : loop_new_virtual(7, NOW_2026);
     REQUIRE(f->loop);
@@ -170,10 +187,14 @@ void fx_start(struct fx *f)
                                      .ctx = f};
     f->server = http_server_new(f->loop, &so, &err);
     REQUIRE(f->server);
+    f->server->assumes_h2 = f->is_h2;
     struct http_client_options co = {.host = "127.0.0.1", .tls = f->tls_client, .port = 80};
     if (!is_pipe)
         co.port = port_of(http_server_address(f->server));
     f->client = http_client_new(f->loop, &co);
+    f->client->offer = f->is_h2 ? TLS_OFFER_H2 : TLS_OFFER_H1;
+    if (f->is_h2)
+        f->client->speaks = CLIENT_UNKNOWN;
     if (is_pipe) {
         f->client->connect = connect_pipe;
         f->client->connect_ctx = f;
@@ -194,6 +215,7 @@ void fx_done(struct fx *f)
     strbuf_done(&f->log);
     strbuf_done(&f->who);
     strbuf_done(&f->address);
+    vec_done(&f->streams);
     CHECK_INT(f->n_closed, f->n_requests);
 }
 
@@ -254,17 +276,30 @@ static struct transport *raw_connect(struct fx *f)
     return transport_connect_tcp(f->loop, (struct sockaddr *)&sa, sizeof(sa), NULL);
 }
 
-void raw_open(struct raw *r, struct fx *f)
+static void raw_init(struct raw *r, struct fx *f, struct transport *t)
 {
-    *r = (struct raw){.f = f};
+    REQUIRE(t);
+    *r = (struct raw){.f = f, .t = t};
     strbuf_init(&r->in, 256 << 20);
     strbuf_init(&r->out, 256 << 20);
-    r->t = raw_connect(f);
-    REQUIRE(r->t);
-    if (f->tls_client)
-        transport_add_tls(r->t, tls_client_session(f->tls_client, "127.0.0.1", NULL));
-    r->t->on_ready = raw_ready;
-    r->t->ctx = r;
+    t->on_ready = raw_ready;
+    t->ctx = r;
+}
+
+void raw_adopt(struct raw *r, struct fx *f, struct transport *t)
+{
+    raw_init(r, f, t);
+    raw_ready(t, 0);
+}
+
+void raw_open(struct raw *r, struct fx *f)
+{
+    raw_init(r, f, raw_connect(f));
+    if (f->tls_client) {
+        SSL *ssl = tls_client_session(f->tls_client, "127.0.0.1", NULL);
+        tls_session_offer(ssl, f->is_h2 ? TLS_OFFER_H2 : TLS_OFFER_H1);
+        transport_add_tls(r->t, ssl);
+    }
     raw_ready(r->t, 0);
     WAIT_FOR(f, r->t->is_open);
 }
@@ -320,8 +355,8 @@ static void call_data(struct http_call *c, str data)
     struct fx_call *fc = container_of(c, struct fx_call, call);
     CHECK_INT(fc->n_headers, 1);
     fc->n_bytes += data.len;
-    if (fc->body.len < 4096)
-        strbuf_add_str(&fc->body, str_sub(data, 0, 4096));
+    if (fc->keep_all || fc->body.len < 4096)
+        strbuf_add_str(&fc->body, str_sub(data, 0, fc->keep_all ? data.len : 4096));
     if (fc->cancel_on_data)
         http_client_cancel(c->client, c);
 }
@@ -344,7 +379,7 @@ void fx_call_init(struct fx_call *c, const char *method, const char *path, str b
                                    .on_headers = call_headers,
                                    .on_data = call_data,
                                    .on_end = call_end}};
-    strbuf_init(&c->body, 1 << 20);
+    strbuf_init(&c->body, 32 << 20);
     strbuf_init(&c->headers, 1 << 20);
 }
 

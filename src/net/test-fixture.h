@@ -3,7 +3,8 @@
  * with TLS over TCP or on a virtual loop over pipes, and a raw peer that sends and keeps bytes.
  *
  * Paths: /hello and /echo answer at once; /later when fx_release() is called; /stream opens a
- * stream that the test writes to through fx.stream; /big answers with fx.big bytes.
+ * stream that the test writes to through fx.stream; /big answers with fx.big bytes 'a' and ten 'b',
+ * /noise with fx.big bytes that do not compress.
  */
 #ifndef NET_TEST_FIXTURE_H
 #define NET_TEST_FIXTURE_H
@@ -19,14 +20,34 @@
 #define FX_PKI_BEGIN ((usec)1577836800 * USEC_PER_SEC)
 #define FX_PKI_LIFETIME (50 * 365 * USEC_PER_DAY)
 
+/* What the client and the server speak; a raw peer offers HTTP/1.1 unless the fixture is of HTTP/2.
+ */
 enum fx_kind {
     FX_TCP_TLS,  /* real loop */
     FX_PIPE,     /* virtual loop, clear text */
     FX_PIPE_TLS, /* virtual loop */
+    FX_H2 = 8,   /* HTTP/2 instead of HTTP/1.1 */
+    FX_H2_TCP_TLS = FX_H2 | FX_TCP_TLS,
+    FX_H2_PIPE = FX_H2 | FX_PIPE,
+    FX_H2_PIPE_TLS = FX_H2 | FX_PIPE_TLS,
 };
 
+/* The same test over both versions; it has a parameter `kind`. */
+#define TEST_BOTH(id, kind_)                      \
+    static void both_##id(enum fx_kind kind);     \
+    TEST(id)                                      \
+    {                                             \
+        both_##id(kind_);                         \
+    }                                             \
+    TEST(id##_over_http_2)                        \
+    {                                             \
+        both_##id((enum fx_kind)(FX_H2 | kind_)); \
+    }                                             \
+    static void both_##id(enum fx_kind kind)
+
 struct fx {
-    enum fx_kind kind;
+    enum fx_kind kind; /* without FX_H2 */
+    bool is_h2;
     struct loop *loop;
     struct pki_identity ca, server_id, client_id;
     struct tls_server *tls_server;
@@ -40,7 +61,8 @@ struct fx {
 
     /* the handler's */
     struct http_exchange *later;
-    struct http_exchange *stream;
+    struct http_exchange *stream;        /* the newest */
+    VEC(struct http_exchange *) streams; /* all */
     size_t big;
     unsigned n_requests, n_closed, n_aborted, n_drained, n_dropped;
     struct strbuf log; /* "METHOD path body\n" of each request */
@@ -78,6 +100,8 @@ struct raw {
 };
 
 void raw_open(struct raw *r, struct fx *f);
+/* Takes over one end of a pipe. */
+void raw_adopt(struct raw *r, struct fx *f, struct transport *t);
 void raw_send(struct raw *r, str s);
 void raw_listen(struct raw *r, bool on);
 void raw_close(struct raw *r);
@@ -95,6 +119,7 @@ struct fx_call {
     bool is_ok;
     struct err err;
     bool cancel_on_data;
+    bool keep_all; /* of the body; else only the beginning */
 };
 
 void fx_call_init(struct fx_call *c, const char *method, const char *path, str body);

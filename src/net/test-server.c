@@ -151,10 +151,10 @@ TEST(a_large_head_is_refused_before_it_ends)
 }
 
 /* A client that sends on and on still gets to read the refusal. */
-TEST(a_large_body_is_refused_and_the_answer_arrives)
+TEST_BOTH(a_large_body_is_refused_and_the_answer_arrives, FX_TCP_TLS)
 {
     struct fx f;
-    fx_init(&f, FX_TCP_TLS);
+    fx_init(&f, kind);
     f.limits.max_body = 1000;
     fx_start(&f);
     struct fx_call c;
@@ -166,7 +166,16 @@ TEST(a_large_body_is_refused_and_the_answer_arrives)
     WAIT_FOR(&f, c.n_end);
     CHECK_INT(c.status, 413);
     fx_call_done(&c);
+    CHECK_INT(f.n_requests, 0);
+    fx_done(&f);
+}
 
+TEST(a_large_chunked_body_is_refused)
+{
+    struct fx f;
+    fx_init(&f, FX_TCP_TLS);
+    f.limits.max_body = 1000;
+    fx_start(&f);
     struct raw r;
     raw_open(&r, &f);
     raw_send(&r, STR(CHUNKED));
@@ -578,10 +587,10 @@ TEST(a_quiet_stream_lives_for_ever)
     fx_done(&f);
 }
 
-TEST(connections_above_the_maximum_are_closed)
+TEST_BOTH(connections_above_the_maximum_are_closed, FX_TCP_TLS)
 {
     struct fx f;
-    fx_init(&f, FX_TCP_TLS);
+    fx_init(&f, kind);
     f.limits.max_connections = 2;
     fx_start(&f);
     struct raw a, b;

@@ -3,8 +3,8 @@
  * connection is idle (16 KB instead of 50 KB for each watch), partial writes from buffers that may
  * move (the write queue is gathered anew for each record), session tickets on.
  *
- * ALPN: we offer "http/1.1"; a client that offers nothing we speak is refused in the handshake
- * rather than spoken to in a protocol it does not expect.
+ * ALPN: we offer "h2" and "http/1.1" and prefer the former; a client that offers nothing we speak
+ * is refused in the handshake rather than spoken to in a protocol it does not expect.
  *
  * Client certificates are optional for the server: none means an anonymous peer, one that does not
  * verify ends the handshake.
@@ -18,6 +18,7 @@
 
 struct tls_server {
     SSL_CTX *ctx;
+    enum tls_offer offer;
 };
 
 struct tls_client {
@@ -28,8 +29,18 @@ struct tls_client {
 enum { MAX_ORGANIZATIONS = 64 };
 
 /* Protocol names in wire form, a length byte before each, best first. */
-static const unsigned char offered_protocols[] = "\x08http/1.1";
-static const unsigned char served_protocols[] = "\x08http/1.1\x08http/1.0";
+#define H2 "\x02h2"
+#define H1 "\x08http/1.1"
+static const str offered_protocols[] = {
+    [TLS_OFFER_ANY] = STR_INIT(H2 H1),
+    [TLS_OFFER_H1] = STR_INIT(H1),
+    [TLS_OFFER_H2] = STR_INIT(H2),
+};
+static const str served_protocols[] = {
+    [TLS_OFFER_ANY] = STR_INIT(H2 H1 "\x08http/1.0"),
+    [TLS_OFFER_H1] = STR_INIT(H1 "\x08http/1.0"),
+    [TLS_OFFER_H2] = STR_INIT(H2),
+};
 
 DEFINE_CLEANUP(BIO *, BIO_free_all)
 DEFINE_CLEANUP(X509 *, X509_free)
@@ -125,9 +136,11 @@ static int use_authorities(SSL_CTX *ctx, str pem, bool is_server, struct err *er
 static int select_alpn(SSL *ssl, const unsigned char **out, unsigned char *outlen,
                        const unsigned char *in, unsigned inlen, void *ctx)
 {
+    const struct tls_server *t = ctx;
+    str served = served_protocols[t->offer];
     unsigned char *picked = NULL;
-    if (SSL_select_next_proto(&picked, outlen, served_protocols, sizeof(served_protocols) - 1, in,
-                              inlen) != OPENSSL_NPN_NEGOTIATED)
+    if (SSL_select_next_proto(&picked, outlen, (const unsigned char *)served.p,
+                              (unsigned)served.len, in, inlen) != OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_ALERT_FATAL;
     *out = picked;
     return SSL_TLSEXT_ERR_OK;
@@ -137,7 +150,7 @@ struct tls_server *tls_server_new(str cert_pem, str key_pem, str client_ca_pem, 
 {
     struct tls_server *t = xnew(struct tls_server);
     t->ctx = new_context(TLS_server_method());
-    SSL_CTX_set_alpn_select_cb(t->ctx, select_alpn, NULL);
+    SSL_CTX_set_alpn_select_cb(t->ctx, select_alpn, t);
     /* A session may only be resumed where its client certificate was checked. */
     SSL_CTX_set_session_id_context(t->ctx, (const unsigned char *)"grove", 5);
     SSL_CTX_set_session_cache_mode(t->ctx, SSL_SESS_CACHE_OFF);
@@ -164,7 +177,6 @@ void tls_server_free(struct tls_server *t)
 static int set_up_client(struct tls_client *t, str ca_pem, str cert_pem, str key_pem,
                          struct err *err)
 {
-    SSL_CTX_set_alpn_protos(t->ctx, offered_protocols, sizeof(offered_protocols) - 1);
     SSL_CTX_set_verify(t->ctx, t->skip_verify ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
     if (ca_pem.len) {
         int r = use_authorities(t->ctx, ca_pem, false, err);
@@ -202,6 +214,26 @@ void tls_client_free(struct tls_client *t)
 
 /* ---- sessions ---- */
 
+void tls_server_offer(struct tls_server *t, enum tls_offer offer)
+{
+    t->offer = offer;
+}
+
+void tls_session_offer(SSL *ssl, enum tls_offer offer)
+{
+    str names = offered_protocols[offer];
+    /* 0 is success here. */
+    BUG_ON(SSL_set_alpn_protos(ssl, (const unsigned char *)names.p, (unsigned)names.len) != 0);
+}
+
+bool tls_agreed_h2(const SSL *ssl)
+{
+    const unsigned char *name = NULL;
+    unsigned len = 0;
+    SSL_get0_alpn_selected(ssl, &name, &len);
+    return str_eq(str_n((const char *)name, len), STR("h2"));
+}
+
 SSL *tls_server_session(struct tls_server *t)
 {
     SSL *ssl = SSL_new(t->ctx);
@@ -221,6 +253,7 @@ SSL *tls_client_session(struct tls_client *t, const char *host, struct err *err)
     SSL *ssl = SSL_new(t->ctx);
     BUG_ON(!ssl);
     SSL_set_connect_state(ssl);
+    tls_session_offer(ssl, TLS_OFFER_ANY);
     bool ok;
     if (is_address(host))
         ok = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;

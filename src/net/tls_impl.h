@@ -12,6 +12,12 @@ SSL *tls_server_session(struct tls_server *t);
 /* In connect state; the certificate must be for `host`, a name or an address. NULL: out of memory
  * is fatal, so only a host that is neither. */
 SSL *tls_client_session(struct tls_client *t, const char *host, struct err *err);
+/* The handshake agreed on HTTP/2. */
+bool tls_agreed_h2(const SSL *ssl);
+/* Tests: what a side offers, both versions by default. */
+enum tls_offer { TLS_OFFER_ANY, TLS_OFFER_H1, TLS_OFFER_H2 };
+void tls_server_offer(struct tls_server *t, enum tls_offer offer);
+void tls_session_offer(SSL *ssl, enum tls_offer offer);
 /* Common name and organizations of a verified certificate, owned by the peer. */
 void tls_fill_peer(SSL *ssl, struct http_peer *peer);
 void http_peer_done(struct http_peer *peer);
