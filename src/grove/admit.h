@@ -11,7 +11,22 @@
 
 /* Returns a new reference, `d` itself when there is nothing to fill in. ns is the request's. */
 struct doc *grove_default(const struct kind *k, struct doc *d, str ns);
+/* What rules need to know beyond the object. */
+struct grove_context {
+    bool topology_enabled;
+    bool mnnvl_enabled;
+    const char *const *schedulers; /* enabled, NULL-terminated; the first is the default */
+    /* spec.levels of a ClusterTopologyBinding, absent when there is none; NULL: not looked up. */
+    jval (*levels)(void *ctx, str binding);
+    void *ctx;
+};
+/* Everything enabled, bindings not looked up. */
+extern const struct grove_context grove_default_context;
+
 /* old is NULL on create. Errors and warnings are collected. */
+void grove_validate_in(const struct grove_context *context, const struct kind *k,
+                       const struct doc *old, const struct doc *new, struct field_errors *errors);
+/* In the default context. */
 void grove_validate(const struct kind *k, const struct doc *old, const struct doc *new,
                     struct field_errors *errors);
 /* Hash of one clique's pod template, and of all in template order: what makes an update. */

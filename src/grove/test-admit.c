@@ -4,6 +4,7 @@
 #include "grove/admit.h"
 #include "grove/names.h"
 #include "grove/types.h"
+#include "kube/schema.h"
 #include "json/patch.h"
 #include "json/yaml.h"
 
@@ -189,14 +190,16 @@ TEST(other_kinds_have_no_defaults_here)
 static void check_errors(const char *yaml, const char *want)
 {
     static const char *const words[] = {
-        [FIELD_ERR_REQUIRED] = "Required value",
-        [FIELD_ERR_INVALID] = "Invalid value",
-        [FIELD_ERR_DUPLICATE] = "Duplicate value",
+        [FIELD_ERR_REQUIRED] = "Required value",         [FIELD_ERR_INVALID] = "Invalid value",
+        [FIELD_ERR_DUPLICATE] = "Duplicate value",       [FIELD_ERR_NOT_FOUND] = "Not found",
+        [FIELD_ERR_NOT_SUPPORTED] = "Unsupported value", [FIELD_ERR_FORBIDDEN] = "Forbidden",
     };
     struct arena a = ARENA_INIT;
     struct field_errors errors;
     struct strbuf got = STRBUF_INIT(10000);
-    struct doc *d = defaulted(yaml);
+    /* As the server does: the schema's defaults, then ours. */
+    struct doc *own = defaulted(yaml), *d = schema_default(kind_pcs.type, own);
+    doc_unref(own);
     field_errors_init(&errors, &a);
     grove_validate(&kind_pcs, NULL, d, &errors);
     for (size_t i = 0; i < errors.items.len; i++) {
@@ -278,7 +281,8 @@ TEST(min_available_must_be_set) /* G22, when nobody defaulted */
 {
     struct arena a = ARENA_INIT;
     struct field_errors errors;
-    struct doc *d = parse("{spec: {template: {cliques: [{name: x, spec: {replicas: 2}}]}}}");
+    struct doc *d = parse("{spec: {template: {cliqueStartupType: CliqueStartupTypeAnyOrder, "
+                          "terminationDelay: 4h, cliques: [{name: x, spec: {replicas: 2}}]}}}");
     field_errors_init(&errors, &a);
     grove_validate(&kind_pcs, NULL, d, &errors);
     REQUIRE(errors.items.len == 1);
@@ -289,10 +293,12 @@ TEST(min_available_must_be_set) /* G22, when nobody defaulted */
     arena_done(&a);
 }
 
-TEST(clique_names_are_unique) /* G34; the same one three times is told once */
+/* G34, G35: a role defaults to its clique's name; the same one three times is told once. */
+TEST(clique_names_are_unique)
 {
     check_template("cliques: [" FE ", " PL ", " FE ", " FE "]",
-                   T "cliques.name: Duplicate value: \"fe\"\n");
+                   T "cliques.name: Duplicate value: \"fe\"\n" T
+                     "cliques.roleName: Duplicate value: \"fe\"\n");
 }
 
 TEST(groups_need_good_names) /* G40 */

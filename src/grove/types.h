@@ -30,6 +30,8 @@ void grove_kinds_init(void);
 #define LABEL_PCS "grove.io/podcliqueset"
 #define LABEL_ROLE "grove.io/role"
 
+#define ANNOTATION_TOPOLOGY "grove.io/topology-name"
+
 #define MANAGED_BY_GROVE "grove-operator"
 #define FINALIZER_PCS "grove.io/podcliqueset.grove.io"
 #define FINALIZER_PCSG "grove.io/podcliquescalinggroup.grove.io"
