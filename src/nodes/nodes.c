@@ -42,13 +42,21 @@ static const struct profile *find_profile(const char *name)
     return &profiles[0];
 }
 
-/* 1 for fake-node-001; 0 when the name is none of ours. */
+/* fake-node-001 and so on. */
+static str node_name(unsigned n, char buf[32])
+{
+    int len = snprintf(buf, 32, NODE_PREFIX "%03u", n);
+    return str_n(buf, (size_t)len);
+}
+
+/* 1 for fake-node-001; 0 when the name is none of ours (fake-node-1 is not). */
 static unsigned node_number(str name)
 {
+    char buf[32];
     uint64_t n;
     str prefix = STR(NODE_PREFIX);
     if (!str_starts(name, prefix) || !str_to_uint(str_sub(name, prefix.len, name.len), &n) ||
-        n > 1000000)
+        n > 1000000 || !str_eq(node_name((unsigned)n, buf), name))
         return 0;
     return (unsigned)n;
 }
@@ -178,32 +186,25 @@ static struct doc *make_status(str name, unsigned n, const struct nodes_options 
 
 /* ---- planner ---- */
 
-struct nodes_ctx {
-    const struct nodes_options *options;
-    unsigned by_node;
-};
+/* Number of our index of the pod cache: the same in every runtime of a process. */
+static unsigned by_node;
 
-static void node_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
+void nodes_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
-    const struct nodes_ctx *c = ctx;
+    const struct nodes_options *o = ctx;
     unsigned n = node_number(key->name);
-    if (n == 0 || n > c->options->count)
+    if (n == 0 || n > o->count)
         return;
     const struct obj *node = world_get(w, &kind_node, STR_NONE, key->name);
     if (!node) {
-        (void)plan_create(p, 0, &kind_node, STR_NONE, key->name,
-                          make_node(key->name, n, c->options));
+        (void)plan_create(p, 0, &kind_node, STR_NONE, key->name, make_node(key->name, n, o));
         return;
     }
     if (!condition_is_true(jgetc(obj_status(node), "conditions"), STR("Ready")))
         (void)plan_apply(p, 0, &kind_node, STR_NONE, key->name, STR("status"), STR(MANAGER),
-                         make_status(key->name, n, c->options, w->now));
-    struct node_pods pods = {.world = w,
-                             .plan = p,
-                             .options = c->options,
-                             .node = node,
-                             .number = n,
-                             .by_node = c->by_node};
+                         make_status(key->name, n, o, w->now));
+    struct node_pods pods = {
+        .world = w, .plan = p, .options = o, .node = node, .number = n, .by_node = by_node};
     pods_plan(&pods);
 }
 
@@ -230,21 +231,23 @@ static const struct controller_watch watches[] = {
     {&kind_pod, map_pod_to_node},
 };
 
+void nodes_add_index(struct runtime *r)
+{
+    by_node = cache_add_index(runtime_cache(r, &kind_pod), index_by_node);
+}
+
 struct controller *nodes_add(struct runtime *r, struct api *api, const struct nodes_options *o)
 {
-    static struct nodes_ctx ctx;
-    static const struct controller_def def = {.name = "simulated-nodes",
-                                              .plan = node_plan,
-                                              .ctx = &ctx,
-                                              .watches = watches,
-                                              .n_watches = ARRAY_LEN(watches)};
-    ctx.options = o;
-    ctx.by_node = cache_add_index(runtime_cache(r, &kind_pod), index_by_node);
+    struct controller_def def = {.name = "simulated-nodes",
+                                 .plan = nodes_plan,
+                                 .ctx = (void *)o,
+                                 .watches = watches,
+                                 .n_watches = ARRAY_LEN(watches)};
+    nodes_add_index(r);
     struct controller *c = runtime_add(r, &def, api);
     for (unsigned i = 1; i <= o->count; i++) {
-        char name[32];
-        int len = snprintf(name, sizeof(name), NODE_PREFIX "%03u", i);
-        controller_enqueue(c, &kind_node, STR_NONE, str_n(name, (size_t)len));
+        char buf[32];
+        controller_enqueue(c, &kind_node, STR_NONE, node_name(i, buf));
     }
     return c;
 }

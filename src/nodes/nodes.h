@@ -20,6 +20,9 @@ extern const struct nodes_options nodes_defaults;
 /* NULL-terminated names of the profiles. */
 extern const char *const nodes_profiles[];
 
+/* The planner of one node; its context are the options. It reads the index that nodes_add adds. */
+planner_fn nodes_plan;
+void nodes_add_index(struct runtime *r);
 /* options must live as long as the runtime. */
 struct controller *nodes_add(struct runtime *r, struct api *api, const struct nodes_options *o);
 

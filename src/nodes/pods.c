@@ -6,7 +6,7 @@
 #include "nodes/pods.h"
 
 #define MANAGER "simulated-node"
-enum { MAX_ADDRESSES = 254 };
+enum { FIRST_ADDRESS = 1, END_ADDRESS = 255 };
 
 /* ---- addresses ---- */
 
@@ -16,22 +16,22 @@ static int address_of(const struct obj *pod)
     str ip = jstr(jgetc(obj_status(pod), "podIP"));
     ptrdiff_t dot = str_rfind_char(ip, '.');
     int64_t k;
-    if (dot < 0 || !str_to_int(str_sub(ip, (size_t)dot + 1, ip.len), &k) || k < 0 ||
-        k >= MAX_ADDRESSES)
+    if (dot < 0 || !str_to_int(str_sub(ip, (size_t)dot + 1, ip.len), &k) || k < FIRST_ADDRESS ||
+        k >= END_ADDRESS)
         return -1;
     return (int)k;
 }
 
-/* The lowest number no pod of this node has; marks it used. */
-static unsigned take_address(bool used[MAX_ADDRESSES])
+/* The lowest number no pod of this node has; marks it used. 0 when all are. */
+static unsigned take_address(bool used[END_ADDRESS])
 {
-    for (unsigned k = 0; k < MAX_ADDRESSES; k++) {
+    for (unsigned k = FIRST_ADDRESS; k < END_ADDRESS; k++) {
         if (!used[k]) {
             used[k] = true;
             return k;
         }
     }
-    return MAX_ADDRESSES;
+    return 0;
 }
 
 /* ---- status ---- */
@@ -120,10 +120,17 @@ static usec bound_at(const struct obj *pod)
     return t;
 }
 
+/* Three thousand years: what a user writes must not leave the range of times. */
+#define GRACE_MAX ((int64_t)100000000000)
+
 static void plan_stop(struct node_pods *n, const struct obj *pod)
 {
-    /* deletionTimestamp is when the grace period ends. */
-    usec grace = jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), 0) * USEC_PER_SEC;
+    /* deletionTimestamp is when the grace period ends. With none left the node has done its part,
+     * and finalizers hold the pod. */
+    int64_t seconds = jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1);
+    if (seconds == 0)
+        return;
+    usec grace = MIN(MAX(seconds, 0), GRACE_MAX) * USEC_PER_SEC;
     usec asked = obj_deleted_at(pod) - grace;
     usec due = asked + MIN(n->options->stop_delay, grace);
     if (due > n->world->now) {
@@ -135,22 +142,25 @@ static void plan_stop(struct node_pods *n, const struct obj *pod)
     plan_why(w, n->plan, "its containers have stopped");
 }
 
-static void plan_start(struct node_pods *n, const struct obj *pod, bool used[MAX_ADDRESSES])
+static void plan_start(struct node_pods *n, const struct obj *pod, bool used[END_ADDRESS])
 {
     usec due = bound_at(pod) + n->options->start_delay;
     if (due > n->world->now) {
         plan_look_again(n->plan, due);
         return;
     }
+    unsigned k = take_address(used);
+    if (k == 0)
+        return; /* it starts when another one has gone */
     struct plan_write *w = plan_apply(n->plan, 0, &kind_pod, pod->ns, pod->name, STR("status"),
-                                      STR(MANAGER), running_status(n, pod, take_address(used)));
+                                      STR(MANAGER), running_status(n, pod, k));
     w->uid = pod->uid;
     plan_why(w, n->plan, "its containers have started");
 }
 
 void pods_plan(struct node_pods *n)
 {
-    bool used[MAX_ADDRESSES] = {false};
+    bool used[END_ADDRESS] = {false};
     struct cache *pods = world_cache(n->world, &kind_pod);
     struct obj *pod;
     for (struct cache_iter it = cache_by(pods, n->by_node, n->node->name);

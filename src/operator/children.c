@@ -91,15 +91,16 @@ void children_plan(const struct world *w, const struct obj *pcs, unsigned stage,
     struct pcs_view v;
     pcs_view(pcs, &v);
     str role_name = name_role(a, pcs->name);
-    make_ensure(p, stage, world_get(w, &kind_service_account, pcs->ns, pcs->name),
-                &kind_service_account, pcs->ns, pcs->name, service_account(a, pcs));
-    make_ensure(p, stage, world_get(w, &kind_role, pcs->ns, role_name), &kind_role, pcs->ns,
+    make_ensure(p, stage, w, pcs, world_get(w, &kind_service_account, pcs->ns, pcs->name),
+                &kind_service_account, pcs->name, service_account(a, pcs));
+    make_ensure(p, stage, w, pcs, world_get(w, &kind_role, pcs->ns, role_name), &kind_role,
                 role_name, role(a, pcs));
-    make_ensure(p, stage, world_get(w, &kind_role_binding, pcs->ns, role_name), &kind_role_binding,
-                pcs->ns, role_name, role_binding(a, pcs));
-    for (int64_t i = 0; i < v.replicas; i++) {
+    make_ensure(p, stage, w, pcs, world_get(w, &kind_role_binding, pcs->ns, role_name),
+                &kind_role_binding, role_name, role_binding(a, pcs));
+    size_t from = p->writes.len;
+    for (int64_t i = 0; i < v.replicas && !make_is_full(p, from); i++) {
         str name = name_service(a, pcs->name, i);
-        make_ensure(p, stage, world_get(w, &kind_service, pcs->ns, name), &kind_service, pcs->ns,
+        make_ensure(p, stage, w, pcs, world_get(w, &kind_service, pcs->ns, name), &kind_service,
                     name, headless_service(a, pcs, i, v.publish_not_ready));
     }
     struct obj *o;

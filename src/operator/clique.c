@@ -14,18 +14,27 @@ static str clique_name(struct arena *a, const struct clique_place *c)
                         : name_pclq(a, c->pcs->name, c->pcs_index, c->clique.name);
 }
 
-static void clique_labels(struct arena *a, const struct clique_place *c, jval template,
-                          struct labels *l)
+struct clique_place clique_place(struct arena *a, const struct obj *pcs, const struct obj *owner,
+                                 jval template)
+{
+    struct clique_place c = {.pcs = pcs, .owner = owner};
+    clique_view(template, &c.clique);
+    c.hash = hash_encode(a, grove_clique_hash(jpath(obj_root(pcs), "spec.template"), template));
+    return c;
+}
+
+static void clique_labels(struct arena *a, const struct clique_place *c, struct labels *l)
 {
     str base = name_base_gang(a, c->pcs->name, c->pcs_index);
-    uint64_t hash = grove_clique_hash(jpath(obj_root(c->pcs), "spec.template"), template);
+    str role = name_label(a, c->clique.role);
     labels_init(l, a);
     labels_add_all(l, c->clique.labels);
     labels_common(l, c->pcs->name, is_member(c) ? "pcsg-podclique" : "pcs-podclique");
     labels_set(l, LABEL_NAME, name_label(a, clique_name(a, c)));
-    labels_set(l, LABEL_ROLE, name_label(a, c->clique.role));
+    if (str_is_label_value(role)) /* any text is a role, not any text is a label */
+        labels_set(l, LABEL_ROLE, role);
     labels_set_int(l, LABEL_PCS_INDEX, c->pcs_index);
-    labels_set(l, LABEL_TEMPLATE_HASH, hash_encode(a, hash));
+    labels_set(l, LABEL_TEMPLATE_HASH, c->hash);
     labels_set(l, LABEL_PODGANG, name_label(a, base));
     if (!is_member(c))
         return;
@@ -56,8 +65,10 @@ static void write_pod_spec(struct jw *w, struct arena *a, const struct clique_pl
         jw_put(w, "podSpec", c->clique.pod_spec);
         return;
     }
+    /* A label holds only what fits into it. */
+    bool fits = str_eq(name_label(a, c->owner->name), c->owner->name);
     const struct env env[] = {
-        {"GROVE_PCSG_NAME", STR_NONE, LABEL_PCSG},
+        {"GROVE_PCSG_NAME", c->owner->name, fits ? LABEL_PCSG : NULL},
         {"GROVE_PCSG_TEMPLATE_NUM_PODS", arena_printf(a, "%lld", (long long)group_pods(c)), NULL},
         {"GROVE_PCSG_INDEX", STR_NONE, LABEL_PCSG_INDEX},
     };
@@ -72,13 +83,16 @@ static void write_pod_spec(struct jw *w, struct arena *a, const struct clique_pl
     jw_end(w);
 }
 
-static struct doc *make_clique(struct arena *a, const struct clique_place *c, jval template,
+static struct doc *make_clique(struct arena *a, const struct clique_place *c,
                                const struct obj *existing)
 {
     struct labels l, annotations;
-    clique_labels(a, c, template, &l);
+    clique_labels(a, c, &l);
     labels_init(&annotations, a);
-    labels_add_all(&annotations, c->clique.annotations);
+    for (struct jiter it = jiter(c->clique.annotations); jnext(&it);) {
+        if (!str_is(it.key, ANNOTATION_TOPOLOGY))
+            labels_put(&annotations, it.key, jstr(it.value));
+    }
     struct jw w;
     make_begin(&w, &(struct make_meta){&kind_pclq, c->pcs->ns, clique_name(a, c), &l, &annotations,
                                        c->owner, existing ? NULL : FINALIZER_PCLQ});
@@ -92,29 +106,32 @@ static struct doc *make_clique(struct arena *a, const struct clique_place *c, jv
     return make_end(&w);
 }
 
-void clique_ensure(const struct world *w, const struct clique_place *place, jval template,
-                   unsigned stage, struct plan *p)
+void clique_ensure(const struct world *w, const struct clique_place *place, unsigned stage,
+                   struct plan *p)
 {
     str name = clique_name(p->arena, place);
     const struct obj *there = world_get(w, &kind_pclq, place->pcs->ns, name);
-    make_ensure(p, stage, there, &kind_pclq, place->pcs->ns, name,
-                make_clique(p->arena, place, template, there));
+    make_ensure(p, stage, w, place->owner, there, &kind_pclq, name,
+                make_clique(p->arena, place, there));
 }
 
 str clique_gang(struct arena *a, const struct world *w, const struct obj *pclq, str *ret_base)
 {
     const struct obj *pcs = owner_pcs(w, pclq);
+    int64_t replica = label_index(pclq, STR(LABEL_PCS_INDEX));
     *ret_base = STR_NONE;
-    if (!pcs)
+    if (!pcs || replica < 0)
         return STR_NONE;
-    str base = name_base_gang(a, pcs->name, label_index(pclq, STR(LABEL_PCS_INDEX)));
+    str base = name_base_gang(a, pcs->name, replica);
     jval owner = obj_controller_ref(pclq);
     if (!str_is(jstr(jgetc(owner, "kind")), kind_pcsg.kind))
         return base;
     const struct obj *pcsg = world_get(w, &kind_pcsg, pclq->ns, jstr(jgetc(owner, "name")));
     int64_t index = label_index(pclq, STR(LABEL_PCSG_INDEX));
-    int64_t min = pcsg ? jint(jgetc(obj_spec(pcsg), "minAvailable"), 1) : 1;
-    if (!pcsg || index < min)
+    if (!pcsg || index < 0)
+        return STR_NONE;
+    int64_t min = jint(jgetc(obj_spec(pcsg), "minAvailable"), 1);
+    if (index < min)
         return base;
     *ret_base = base;
     return name_scaled_gang(a, pcsg->name, index, min);

@@ -10,7 +10,7 @@ void labels_init(struct labels *l, struct arena *a)
     *l = (struct labels){.arena = a};
 }
 
-static void labels_put(struct labels *l, str key, str value)
+void labels_put(struct labels *l, str key, str value)
 {
     for (size_t i = 0; i < l->n; i++) {
         if (str_eq(l->items[i].key, key)) {
@@ -197,6 +197,13 @@ void make_containers(struct jw *w, jval containers, const struct env *env, size_
     jw_end(w);
 }
 
+/* Nobody else adds to these: what a template no longer says must go from its pods' spec, and one
+ * more label in a selector would select nothing. */
+static bool is_whole(str key)
+{
+    return str_is(key, "podSpec") || str_is(key, "selector");
+}
+
 /* Members of desired that actual lacks or has otherwise; true when there were any. */
 static bool write_missing(struct jw *w, jval desired, jval actual)
 {
@@ -206,7 +213,8 @@ static bool write_missing(struct jw *w, jval desired, jval actual)
         if (jequal(it.value, there))
             continue;
         if (jtype(it.value) == J_OBJECT && jtype(there) == J_OBJECT) {
-            struct doc *inner = make_drift_patch(it.value, there);
+            struct doc *inner = is_whole(it.key) ? json_diff_merge(there, it.value)
+                                                 : make_drift_patch(it.value, there);
             if (!inner)
                 continue;
             jw_key(w, it.key);
@@ -235,15 +243,68 @@ struct doc *make_drift_patch(jval desired, jval actual)
     return jw_doc(&w);
 }
 
-void make_ensure(struct plan *p, unsigned stage, const struct obj *existing, const struct kind *k,
-                 str ns, str name, struct doc *desired)
+/* Keys that others may put on Grove's objects. */
+static bool is_others_key(str key)
+{
+    return str_starts(key, STR("grove.io/")) || str_starts(key, STR("kai.scheduler/")) ||
+           str_starts(key, STR("kubectl.kubernetes.io/"));
+}
+
+static void drop_surplus(struct edit *e, const char *field, jval desired, jval actual)
+{
+    for (struct jiter it = jiter(actual); jnext(&it);) {
+        if (j_is_absent(jget(desired, it.key)) && !is_others_key(it.key))
+            edit_set_raw(e, edit_path(e->arena, STR("metadata"), str_of(field), it.key),
+                         STR("null"));
+    }
+}
+
+/* The patch that makes the child what it should be; NULL when it is. */
+static struct doc *child_patch(struct arena *a, const struct obj *existing, jval desired)
+{
+    struct doc *patch = make_drift_patch(desired, obj_root(existing));
+    if (!kind_is(existing->kind, KIND_CUSTOM))
+        return patch;
+    struct edit e;
+    edit_init(&e, a);
+    drop_surplus(&e, "labels", jpath(desired, "metadata.labels"), existing->labels);
+    drop_surplus(&e, "annotations", jpath(desired, "metadata.annotations"), existing->annotations);
+    if (!edit_is_empty(&e)) {
+        struct doc *both = edit_apply(&e, patch, NULL);
+        doc_unref(patch);
+        patch = both;
+    }
+    edit_done(&e);
+    return patch;
+}
+
+/* Names are not unique across sets, and what a predecessor of the same name left may still be
+ * going. Taking over either would steal pods. */
+static bool is_foreign(struct plan *p, const struct world *w, const struct obj *owner,
+                       const struct obj *existing)
+{
+    if (str_is_empty(existing->owner_uid) || str_eq(existing->owner_uid, owner->uid))
+        return false;
+    jval ref = obj_controller_ref(existing);
+    str kind = jstr(jgetc(ref, "kind")), name = jstr(jgetc(ref, "name"));
+    if (!str_is(kind, owner->kind->kind) || !str_eq(name, owner->name)) {
+        plan_event(p, owner, true, STR("NameTaken"), "%s %.*s belongs to %.*s %.*s",
+                   existing->kind->kind, STR_ARG(existing->name), STR_ARG(kind), STR_ARG(name));
+        plan_look_again(p, w->now + 30 * USEC_PER_SEC);
+    }
+    return true;
+}
+
+void make_ensure(struct plan *p, unsigned stage, const struct world *w, const struct obj *owner,
+                 const struct obj *existing, const struct kind *k, str name, struct doc *desired)
 {
     if (!existing) {
-        (void)plan_create(p, stage, k, ns, name, desired);
+        (void)plan_create(p, stage, k, owner->ns, name, desired);
         return;
     }
-    struct doc *patch =
-        existing->deleting ? NULL : make_drift_patch(doc_root(desired), obj_root(existing));
+    struct doc *patch = NULL;
+    if (!existing->deleting && !is_foreign(p, w, owner, existing))
+        patch = child_patch(p->arena, existing, doc_root(desired));
     doc_unref(desired);
     if (patch)
         (void)plan_merge_patch(p, stage, existing, STR_NONE, patch, 0);
@@ -316,9 +377,36 @@ void make_conditions(struct jw *w, jval old, const struct condition *set, size_t
     jw_end(w);
 }
 
+static bool same_but_message(jval old, jval new)
+{
+    for (struct jiter it = jiter(new); jnext(&it);) {
+        jval c = condition_find(old, jstr(jgetc(it.value, "type")));
+        if (!jequal(jgetc(c, "status"), jgetc(it.value, "status")) ||
+            !jequal(jgetc(c, "reason"), jgetc(it.value, "reason")))
+            return false;
+    }
+    return true;
+}
+
+bool make_is_counts_only(jval old, jval new)
+{
+    for (struct jiter it = jiter(new); jnext(&it);) {
+        jval there = jget(old, it.key);
+        if (str_is(it.key, "conditions")) {
+            if (!same_but_message(there, it.value))
+                return false;
+        } else if (!jequal(there, it.value) &&
+                   (jtype(there) != J_INT || str_is(it.key, "observedGeneration"))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void make_status(struct plan *p, unsigned stage, const struct obj *o, struct doc *status)
 {
     struct doc *patch = make_drift_patch(doc_root(status), obj_status(o));
+    bool counts_only = make_is_counts_only(obj_status(o), doc_root(status));
     doc_unref(status);
     if (!patch)
         return;
@@ -327,7 +415,8 @@ void make_status(struct plan *p, unsigned stage, const struct obj *o, struct doc
     jw_object(&w);
     jw_put(&w, "status", doc_root(patch));
     jw_end(&w);
-    (void)plan_merge_patch(p, stage, o, STR("status"), jw_doc(&w), o->rv);
+    struct plan_write *write = plan_merge_patch(p, stage, o, STR("status"), jw_doc(&w), o->rv);
+    write->counts_only = counts_only;
     doc_unref(patch);
 }
 
@@ -337,15 +426,16 @@ static const struct kind *const owner_kinds[] = {&kind_pcs, &kind_pcsg, &kind_pc
 
 struct obj *owner_pcs(const struct world *w, const struct obj *o)
 {
-    /* By the owner references, which carry whole names; a label value may have been shortened. */
-    while (o && o->kind != &kind_pcs) {
+    /* By the owner references, which carry whole names; a label value may have been shortened. What
+     * a predecessor of the same name left behind is not ours. At most pod, clique, group, set. */
+    for (size_t depth = 0; o && o->kind != &kind_pcs; depth++) {
         jval ref = obj_controller_ref(o);
         const struct obj *owner = NULL;
-        for (size_t i = 0; i < ARRAY_LEN(owner_kinds); i++) {
+        for (size_t i = 0; i < ARRAY_LEN(owner_kinds) && depth < ARRAY_LEN(owner_kinds); i++) {
             if (str_is(jstr(jgetc(ref, "kind")), owner_kinds[i]->kind))
                 owner = world_get(w, owner_kinds[i], o->ns, jstr(jgetc(ref, "name")));
         }
-        o = owner;
+        o = owner && str_eq(owner->uid, jstr(jgetc(ref, "uid"))) ? owner : NULL;
     }
     return (struct obj *)o;
 }
@@ -353,5 +443,5 @@ struct obj *owner_pcs(const struct world *w, const struct obj *o)
 int64_t label_index(const struct obj *o, str key)
 {
     int64_t index;
-    return str_to_int(obj_label(o, key), &index) ? index : -1;
+    return str_to_int(obj_label(o, key), &index) && index >= 0 ? index : -1;
 }

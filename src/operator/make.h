@@ -21,6 +21,7 @@ struct labels {
 };
 
 void labels_init(struct labels *l, struct arena *a);
+void labels_put(struct labels *l, str key, str value);
 void labels_set(struct labels *l, const char *key, str value);
 void labels_set_int(struct labels *l, const char *key, int64_t value);
 void labels_add_all(struct labels *l, jval map);
@@ -51,11 +52,21 @@ struct env {
 /* The containers with these variables in front of the user's; a user's of the same name goes. */
 void make_containers(struct jw *w, jval containers, const struct env *env, size_t n);
 
-/* Creates the object when it is not there; otherwise patches the fields of `desired` that differ.
- * Fields that `desired` does not name stay. Takes over `desired`. Nothing happens to an object that
- * is being deleted. */
-void make_ensure(struct plan *p, unsigned stage, const struct obj *existing, const struct kind *k,
-                 str ns, str name, struct doc *desired);
+/* A plan makes at most this many writes for one kind of child; what is left comes with the next
+ * plan, which the children of this one cause. No number a user writes makes a plan grow past it.
+ * `from`: writes there were before this kind's. */
+enum { MAKE_MAX_WRITES = 500 };
+static inline bool make_is_full(const struct plan *p, size_t from)
+{
+    return p->writes.len - from >= MAKE_MAX_WRITES;
+}
+
+/* Creates a child of `owner` when it is not there; otherwise patches the fields of `desired` that
+ * differ. Fields that `desired` does not name stay, but a pod spec, a selector, and labels and
+ * annotations of Grove's own kinds, become what `desired` says. Takes over `desired`. Nothing
+ * happens to a child that is being deleted or that belongs to somebody else. */
+void make_ensure(struct plan *p, unsigned stage, const struct world *w, const struct obj *owner,
+                 const struct obj *existing, const struct kind *k, str name, struct doc *desired);
 /* The merge patch that puts every field of `desired` into `actual`, or NULL when they are there. */
 struct doc *make_drift_patch(jval desired, jval actual);
 
@@ -73,12 +84,17 @@ struct condition {
 /* Writes the list: the old conditions in their order, with the given ones put in by type. */
 void make_conditions(struct jw *w, jval old, const struct condition *set, size_t n, usec now);
 
-/* Patches status when it differs from what is there. Takes over `status` (the status object). */
+/* Patches status when it differs from what is there. Takes over `status` (the status object). A
+ * change of nothing but numbers is marked so. */
 void make_status(struct plan *p, unsigned stage, const struct obj *o, struct doc *status);
+
+/* No condition appears or changes its status or reason, and nothing but numbers and messages is
+ * new. */
+bool make_is_counts_only(jval old, jval new);
 
 /* The set an object belongs to, up its owners; NULL when one of them is not in the cache. */
 struct obj *owner_pcs(const struct world *w, const struct obj *o);
-/* Value of a label as a number, -1 when it is none. */
+/* Value of a label as an index, -1 when it is none. */
 int64_t label_index(const struct obj *o, str key);
 
 #endif

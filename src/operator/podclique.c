@@ -6,6 +6,7 @@
  * finished pod (Failed, Succeeded) holds no place and is removed. Names are functions of (clique
  * uid, index, n), so a repeated create answers AlreadyExists instead of making a second pod.
  */
+#include "base/map.h"
 #include "operator/clique.h"
 #include "operator/operator.h"
 #include "operator/pod.h"
@@ -37,54 +38,89 @@ static void collect_pods(struct clique_work *c)
 
 /* ---- create ---- */
 
-/* The first name of this index that no pod holds, a dying one included. */
-static str free_name(const struct clique_work *c, int64_t index)
+/* The first name of this index that no pod holds, a dying one and one of this plan included. */
+static str free_name(const struct clique_work *c, const struct map *planned, int64_t index)
 {
     for (unsigned n = 0;; n++) {
         str name = name_pod(c->plan->arena, c->pclq->name, c->pclq->uid, index, n);
-        if (!world_get(c->world, &kind_pod, c->pclq->ns, name))
+        if (!world_get(c->world, &kind_pod, c->pclq->ns, name) && !map_has(planned, name))
             return name;
     }
 }
 
-/* Lowest free indices first, so holes are filled. */
+/* Lowest free indices first, so holes are filled. Many are made in several plans. */
 static void plan_creates(struct clique_work *c)
 {
     int64_t have = (int64_t)c->active.len, want = c->spec.replicas;
     if (have >= want)
         return;
-    bool *used = arena_array(c->plan->arena, bool, want);
+    int64_t missing = MIN(want - have, MAKE_MAX_WRITES);
+    /* Among so many indices, `have` at most are used. */
+    bool *used = arena_array(c->plan->arena, bool, have + missing);
     for (size_t i = 0; i < c->active.len; i++) {
         int64_t index = pod_index(c->active.p[i]);
-        if (index >= 0 && index < want)
+        if (index >= 0 && index < have + missing)
             used[index] = true;
     }
-    for (int64_t index = 0; index < want && have < want; index++) {
+    struct map planned = MAP_INIT;
+    for (int64_t index = 0; missing > 0; index++) {
         if (used[index])
             continue;
-        str name = free_name(c, index);
+        str name = free_name(c, &planned, index);
         struct doc *pod = pod_make(c->plan->arena, c->pcs, c->pclq, index, name);
         struct plan_write *w = plan_create(c->plan, STAGE_PODS, &kind_pod, c->pclq->ns, name, pod);
         plan_why(w, c->plan, "%zu of %lld pods exist", c->active.len, (long long)want);
-        have++;
+        (void)map_put(&planned, name, pod);
+        missing--;
     }
+    map_done(&planned);
 }
 
 /* ---- delete ---- */
 
-/* Smaller goes first: unplaced, not ready, then the youngest, then the highest index. */
+/* What decides who goes first when there are too many. */
+struct victim {
+    const struct obj *pod;
+    bool placed;
+    int phase; /* Pending, Unknown, Running */
+    bool ready;
+    bool current; /* of the template as it is now */
+    usec born;
+    int64_t index;
+};
+
+static struct victim victim_of(const struct clique_work *c, const struct obj *pod)
+{
+    str phase = jstr(jgetc(obj_status(pod), "phase"));
+    return (struct victim){
+        .pod = pod,
+        .placed = pod_is_scheduled(pod),
+        .phase = str_is(phase, "Running") ? 2 : str_is(phase, "Unknown"),
+        .ready = pod_is_ready(pod),
+        .current = str_eq(obj_label(pod, STR(LABEL_TEMPLATE_HASH)),
+                          obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH))),
+        .born = obj_created(pod),
+        .index = pod_index(pod),
+    };
+}
+
+/* Smaller goes first: unplaced, not running, not ready, outdated, young; then the higher index. */
 static int cmp_victims(const void *a, const void *b)
 {
-    const struct obj *x = *(struct obj *const *)a, *y = *(struct obj *const *)b;
-    if (pod_is_scheduled(x) != pod_is_scheduled(y))
-        return pod_is_scheduled(x) ? 1 : -1;
-    if (pod_is_ready(x) != pod_is_ready(y))
-        return pod_is_ready(x) ? 1 : -1;
-    usec born_x = obj_created(x), born_y = obj_created(y);
-    if (born_x != born_y)
-        return born_x < born_y ? 1 : -1;
-    int64_t i = pod_index(x), j = pod_index(y);
-    return i == j ? str_cmp(x->name, y->name) : i < j ? 1 : -1;
+    const struct victim *x = a, *y = b;
+    if (x->placed != y->placed)
+        return x->placed ? 1 : -1;
+    if (x->phase != y->phase)
+        return x->phase < y->phase ? -1 : 1;
+    if (x->ready != y->ready)
+        return x->ready ? 1 : -1;
+    if (x->current != y->current)
+        return x->current ? 1 : -1;
+    if (x->born != y->born)
+        return x->born < y->born ? 1 : -1;
+    if (x->index != y->index)
+        return x->index < y->index ? 1 : -1;
+    return str_cmp(x->pod->name, y->pod->name);
 }
 
 static void plan_deletes(struct clique_work *c)
@@ -97,12 +133,12 @@ static void plan_deletes(struct clique_work *c)
     if ((int64_t)c->active.len <= c->spec.replicas)
         return;
     size_t excess = c->active.len - (size_t)MAX(c->spec.replicas, 0);
-    obj_vec order = {0};
+    VEC(struct victim) order = {0};
     for (size_t i = 0; i < c->active.len; i++)
-        *vec_push(&order) = c->active.p[i];
+        *vec_push(&order) = victim_of(c, c->active.p[i]);
     vec_sort(&order, cmp_victims);
     for (size_t i = 0; i < excess; i++) {
-        struct plan_write *w = plan_delete(c->plan, STAGE_PODS, order.p[i]);
+        struct plan_write *w = plan_delete(c->plan, STAGE_PODS, order.p[i].pod);
         plan_why(w, c->plan, "%zu pods exist, %lld are wanted", c->active.len,
                  (long long)c->spec.replicas);
     }
@@ -118,15 +154,6 @@ static jval find_pod_group(const struct obj *gang, str name)
             return it.value;
     }
     return JVAL_ABSENT;
-}
-
-static bool is_referenced(jval group, str pod)
-{
-    for (struct jiter it = jiter(jgetc(group, "podReferences")); jnext(&it);) {
-        if (str_eq(jstr(jgetc(it.value, "name")), pod))
-            return true;
-    }
-    return false;
 }
 
 /* Every group of the base gang has its minimum on nodes. */
@@ -169,24 +196,39 @@ static struct doc *patch_without_gate(const struct obj *pod)
     return jw_doc(&w);
 }
 
+static bool any_gated(const struct clique_work *c)
+{
+    for (size_t i = 0; i < c->active.len; i++) {
+        if (pod_is_gated(c->active.p[i]))
+            return true;
+    }
+    return false;
+}
+
 static void plan_gates(struct clique_work *c)
 {
     str base;
+    if (!any_gated(c))
+        return;
     str gang_name = clique_gang(c->plan->arena, c->world, c->pclq, &base);
     const struct obj *gang = world_get(c->world, &kind_pod_gang, c->pclq->ns, gang_name);
     if (!gang || !condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Initialized")))
         return;
-    jval group = find_pod_group(gang, c->pclq->name);
     if (!str_is_empty(base) && !base_is_scheduled(c, base))
         return;
+    jval group = find_pod_group(gang, c->pclq->name);
+    struct map referenced = MAP_INIT;
+    for (struct jiter it = jiter(jgetc(group, "podReferences")); jnext(&it);)
+        (void)map_put(&referenced, jstr(jgetc(it.value, "name")), c);
     for (size_t i = 0; i < c->active.len; i++) {
         struct obj *pod = c->active.p[i];
-        if (!pod_is_gated(pod) || !is_referenced(group, pod->name))
+        if (!pod_is_gated(pod) || !map_has(&referenced, pod->name))
             continue;
         struct plan_write *w =
             plan_merge_patch(c->plan, STAGE_PODS, pod, STR_NONE, patch_without_gate(pod), pod->rv);
         plan_why(w, c->plan, "gang %.*s is complete", STR_ARG(gang_name));
     }
+    map_done(&referenced);
 }
 
 /* ---- status ---- */
@@ -195,15 +237,25 @@ struct pod_counts {
     int64_t replicas, ready, scheduled, gated, updated, failing;
 };
 
+static bool has_crashed(jval statuses)
+{
+    for (struct jiter it = jiter(statuses); jnext(&it);) {
+        if (jint(jpath(it.value, "lastState.terminated.exitCode"), 0) != 0)
+            return true;
+    }
+    return false;
+}
+
 /* Not ready although it started once: it crashed, or lost readiness. Pods still starting are not.
  */
 static bool is_failing(const struct obj *pod)
 {
+    jval status = obj_status(pod), containers = jgetc(status, "containerStatuses");
     if (pod_is_ready(pod))
         return false;
-    for (struct jiter it = jiter(jgetc(obj_status(pod), "containerStatuses")); jnext(&it);) {
-        if (jint(jpath(it.value, "lastState.terminated.exitCode"), 0) != 0)
-            return true;
+    if (has_crashed(containers) || has_crashed(jgetc(status, "initContainerStatuses")))
+        return true;
+    for (struct jiter it = jiter(containers); jnext(&it);) {
         if (j_is_true(jgetc(it.value, "started")) && !j_is_true(jgetc(it.value, "ready")))
             return true;
     }
@@ -219,10 +271,13 @@ static struct pod_counts count_pods(const struct clique_work *c)
         if (o->deleting)
             continue;
         n.replicas++;
-        n.ready += pod_is_ready(o);
-        n.scheduled += pod_is_scheduled(o);
-        n.gated += pod_is_gated(o);
-        n.failing += is_failing(o);
+        n.gated += jlen(jgetc(obj_spec(o), "schedulingGates")) > 0;
+        /* A finished pod holds a name until it is gone, and nothing else. */
+        if (!pod_is_finished(o)) {
+            n.ready += pod_is_ready(o);
+            n.scheduled += pod_is_scheduled(o);
+            n.failing += is_failing(o);
+        }
         n.updated += str_eq(obj_label(o, STR(LABEL_TEMPLATE_HASH)), hash);
     }
     return n;

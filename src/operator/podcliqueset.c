@@ -40,13 +40,14 @@ static struct doc *make_group(struct arena *a, const struct obj *pcs, int64_t i,
 static void plan_groups(const struct world *w, const struct obj *pcs, const struct pcs_view *v,
                         struct plan *p)
 {
-    for (int64_t i = 0; i < v->replicas; i++) {
+    size_t n = jlen(v->scaling_groups), from = p->writes.len;
+    for (int64_t i = 0; i < v->replicas && n > 0 && !make_is_full(p, from); i++) {
         for (struct jiter it = jiter(v->scaling_groups); jnext(&it);) {
             struct group_view g;
             group_view(it.value, &g);
             str name = name_pcsg(p->arena, pcs->name, i, g.name);
             const struct obj *there = world_get(w, &kind_pcsg, pcs->ns, name);
-            make_ensure(p, STAGE_CLIQUES, there, &kind_pcsg, pcs->ns, name,
+            make_ensure(p, STAGE_CLIQUES, w, pcs, there, &kind_pcsg, name,
                         make_group(p->arena, pcs, i, &g, there));
         }
     }
@@ -55,13 +56,17 @@ static void plan_groups(const struct world *w, const struct obj *pcs, const stru
 static void plan_cliques(const struct world *w, const struct obj *pcs, const struct pcs_view *v,
                          struct plan *p)
 {
-    for (int64_t i = 0; i < v->replicas; i++) {
-        for (struct jiter it = jiter(v->cliques); jnext(&it);) {
-            struct clique_place place = {.pcs = pcs, .owner = pcs, .pcs_index = i};
-            struct group_view g;
-            clique_view(it.value, &place.clique);
-            if (!pcs_group_of(v, place.clique.name, &g))
-                clique_ensure(w, &place, it.value, STAGE_CLIQUES, p);
+    struct clique_place *places = arena_array(p->arena, struct clique_place, jlen(v->cliques) + 1);
+    size_t n = 0, from = p->writes.len;
+    for (struct jiter it = jiter(v->cliques); jnext(&it);) {
+        struct group_view g;
+        if (!pcs_group_of(v, jstr(jgetc(it.value, "name")), &g))
+            places[n++] = clique_place(p->arena, pcs, pcs, it.value);
+    }
+    for (int64_t i = 0; i < v->replicas && n > 0 && !make_is_full(p, from); i++) {
+        for (size_t k = 0; k < n; k++) {
+            places[k].pcs_index = i;
+            clique_ensure(w, &places[k], STAGE_CLIQUES, p);
         }
     }
 }
@@ -120,6 +125,18 @@ static bool replica_is_available(const struct world *w, const struct obj *pcs,
     return true;
 }
 
+/* Replicas at or above this have no children yet. */
+static int64_t replicas_seen(const struct world *w, const struct obj *pcs)
+{
+    int64_t seen = 0;
+    struct obj *o;
+    for (struct cache_iter it = world_owned(w, &kind_pclq, pcs->uid); (o = cache_next(&it));)
+        seen = MAX(seen, label_index(o, STR(LABEL_PCS_INDEX)) + 1);
+    for (struct cache_iter it = world_owned(w, &kind_pcsg, pcs->uid); (o = cache_next(&it));)
+        seen = MAX(seen, label_index(o, STR(LABEL_PCS_INDEX)) + 1);
+    return seen;
+}
+
 static str pod_selector(struct arena *a, str pcs)
 {
     struct labels l;
@@ -132,8 +149,8 @@ static str pod_selector(struct arena *a, str pcs)
 static void plan_status(const struct world *w, const struct obj *pcs, const struct pcs_view *v,
                         struct plan *p)
 {
-    int64_t available = 0;
-    for (int64_t i = 0; i < v->replicas; i++)
+    int64_t available = 0, seen = replicas_seen(w, pcs);
+    for (int64_t i = 0; i < MIN(v->replicas, seen); i++)
         available += replica_is_available(w, pcs, v, i, p->arena);
     str hash = hash_encode(p->arena, grove_generation_hash(jpath(obj_root(pcs), "spec.template")));
     struct jw j;

@@ -12,7 +12,7 @@
 #include "operator/operator.h"
 #include "operator/pod.h"
 
-enum { STAGE_SPEC, STAGE_STATUS };
+enum { STAGE_SPEC, STAGE_STATUS, MAX_GROUPS = 10000 };
 #define MANAGER "podgang-controller"
 
 struct gang_work {
@@ -132,7 +132,7 @@ static void mirror(struct labels *l, jval map)
     for (struct jiter it = jiter(map); jnext(&it);) {
         if (!str_starts(it.key, STR("grove.io/")) &&
             !str_is(it.key, "kubectl.kubernetes.io/last-applied-configuration"))
-            labels_set(l, arena_str(l->arena, it.key).p, jstr(it.value));
+            labels_put(l, it.key, jstr(it.value));
     }
 }
 
@@ -191,21 +191,22 @@ static void gang_conditions(struct gang_work *g, struct condition c[3])
                                        : STR("some group lacks its minimum ready")};
 }
 
-/* Ours are as wanted already: applying them again would change nothing. */
+/* Ours are as wanted already: applying them again would change nothing. *ret_messages: nothing but
+ * messages differs, which is no hurry. */
 static bool is_current(const struct gang_work *g, const struct condition *c, size_t n,
-                       const char *phase)
+                       const char *phase, bool *ret_messages)
 {
     jval status = obj_status(g->gang);
-    if (!str_is(jstr(jgetc(status, "phase")), phase))
-        return false;
+    bool same = true;
+    *ret_messages = str_is(jstr(jgetc(status, "phase")), phase);
     for (size_t i = 0; i < n; i++) {
         jval old = condition_find(jgetc(status, "conditions"), str_of(c[i].type));
         if (!str_is(jstr(jgetc(old, "status")), c[i].status) ||
-            !str_is(jstr(jgetc(old, "reason")), c[i].reason) ||
-            !str_eq(jstr(jgetc(old, "message")), c[i].message))
-            return false;
+            !str_is(jstr(jgetc(old, "reason")), c[i].reason))
+            *ret_messages = false;
+        same = same && str_eq(jstr(jgetc(old, "message")), c[i].message);
     }
-    return true;
+    return same && *ret_messages;
 }
 
 /* Only our own types: the others belong to their writers. */
@@ -232,7 +233,8 @@ static void plan_status(struct gang_work *g)
     struct condition c[3];
     const char *phase = g->ready ? "Running" : g->any_scheduled ? "Starting" : "Pending";
     gang_conditions(g, c);
-    if (is_current(g, c, ARRAY_LEN(c), phase))
+    bool messages;
+    if (is_current(g, c, ARRAY_LEN(c), phase, &messages))
         return;
     struct jw w;
     make_begin(&w,
@@ -241,18 +243,49 @@ static void plan_status(struct gang_work *g)
     jw_put_cstr(&w, "phase", phase);
     write_own_conditions(g, &w, c, ARRAY_LEN(c));
     jw_end(&w);
-    (void)plan_apply(g->plan, STAGE_STATUS, &kind_pod_gang, g->pcs->ns, g->name, STR("status"),
-                     STR(MANAGER), make_end(&w));
+    plan_apply(g->plan, STAGE_STATUS, &kind_pod_gang, g->pcs->ns, g->name, STR("status"),
+               STR(MANAGER), make_end(&w))
+        ->counts_only = messages;
 }
 
 /* ---- plan ---- */
 
+/* A gang goes when the clique it begins with is gone for good. That a cache lacks its cliques, or
+ * their owners, proves nothing: cliques that are there, or going, are waited for. */
 static void plan_gone(const struct world *w, const struct key *key, struct plan *p)
 {
     const struct obj *gang = world_get(w, &kind_pod_gang, key->ns, key->name);
-    if (!gang || gang->deleting)
+    /* A gang somebody wrote by hand is theirs. */
+    if (!gang || gang->deleting ||
+        !str_is(obj_label(gang, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE))
         return;
-    plan_why(plan_delete(p, STAGE_SPEC, gang), p, "no clique belongs to it any more");
+    jval groups = jpath(obj_root(gang), "spec.podgroups");
+    for (struct jiter it = jiter(groups); jnext(&it);) {
+        if (world_get(w, &kind_pclq, key->ns, jstr(jgetc(it.value, "name"))))
+            return;
+    }
+    struct plan_write *write = plan_delete(p, STAGE_SPEC, gang);
+    plan_why(write, p, "no clique belongs to it any more");
+    if (jlen(groups) > 0)
+        plan_verify_absent(write, &kind_pclq, key->ns, jstr(jgetc(jat(groups, 0), "name")));
+}
+
+/* More groups than an object can hold: the numbers of the set make no sense, and it is told. */
+static bool is_too_large(const struct gang_work *g)
+{
+    int64_t groups = (int64_t)jlen(g->set.cliques);
+    for (struct jiter it = jiter(g->pcsg ? JVAL_ABSENT : g->set.scaling_groups);
+         groups <= MAX_GROUPS && jnext(&it);) {
+        struct group_view group;
+        group_view(it.value, &group);
+        groups += group.min_available * (int64_t)jlen(group.clique_names);
+    }
+    if (groups <= MAX_GROUPS)
+        return false;
+    plan_event(g->plan, g->pcs, true, STR("PodGangTooLarge"),
+               "gang %.*s would have %lld groups of pods; %d are possible", STR_ARG(g->name),
+               (long long)groups, MAX_GROUPS);
+    return true;
 }
 
 void gang_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
@@ -282,7 +315,9 @@ void gang_plan(const struct world *w, const struct key *key, void *ctx, struct p
         g.pcsg = world_get(w, &kind_pcsg, key->ns, jstr(jgetc(obj_controller_ref(pclq), "name")));
         g.group_index = label_index(pclq, STR(LABEL_PCSG_INDEX));
     }
-    make_ensure(p, STAGE_SPEC, g.gang, &kind_pod_gang, key->ns, name, make_gang(&g));
-    if (g.gang)
+    if (is_too_large(&g))
+        return;
+    make_ensure(p, STAGE_SPEC, w, g.pcs, g.gang, &kind_pod_gang, name, make_gang(&g));
+    if (g.gang && str_eq(g.gang->owner_uid, g.pcs->uid))
         plan_status(&g);
 }

@@ -30,24 +30,32 @@ static bool find_template(struct group_work *g)
     return false;
 }
 
+/* The members of one replica, as templates; names the set does not know are left out. */
+static size_t member_places(struct group_work *g, struct clique_place **ret)
+{
+    size_t n = 0;
+    *ret = arena_array(g->plan->arena, struct clique_place, jlen(g->spec.clique_names) + 1);
+    for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
+        for (struct jiter c = jiter(g->set.cliques); jnext(&c);) {
+            if (!str_eq(jstr(jgetc(c.value, "name")), jstr(it.value)))
+                continue;
+            (*ret)[n] = clique_place(g->plan->arena, g->pcs, g->pcsg, c.value);
+            (*ret)[n].pcs_index = g->pcs_index;
+            (*ret)[n++].group = g->template;
+            break;
+        }
+    }
+    return n;
+}
+
 static void plan_members(struct group_work *g)
 {
-    for (int64_t j = 0; j < g->spec.replicas; j++) {
-        for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
-            struct clique_place place = {.pcs = g->pcs,
-                                         .owner = g->pcsg,
-                                         .pcs_index = g->pcs_index,
-                                         .group = g->template,
-                                         .group_index = j};
-            jval template = JVAL_ABSENT;
-            for (struct jiter c = jiter(g->set.cliques); jnext(&c);) {
-                if (str_eq(jstr(jgetc(c.value, "name")), jstr(it.value)))
-                    template = c.value;
-            }
-            if (j_is_absent(template))
-                continue;
-            clique_view(template, &place.clique);
-            clique_ensure(g->world, &place, template, STAGE_MEMBERS, g->plan);
+    struct clique_place *places;
+    size_t n = member_places(g, &places), from = g->plan->writes.len;
+    for (int64_t j = 0; j < g->spec.replicas && n > 0 && !make_is_full(g->plan, from); j++) {
+        for (size_t i = 0; i < n; i++) {
+            places[i].group_index = j;
+            clique_ensure(g->world, &places[i], STAGE_MEMBERS, g->plan);
         }
     }
 }
@@ -88,6 +96,17 @@ static struct replica_state replica_state(struct group_work *g, int64_t j)
     return s;
 }
 
+/* Replicas at or above this have no members yet. */
+static int64_t members_seen(struct group_work *g)
+{
+    int64_t seen = 0;
+    struct obj *o;
+    for (struct cache_iter it = world_owned(g->world, &kind_pclq, g->pcsg->uid);
+         (o = cache_next(&it));)
+        seen = MAX(seen, label_index(o, STR(LABEL_PCSG_INDEX)) + 1);
+    return seen;
+}
+
 static str group_selector(struct group_work *g)
 {
     struct labels l;
@@ -101,8 +120,8 @@ static str group_selector(struct group_work *g)
 
 static void plan_status(struct group_work *g)
 {
-    int64_t scheduled = 0, available = 0, healthy = 0;
-    for (int64_t j = 0; j < g->spec.replicas; j++) {
+    int64_t scheduled = 0, available = 0, healthy = 0, seen = members_seen(g);
+    for (int64_t j = 0; j < MIN(g->spec.replicas, seen); j++) {
         struct replica_state s = replica_state(g, j);
         scheduled += s.scheduled;
         available += s.available;

@@ -21,8 +21,9 @@ struct place_group {
 
 struct place_result {
     VEC(struct placement) placed;
-    bool whole; /* every group got what it needs */
-    str why;    /* when not: what is lacking, with numbers */
+    bool whole;      /* every group got what it needs */
+    size_t left_out; /* then: surplus pods that found no place, the last ones of their groups */
+    str why;         /* when not whole, or any was left out: what is lacking, with numbers */
 };
 
 void place_gang(struct snapshot *s, const struct place_group *groups, size_t n,

@@ -10,6 +10,9 @@
 
 #include "client/controller.h"
 
+/* The planner; it looks at everything, whatever the key, and reads the indexes sched_add adds. */
+planner_fn sched_plan;
+void sched_add_indexes(struct runtime *r);
 void sched_add(struct runtime *r, struct api *api);
 
 #endif

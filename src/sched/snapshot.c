@@ -18,11 +18,21 @@ static int resource_number(struct snapshot *s, str name)
     return (int)s->n_resources++;
 }
 
+/* Users write any number: sums stay at the ends of the range instead of leaving it. */
+static int64_t add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (!__builtin_add_overflow(a, b, &sum))
+        return sum;
+    return b > 0 ? INT64_MAX : INT64_MIN;
+}
+
+/* What cannot be read, or is less than nothing, counts as nothing. */
 static int64_t amount_of(int resource, jval v)
 {
     struct quantity q;
     str text = jtype(v) == J_STRING ? jstr(v) : jtext(v);
-    if (quantity_parse(text, &q, NULL))
+    if (quantity_parse(text, &q, NULL) || quantity_sign(&q) < 0)
         return 0;
     return resource == RES_CPU ? quantity_milli(&q) : quantity_value(&q);
 }
@@ -30,13 +40,15 @@ static int64_t amount_of(int resource, jval v)
 /* False when a name cannot be counted. */
 static bool read_amounts(struct snapshot *s, jval map, int64_t amount[RES_MAX])
 {
+    bool all = true;
     for (struct jiter it = jiter(map); jnext(&it);) {
         int r = resource_number(s, it.key);
         if (r < 0)
-            return false;
-        amount[r] = amount_of(r, it.value);
+            all = false;
+        else
+            amount[r] = amount_of(r, it.value);
     }
-    return true;
+    return all;
 }
 
 /* ---- pods ---- */
@@ -57,25 +69,66 @@ bool pod_waits(const struct obj *pod)
            !str_is(phase, "Failed");
 }
 
-static bool add_containers(struct snapshot *s, jval containers, bool peak, int64_t amount[RES_MAX])
+/* Requests of a container. */
+static bool read_container(struct snapshot *s, jval container, int64_t amount[RES_MAX])
 {
-    for (struct jiter it = jiter(containers); jnext(&it);) {
-        int64_t one[RES_MAX] = {0};
-        if (!read_amounts(s, jpath(it.value, "resources.requests"), one))
-            return false;
-        for (size_t r = 0; r < s->n_resources; r++)
-            amount[r] = peak ? MAX(amount[r], one[r]) : amount[r] + one[r];
-    }
-    return true;
+    memset(amount, 0, RES_MAX * sizeof(*amount));
+    return read_amounts(s, jpath(container, "resources.requests"), amount);
 }
 
+static bool is_sidecar(jval container)
+{
+    return str_is(jstr(jgetc(container, "restartPolicy")), "Always");
+}
+
+/* As kube-scheduler counts: containers and sidecars together, or one init container beside the
+ * sidecars started before it, whichever is more; what is said for the whole pod instead of that;
+ * the overhead on top. False when a name could not be counted. */
+static bool pod_amounts(struct snapshot *s, jval spec, int64_t amount[RES_MAX])
+{
+    int64_t one[RES_MAX], peak[RES_MAX] = {0}, sidecars[RES_MAX] = {0};
+    bool all = true;
+    for (struct jiter it = jiter(jgetc(spec, "initContainers")); jnext(&it);) {
+        all &= read_container(s, it.value, one);
+        for (size_t r = 0; r < RES_MAX; r++) {
+            if (is_sidecar(it.value))
+                sidecars[r] = add(sidecars[r], one[r]);
+            peak[r] = MAX(peak[r], is_sidecar(it.value) ? sidecars[r] : add(sidecars[r], one[r]));
+        }
+    }
+    memcpy(amount, sidecars, sizeof(sidecars));
+    for (struct jiter it = jiter(jgetc(spec, "containers")); jnext(&it);) {
+        all &= read_container(s, it.value, one);
+        for (size_t r = 0; r < RES_MAX; r++)
+            amount[r] = add(amount[r], one[r]);
+    }
+    for (size_t r = 0; r < RES_MAX; r++)
+        amount[r] = MAX(amount[r], peak[r]);
+    all &= read_amounts(s, jpath(spec, "resources.requests"), amount);
+    memset(one, 0, sizeof(one));
+    all &= read_amounts(s, jgetc(spec, "overhead"), one);
+    for (size_t r = 0; r < RES_MAX; r++)
+        amount[r] = add(amount[r], one[r]);
+    return all;
+}
+
+static bool is_required(jval affinity)
+{
+    return jlen(jgetc(affinity, "requiredDuringSchedulingIgnoredDuringExecution")) > 0;
+}
+
+/* What the pod insists on and this scheduler does not understand; wishes may be left unfulfilled.
+ */
 static str cannot_judge(jval spec)
 {
     jval affinity = jgetc(spec, "affinity");
-    if (j_has(jgetc(affinity, "podAffinity")) || j_has(jgetc(affinity, "podAntiAffinity")))
+    if (is_required(jgetc(affinity, "podAffinity")) ||
+        is_required(jgetc(affinity, "podAntiAffinity")))
         return STR("pod affinity");
-    if (jlen(jgetc(spec, "topologySpreadConstraints")) > 0)
-        return STR("topology spread constraints");
+    for (struct jiter it = jiter(jgetc(spec, "topologySpreadConstraints")); jnext(&it);) {
+        if (!str_is(jstr(jgetc(it.value, "whenUnsatisfiable")), "ScheduleAnyway"))
+            return STR("topology spread constraints");
+    }
     if (jlen(jgetc(spec, "resourceClaims")) > 0)
         return STR("resource claims");
     for (struct jiter it = jiter(jgetc(spec, "volumes")); jnext(&it);) {
@@ -88,24 +141,18 @@ static str cannot_judge(jval spec)
 bool snapshot_demand(struct snapshot *s, const struct obj *pod, struct demand *ret, str *ret_why)
 {
     jval spec = obj_spec(pod);
-    int64_t init[RES_MAX] = {0}, overhead[RES_MAX] = {0};
     *ret = (struct demand){0};
+    bool counted = pod_amounts(s, spec, ret->amount);
+    ret->amount[RES_PODS] = 1;
     str unknown = cannot_judge(spec);
     if (!str_is_empty(unknown)) {
         *ret_why = arena_printf(s->arena, "it uses %.*s, which this scheduler cannot judge",
                                 STR_ARG(unknown));
         return false;
     }
-    if (!add_containers(s, jgetc(spec, "containers"), false, ret->amount) ||
-        !add_containers(s, jgetc(spec, "initContainers"), true, init) ||
-        !read_amounts(s, jgetc(spec, "overhead"), overhead)) {
+    if (!counted)
         *ret_why = arena_printf(s->arena, "there are more than %d kinds of resources", RES_MAX);
-        return false;
-    }
-    for (size_t r = 0; r < s->n_resources; r++)
-        ret->amount[r] = MAX(ret->amount[r], init[r]) + overhead[r];
-    ret->amount[RES_PODS] = 1;
-    return true;
+    return counted;
 }
 
 /* ---- nodes ---- */
@@ -194,7 +241,8 @@ bool node_admits(const struct snap_node *n, const struct obj *pod)
             return false;
     }
     for (struct jiter it = jiter(jgetc(spec, "nodeSelector")); jnext(&it);) {
-        if (!str_eq(jstr(jget(n->obj->labels, it.key)), jstr(it.value)))
+        jval label = jget(n->obj->labels, it.key);
+        if (!j_has(label) || !str_eq(jstr(label), jstr(it.value)))
             return false;
     }
     return affinity_admits(n, spec);
@@ -212,13 +260,13 @@ bool node_fits(const struct snapshot *s, const struct snap_node *n, const struct
 void node_take(const struct snapshot *s, struct snap_node *n, const struct demand *d)
 {
     for (size_t r = 0; r < s->n_resources; r++)
-        n->free[r] -= d->amount[r];
+        n->free[r] = add(n->free[r], -d->amount[r]);
 }
 
 void node_give(const struct snapshot *s, struct snap_node *n, const struct demand *d)
 {
     for (size_t r = 0; r < s->n_resources; r++)
-        n->free[r] += d->amount[r];
+        n->free[r] = add(n->free[r], d->amount[r]);
 }
 
 /* ---- snapshot ---- */
@@ -265,9 +313,8 @@ static void subtract_pods(struct snapshot *s, const struct world *w)
         struct snap_node *n = find_node(s, jstr(jgetc(obj_spec(o), "nodeName")));
         if (!n)
             continue;
-        /* A pod that is there already is counted as far as it can be. */
+        /* A pod that is there already is counted, whatever else it asks for. */
         (void)snapshot_demand(s, o, &d, &why);
-        d.amount[RES_PODS] = 1;
         node_take(s, n, &d);
     }
 }

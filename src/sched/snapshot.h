@@ -34,8 +34,8 @@ struct snapshot {
 void snapshot_init(struct snapshot *s, const struct world *w, struct arena *a);
 void snapshot_done(struct snapshot *s);
 
-/* What the pod asks for, pod count included. False, with the reason, when it asks for something
- * this scheduler cannot judge. */
+/* What the pod asks for, pod count included. False, with the reason, when it also asks for
+ * something this scheduler cannot judge or count; the rest is counted all the same. */
 bool snapshot_demand(struct snapshot *s, const struct obj *pod, struct demand *ret, str *ret_why);
 /* Taints, selector, required node affinity, readiness. */
 bool node_admits(const struct snap_node *n, const struct obj *pod);

@@ -1,0 +1,473 @@
+/* The PodCliqueSet planner: what a set makes, repairs, scales and lets go. */
+#include "base/test.h"
+#include "operator/operator.h"
+#include "operator/test-ring.h"
+
+#define OWNER_SVC                                                                    \
+    "[{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, name: svc, uid: svc-uid, " \
+    "controller: true, blockOwnerDeletion: true}]"
+#define COMMON                                                                       \
+    "app.kubernetes.io/managed-by: grove-operator, app.kubernetes.io/part-of: svc, " \
+    "grove.io/podcliqueset: svc"
+
+TEST(a_fresh_set_makes_its_children)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_plan_pcs(&r, "svc");
+    CHECK_CSTR(tw_writes(r.world), "patch PodCliqueSet default/svc\n"
+                                   "create ServiceAccount default/svc\n"
+                                   "create Role default/grove.io:pcs:svc\n"
+                                   "create RoleBinding default/grove.io:pcs:svc\n"
+                                   "create Service default/svc-0\n"
+                                   "create Service default/svc-1\n"
+                                   "create PodCliqueScalingGroup default/svc-0-pf\n"
+                                   "create PodCliqueScalingGroup default/svc-1-pf\n"
+                                   "create PodClique default/svc-0-fe\n"
+                                   "create PodClique default/svc-1-fe\n");
+    const struct plan_write *w = tw_write(r.world, &kind_pcs, "svc", "");
+    CHECK_INT(w->stage, 0);
+    CHECK_CSTR(jtext(jpath(doc_root(w->body), "metadata.finalizers")),
+               "[\"grove.io/podcliqueset.grove.io\"]");
+    ring_free(&r);
+}
+
+TEST(small_children_are_as_the_contract_says)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_plan_pcs(&r, "svc");
+    check_yaml(tw_body(r.world, &kind_service_account, "svc", ""),
+               "apiVersion: v1\n"
+               "kind: ServiceAccount\n"
+               "metadata:\n"
+               "  name: svc\n"
+               "  namespace: default\n"
+               "  labels: {" COMMON ", app.kubernetes.io/name: svc,\n"
+               "           app.kubernetes.io/component: pod-service-account}\n"
+               "  ownerReferences: " OWNER_SVC "\n"
+               "automountServiceAccountToken: true\n");
+    check_yaml(tw_body(r.world, &kind_role, "grove.io:pcs:svc", ""),
+               "apiVersion: rbac.authorization.k8s.io/v1\n"
+               "kind: Role\n"
+               "metadata:\n"
+               "  name: grove.io:pcs:svc\n"
+               "  namespace: default\n"
+               "  labels: {" COMMON ", app.kubernetes.io/name: grove.io-pcs-svc,\n"
+               "           app.kubernetes.io/component: pod-role}\n"
+               "  ownerReferences: " OWNER_SVC "\n"
+               "rules:\n"
+               "- {apiGroups: [''], resources: [pods, pods/status], verbs: [get, list, watch]}\n");
+    check_yaml(tw_body(r.world, &kind_role_binding, "grove.io:pcs:svc", ""),
+               "apiVersion: rbac.authorization.k8s.io/v1\n"
+               "kind: RoleBinding\n"
+               "metadata:\n"
+               "  name: grove.io:pcs:svc\n"
+               "  namespace: default\n"
+               "  labels: {" COMMON ", app.kubernetes.io/name: grove.io-pcs-svc,\n"
+               "           app.kubernetes.io/component: pod-role-binding}\n"
+               "  ownerReferences: " OWNER_SVC "\n"
+               "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role,\n"
+               "          name: 'grove.io:pcs:svc'}\n"
+               "subjects: [{kind: ServiceAccount, name: svc, namespace: default}]\n");
+    check_yaml(tw_body(r.world, &kind_service, "svc-1", ""),
+               "apiVersion: v1\n"
+               "kind: Service\n"
+               "metadata:\n"
+               "  name: svc-1\n"
+               "  namespace: default\n"
+               "  labels: {" COMMON ", app.kubernetes.io/name: svc-1,\n"
+               "           app.kubernetes.io/component: pcs-headless-service,\n"
+               "           grove.io/podcliqueset-replica-index: '1'}\n"
+               "  ownerReferences: " OWNER_SVC "\n"
+               "spec:\n"
+               "  clusterIP: None\n"
+               "  publishNotReadyAddresses: true\n"
+               "  selector: {app.kubernetes.io/managed-by: grove-operator,\n"
+               "             app.kubernetes.io/part-of: svc,\n"
+               "             grove.io/podcliqueset-replica-index: '1'}\n");
+    ring_free(&r);
+}
+
+/* Template labels < common ones < the operator's own; one annotation never reaches a clique. */
+TEST(a_standalone_clique_is_its_template_in_its_place)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_plan_pcs(&r, "svc");
+    jval body = tw_body(r.world, &kind_pclq, "svc-1-fe", "");
+    str hash = jstr(jget(jpath(body, "metadata.labels"), STR("grove.io/pod-template-hash")));
+    CHECK(hash.len >= 1 && hash.len <= 20);
+    struct arena a = ARENA_INIT;
+    check_yaml(body,
+               arena_printf(
+                   &a,
+                   "apiVersion: grove.io/v1alpha1\n"
+                   "kind: PodClique\n"
+                   "metadata:\n"
+                   "  name: svc-1-fe\n"
+                   "  namespace: default\n"
+                   "  labels: {" COMMON ", tier: front, app.kubernetes.io/name: svc-1-fe,\n"
+                   "           app.kubernetes.io/component: pcs-podclique,\n"
+                   "           grove.io/podcliqueset-replica-index: '1', grove.io/podgang: svc-1,\n"
+                   "           grove.io/role: fe, grove.io/pod-template-hash: '%.*s'}\n"
+                   "  annotations: {note: hello}\n"
+                   "  finalizers: [grove.io/podclique.grove.io]\n"
+                   "  ownerReferences: " OWNER_SVC "\n"
+                   "spec:\n"
+                   "  roleName: fe\n"
+                   "  replicas: 3\n"
+                   "  minAvailable: 2\n"
+                   "  podSpec:\n"
+                   "    containers: [{name: m, image: i, env: [{name: A, value: b}]}]\n"
+                   "    restartPolicy: Always\n"
+                   "    terminationGracePeriodSeconds: 30\n",
+                   STR_ARG(hash))
+                   .p);
+    arena_done(&a);
+    ring_free(&r);
+}
+
+TEST(a_scaling_group_is_its_config_in_its_place)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_plan_pcs(&r, "svc");
+    check_yaml(tw_body(r.world, &kind_pcsg, "svc-0-pf", ""),
+               "apiVersion: grove.io/v1alpha1\n"
+               "kind: PodCliqueScalingGroup\n"
+               "metadata:\n"
+               "  name: svc-0-pf\n"
+               "  namespace: default\n"
+               "  labels: {" COMMON ", app.kubernetes.io/name: svc-0-pf,\n"
+               "           app.kubernetes.io/component: pcs-podcliquescalinggroup,\n"
+               "           grove.io/podcliquescalinggroup: svc-0-pf,\n"
+               "           grove.io/podcliqueset-replica-index: '0'}\n"
+               "  annotations: {k: v}\n"
+               "  finalizers: [grove.io/podcliquescalinggroup.grove.io]\n"
+               "  ownerReferences: " OWNER_SVC "\n"
+               "spec: {replicas: 3, minAvailable: 1, cliqueNames: [pl, pw]}\n");
+    ring_free(&r);
+}
+
+TEST(a_settled_set_has_an_empty_plan)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    CHECK(plan_is_empty(ring_plan_pcs(&r, "svc")));
+    ring_free(&r);
+}
+
+TEST(the_names_of_the_worked_example_all_appear)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {replicas: 1}}");
+    ring_live(&r);
+    check_names(&r, &kind_pcsg, "svc-0-pf ");
+    check_names(&r, &kind_pclq,
+                "svc-0-fe svc-0-pf-0-pl svc-0-pf-0-pw svc-0-pf-1-pl svc-0-pf-1-pw "
+                "svc-0-pf-2-pl svc-0-pf-2-pw ");
+    check_names(&r, &kind_pod_gang, "svc-0 svc-0-pf-0 svc-0-pf-1 ");
+    check_names(&r, &kind_service, "svc-0 ");
+    CHECK_INT(tw_count(r.world, &kind_pod), 3 + 3 * 5);
+    ring_free(&r);
+}
+
+TEST(status_tells_replicas_availability_and_selector)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    (void)ring_settle(&r);
+    struct obj *o = tw_must(r.world, &kind_pcs, "svc");
+    CHECK_CSTR(tw_json(o, "status.replicas"), "2");
+    CHECK_CSTR(tw_json(o, "status.availableReplicas"), "0");
+    CHECK_CSTR(tw_json(o, "status.updatedReplicas"), "0");
+    CHECK_INT(jint(jpath(obj_root(o), "status.observedGeneration"), 0), o->generation);
+    CHECK_CSTR(jstr(jpath(obj_root(o), "status.hpaPodSelector")),
+               "app.kubernetes.io/managed-by=grove-operator,app.kubernetes.io/part-of=svc");
+    ring_live(&r);
+    CHECK_CSTR(tw_json(tw_must(r.world, &kind_pcs, "svc"), "status.availableReplicas"), "2");
+    ring_free(&r);
+}
+
+/* Available: every standalone clique has its minimum ready and every group enough replicas. */
+TEST(a_replica_below_any_minimum_is_not_available)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{status: {readyReplicas: 1}}");
+    ring_plan_pcs(&r, "svc");
+    CHECK_CSTR(
+        jtext(jpath(tw_body(r.world, &kind_pcs, "svc", "status"), "status.availableReplicas")),
+        "1");
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{status: {readyReplicas: 2}}");
+    CHECK(plan_is_empty(ring_plan_pcs(&r, "svc")));
+    tw_patch(r.world, &kind_pcsg, "svc-1-pf", "{status: {availableReplicas: 0}}");
+    ring_plan_pcs(&r, "svc");
+    CHECK_CSTR(
+        jtext(jpath(tw_body(r.world, &kind_pcs, "svc", "status"), "status.availableReplicas")),
+        "1");
+    ring_free(&r);
+}
+
+TEST(scaling_in_removes_everything_of_the_replica)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {replicas: 1}}");
+    ring_plan_pcs(&r, "svc");
+    CHECK_CSTR(tw_writes(r.world), "delete Service default/svc-1\n"
+                                   "delete PodCliqueScalingGroup default/svc-1-pf\n"
+                                   "delete PodClique default/svc-1-fe\n"
+                                   "patch PodCliqueSet default/svc status\n");
+    ring_live(&r);
+    check_names(&r, &kind_pcsg, "svc-0-pf ");
+    check_names(&r, &kind_service, "svc-0 ");
+    check_names(&r, &kind_pod_gang, "svc-0 svc-0-pf-0 svc-0-pf-1 ");
+    CHECK_INT(tw_count(r.world, &kind_pclq), 7);
+    CHECK_INT(tw_count(r.world, &kind_pod), 18);
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {replicas: 0}}");
+    ring_live(&r);
+    CHECK_INT(tw_count(r.world, &kind_pclq) + tw_count(r.world, &kind_pod) +
+                  tw_count(r.world, &kind_pod_gang) + tw_count(r.world, &kind_service),
+              0);
+    CHECK_INT(tw_count(r.world, &kind_service_account), 1);
+    ring_free(&r);
+}
+
+TEST(damage_is_repaired)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_patch(r.world, &kind_service, "svc-0", "{spec: {selector: {evil: 'yes'}}}");
+    tw_patch(r.world, &kind_service, "svc-1",
+             "{spec: {selector: {app.kubernetes.io/part-of: other}}}");
+    tw_patch(r.world, &kind_role, "grove.io:pcs:svc", "{rules: []}");
+    tw_patch(r.world, &kind_pclq, "svc-0-fe",
+             "{metadata: {labels: {grove.io/podgang: wrong, stray: s}}, spec: {minAvailable: 1, "
+             "podSpec: {hostNetwork: true, containers: []}}}");
+    tw_patch(r.world, &kind_pcsg, "svc-1-pf", "{spec: {cliqueNames: [pl]}}");
+    tw_remove(r.world, &kind_service_account, "svc");
+    ring_plan_pcs(&r, "svc");
+    check_yaml(tw_body(r.world, &kind_pclq, "svc-0-fe", ""),
+               "metadata: {labels: {grove.io/podgang: svc-0, stray: null}}\n"
+               "spec: {minAvailable: 2, podSpec: {hostNetwork: null,\n"
+               "  containers: [{name: m, image: i, env: [{name: A, value: b}]}]}}\n");
+    check_yaml(tw_body(r.world, &kind_pcsg, "svc-1-pf", ""), "spec: {cliqueNames: [pl, pw]}");
+    check_yaml(tw_body(r.world, &kind_service, "svc-1", ""),
+               "spec: {selector: {app.kubernetes.io/part-of: svc}}");
+    CHECK(tw_write(r.world, &kind_role, "grove.io:pcs:svc", "") != NULL);
+    CHECK_INT(tw_write(r.world, &kind_service_account, "svc", "")->op, PLAN_CREATE);
+    tw_carry_out(r.world);
+    ring_live(&r);
+    check_yaml(jpath(obj_root(tw_must(r.world, &kind_service, "svc-0")), "spec.selector"),
+               "{app.kubernetes.io/managed-by: grove-operator, app.kubernetes.io/part-of: svc, "
+               "grove.io/podcliqueset-replica-index: '0'}");
+    ring_free(&r);
+}
+
+/* A template that takes something back takes it back everywhere. */
+TEST(what_a_template_no_longer_says_goes_from_its_cliques)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    struct arena a = ARENA_INIT;
+    str before = arena_str(
+        &a, obj_label(tw_must(r.world, &kind_pclq, "svc-0-fe"), STR("grove.io/pod-template-hash")));
+    tw_patch(
+        r.world, &kind_pcs, "svc",
+        "{spec: {template: {cliques: [{name: fe, spec: {replicas: 3, minAvailable: 2, podSpec: "
+        "{containers: [{name: m, image: j}]}}}, {name: pl, spec: {podSpec: {containers: "
+        "[{name: m, image: i}]}}}, {name: pw, spec: {replicas: 4, podSpec: {containers: "
+        "[{name: m, image: i}]}}}]}}}");
+    ring_plan_pcs(&r, "svc");
+    jval body = tw_body(r.world, &kind_pclq, "svc-0-fe", "");
+    CHECK_CSTR(jtext(jpath(body, "metadata.labels.tier")), "null");
+    CHECK_CSTR(jtext(jpath(body, "metadata.annotations.note")), "null");
+    tw_carry_out(r.world);
+    struct obj *o = tw_must(r.world, &kind_pclq, "svc-0-fe");
+    CHECK(j_is_absent(jgetc(o->labels, "tier")) && j_is_absent(jgetc(o->annotations, "note")));
+    CHECK_CSTR(tw_json(o, "spec.podSpec.containers"), "[{\"name\":\"m\",\"image\":\"j\"}]");
+    CHECK(!str_eq(obj_label(o, STR("grove.io/pod-template-hash")), before));
+    ring_live(&r);
+    CHECK(plan_is_empty(ring_plan_pcs(&r, "svc")));
+    arena_done(&a);
+    ring_free(&r);
+}
+
+TEST(numbers_set_by_users_survive_template_changes)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 7}}");
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", "{spec: {replicas: 5}}");
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {replicas: 3, template: {priorityClassName: p}}}");
+    ring_live(&r);
+    CHECK_CSTR(tw_json(tw_must(r.world, &kind_pclq, "svc-0-fe"), "spec.replicas"), "7");
+    CHECK_CSTR(tw_json(tw_must(r.world, &kind_pcsg, "svc-0-pf"), "spec.replicas"), "5");
+    /* New replicas use the template's numbers. */
+    CHECK_CSTR(tw_json(tw_must(r.world, &kind_pclq, "svc-2-fe"), "spec.replicas"), "3");
+    CHECK_CSTR(tw_json(tw_must(r.world, &kind_pcsg, "svc-2-pf"), "spec.replicas"), "3");
+    CHECK_INT(tw_count(r.world, &kind_pod), (7 + 5 * 5) + 2 * 18);
+    ring_free(&r);
+}
+
+TEST(deletion_releases_the_finalizer_and_all_else_follows)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_delete(r.world, &kind_pcs, "svc");
+    ring_plan_pcs(&r, "svc");
+    CHECK_CSTR(tw_writes(r.world), "patch PodCliqueSet default/svc\n");
+    CHECK_CSTR(jtext(jpath(tw_body(r.world, &kind_pcs, "svc", ""), "metadata.finalizers")), "[]");
+    ring_live(&r);
+    static const struct kind *const kinds[] = {
+        &kind_pcs,     &kind_pcsg, &kind_pclq,         &kind_pod_gang,       &kind_pod,
+        &kind_service, &kind_role, &kind_role_binding, &kind_service_account};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        CHECK_INT(tw_count(r.world, kinds[i]), 0);
+    ring_free(&r);
+}
+
+TEST(the_finalizers_of_others_stay)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    tw_patch(r.world, &kind_pcs, "svc", "{metadata: {finalizers: [a/b]}}");
+    ring_plan_pcs(&r, "svc");
+    CHECK_CSTR(jtext(jpath(tw_body(r.world, &kind_pcs, "svc", ""), "metadata.finalizers")),
+               "[\"a/b\",\"grove.io/podcliqueset.grove.io\"]");
+    tw_carry_out(r.world);
+    tw_delete(r.world, &kind_pcs, "svc");
+    ring_plan_pcs(&r, "svc");
+    CHECK_CSTR(jtext(jpath(tw_body(r.world, &kind_pcs, "svc", ""), "metadata.finalizers")),
+               "[\"a/b\"]");
+    ring_free(&r);
+}
+
+/* A set made anew under its name waits until what the old one left is collected. */
+TEST(a_new_set_does_not_take_over_what_its_predecessor_left)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_remove(r.world, &kind_pcs, "svc");
+    tw_loadf(r.world, "apiVersion: grove.io/v1alpha1\n"
+                      "kind: PodCliqueSet\n"
+                      "metadata: {name: svc, uid: new-uid}\n"
+                      "spec: {replicas: 1, template: {cliques: [{name: fe, spec: {podSpec: "
+                      "{containers: [{name: m, image: i}]}}}]}}\n");
+    ring_plan_pcs(&r, "svc");
+    CHECK_CSTR(tw_writes(r.world), "patch PodCliqueSet default/svc\n");
+    CHECK_INT(r.world->plan.events.len, 0);
+    CHECK(plan_is_empty(ring_plan_pclq(&r, "svc-0-fe")));
+    ring_live(&r);
+    CHECK_INT(tw_count(r.world, &kind_pod), 1);
+    CHECK_CSTR(tw_must(r.world, &kind_pclq, "svc-0-fe")->owner_uid, "new-uid");
+    ring_free(&r);
+}
+
+/* "a" with the group "b" and "a-0-b" want the same names: the second is told, the first untouched.
+ */
+TEST(a_name_that_belongs_to_another_set_is_left_alone)
+{
+    struct ring r = ring_new();
+    tw_load(r.world,
+            "apiVersion: grove.io/v1alpha1\n"
+            "kind: PodCliqueSet\n"
+            "metadata: {name: a, uid: a-uid}\n"
+            "spec: {replicas: 1, template: {cliques: [{name: b-0-c, spec: {podSpec: {containers: "
+            "[{name: m, image: i}]}}}]}}\n"
+            "---\n"
+            "apiVersion: grove.io/v1alpha1\n"
+            "kind: PodCliqueSet\n"
+            "metadata: {name: a-0-b, uid: b-uid}\n"
+            "spec: {replicas: 1, template: {cliques: [{name: c, spec: {podSpec: {containers: "
+            "[{name: m, image: i}]}}}]}}\n");
+    ring_plan_pcs(&r, "a");
+    tw_carry_out(r.world);
+    ring_plan_pcs(&r, "a-0-b");
+    CHECK(tw_write(r.world, &kind_pclq, "a-0-b-0-c", "") == NULL);
+    REQUIRE(r.world->plan.events.len == 1);
+    CHECK(r.world->plan.events.p[0].warning);
+    CHECK_CSTR(r.world->plan.events.p[0].message, "PodClique a-0-b-0-c belongs to PodCliqueSet a");
+    CHECK(r.world->plan.look_again > r.world->world.now);
+    ring_free(&r);
+}
+
+TEST(long_names_make_valid_children)
+{
+    struct ring r = ring_new();
+    tw_load(r.world,
+            "apiVersion: grove.io/v1alpha1\n"
+            "kind: PodCliqueSet\n"
+            "metadata: {name: distributed-training-of-a-very-large-language-model}\n"
+            "spec: {replicas: 1, template: {cliques: [{name: parameter-server-with-a-long-name, "
+            "spec: {roleName: 'Any Text!', podSpec: {containers: [{name: m, image: i}]}}}], "
+            "podCliqueScalingGroups: [{name: training-infrastructure, replicas: 2, cliqueNames: "
+            "[parameter-server-with-a-long-name]}]}}\n");
+    ring_live(&r);
+    static const struct kind *const kinds[] = {&kind_pcsg, &kind_pclq, &kind_pod_gang, &kind_pod,
+                                               &kind_service};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct obj *o;
+        for (struct cache_iter it = cache_all(world_cache(&r.world->world, kinds[i]), STR_NONE);
+             (o = cache_next(&it));) {
+            for (struct jiter l = jiter(o->labels); jnext(&l);)
+                CHECK(str_is_label_value(jstr(l.value)));
+            if (kinds[i] != &kind_pod)
+                continue;
+            CHECK(str_is_dns1123_label(jstr(jgetc(obj_spec(o), "hostname"))));
+            CHECK(str_is_dns1123_label(jstr(jgetc(obj_spec(o), "subdomain"))));
+            CHECK(!str_is_empty(jstr(jgetc(obj_spec(o), "nodeName")))); /* its gang let it go */
+        }
+    }
+    CHECK_INT(tw_count(r.world, &kind_pod), 2);
+    CHECK_INT(tw_count(r.world, &kind_pod_gang), 2);
+    tw_delete(r.world, &kind_pcs, "distributed-training-of-a-very-large-language-model");
+    ring_live(&r);
+    CHECK_INT(tw_count(r.world, &kind_pod_gang) + tw_count(r.world, &kind_pod), 0);
+    ring_free(&r);
+}
+
+/* No number makes a plan that cannot be carried. */
+TEST(absurd_numbers_make_bounded_plans)
+{
+    struct ring r = ring_new();
+    tw_load(
+        r.world,
+        "apiVersion: grove.io/v1alpha1\n"
+        "kind: PodCliqueSet\n"
+        "metadata: {name: big, finalizers: [grove.io/podcliqueset.grove.io]}\n"
+        "spec: {replicas: 2147483647, template: {cliques: [{name: c, spec: {replicas: "
+        "2147483647, minAvailable: 1, podSpec: {containers: [{name: m, image: i}]}}}, {name: d, "
+        "spec: {podSpec: {containers: [{name: m, image: i}]}}}], podCliqueScalingGroups: "
+        "[{name: g, cliqueNames: [d], replicas: 2147483647, minAvailable: 2147483647}]}}\n");
+    ring_plan_pcs(&r, "big");
+    CHECK(r.world->plan.writes.len <= 2000);
+    tw_carry_out(r.world);
+    CHECK_INT(tw_count(r.world, &kind_service), 500);
+    CHECK_INT(tw_count(r.world, &kind_pcsg), 500);
+    CHECK_INT(tw_count(r.world, &kind_pclq), 500);
+    ring_plan_pcs(&r, "big");
+    tw_carry_out(r.world);
+    CHECK_INT(tw_count(r.world, &kind_service), 1000);
+    ring_plan_pcsg(&r, "big-0-g");
+    CHECK(r.world->plan.writes.len > 0 && r.world->plan.writes.len <= 600);
+    tw_carry_out(r.world);
+    ring_plan_pclq(&r, "big-0-c");
+    CHECK(r.world->plan.writes.len > 0 && r.world->plan.writes.len <= 600);
+    /* A gang no object could hold is not made, and the set is told. */
+    ring_plan_gang(&r, "big-0");
+    CHECK_INT(r.world->plan.writes.len, 0);
+    CHECK_INT(r.world->plan.events.len, 1);
+    ring_free(&r);
+}

@@ -1,0 +1,384 @@
+/* The PodGang planner: which groups and pods a gang has, how far it has come, and when it goes. */
+#include "base/test.h"
+#include "operator/operator.h"
+#include "operator/test-ring.h"
+
+/* The worked example of the contract: cliques a (3 pods, 2 at least), b (2), c (1); group g of b
+ * and c, 3 replicas, 2 at least. */
+#define P                                                                                         \
+    "apiVersion: grove.io/v1alpha1\n"                                                             \
+    "kind: PodCliqueSet\n"                                                                        \
+    "metadata: {name: p, uid: p-uid, labels: {team: blue, grove.io/mine: x},\n"                   \
+    "  annotations: {note: hi, grove.io/other: x,\n"                                              \
+    "    kubectl.kubernetes.io/last-applied-configuration: big}}\n"                               \
+    "spec:\n"                                                                                     \
+    "  replicas: 2\n"                                                                             \
+    "  template:\n"                                                                               \
+    "    priorityClassName: high\n"                                                               \
+    "    cliques:\n"                                                                              \
+    "    - {name: a, spec: {replicas: 3, minAvailable: 2, podSpec: {containers: [{name: m}]}}}\n" \
+    "    - {name: b, spec: {replicas: 2, podSpec: {containers: [{name: m}]}}}\n"                  \
+    "    - {name: c, spec: {replicas: 1, podSpec: {containers: [{name: m}]}}}\n"                  \
+    "    podCliqueScalingGroups:\n"                                                               \
+    "    - {name: g, cliqueNames: [b, c], replicas: 3, minAvailable: 2}\n"
+
+static struct ring settled(void)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, P);
+    ring_live(&r);
+    return r;
+}
+
+/* "name(minReplicas) xN" per group, N references. */
+static void check_groups(jval spec, const char *want)
+{
+    struct strbuf got = STRBUF_INIT(2000);
+    for (struct jiter it = jiter(jgetc(spec, "podgroups")); jnext(&it);)
+        strbuf_printf(
+            &got, "%s%.*s(%.*s) x%zu", it.index ? ", " : "", STR_ARG(jstr(jgetc(it.value, "name"))),
+            STR_ARG(jtext(jgetc(it.value, "minReplicas"))), jlen(jgetc(it.value, "podReferences")));
+    CHECK_CSTR(strbuf_str(&got), want);
+    strbuf_done(&got);
+}
+
+TEST(gangs_have_the_groups_of_the_worked_example)
+{
+    struct ring r = settled();
+    check_names(&r, &kind_pod_gang, "p-0 p-0-g-0 p-1 p-1-g-0 ");
+    check_groups(obj_spec(tw_must(r.world, &kind_pod_gang, "p-0")),
+                 "p-0-a(2) x3, p-0-g-0-b(2) x2, p-0-g-0-c(1) x1, p-0-g-1-b(2) x2, p-0-g-1-c(1) x1");
+    check_groups(obj_spec(tw_must(r.world, &kind_pod_gang, "p-0-g-0")),
+                 "p-0-g-2-b(2) x2, p-0-g-2-c(1) x1");
+    check_groups(obj_spec(tw_must(r.world, &kind_pod_gang, "p-1-g-0")),
+                 "p-1-g-2-b(2) x2, p-1-g-2-c(1) x1");
+    ring_free(&r);
+}
+
+TEST(scaling_a_group_out_and_in_moves_only_scaled_gangs)
+{
+    struct ring r = settled();
+    str before = tw_json(tw_must(r.world, &kind_pod_gang, "p-0"), "spec");
+    struct arena a = ARENA_INIT;
+    before = arena_str(&a, before);
+    tw_patch(r.world, &kind_pcsg, "p-0-g", "{spec: {replicas: 5}}");
+    ring_live(&r);
+    check_names(&r, &kind_pod_gang, "p-0 p-0-g-0 p-0-g-1 p-0-g-2 p-1 p-1-g-0 ");
+    check_groups(obj_spec(tw_must(r.world, &kind_pod_gang, "p-0-g-2")),
+                 "p-0-g-4-b(2) x2, p-0-g-4-c(1) x1");
+    CHECK_STR(tw_json(tw_must(r.world, &kind_pod_gang, "p-0"), "spec"), before);
+    tw_patch(r.world, &kind_pcsg, "p-0-g", "{spec: {replicas: 2}}");
+    ring_live(&r);
+    check_names(&r, &kind_pod_gang, "p-0 p-1 p-1-g-0 ");
+    /* Below the minimum the base gang still lists what is missing. */
+    tw_patch(r.world, &kind_pcsg, "p-0-g", "{spec: {replicas: 1}}");
+    ring_live(&r);
+    check_groups(obj_spec(tw_must(r.world, &kind_pod_gang, "p-0")),
+                 "p-0-a(2) x3, p-0-g-0-b(2) x2, p-0-g-0-c(1) x1, p-0-g-1-b(2) x0, p-0-g-1-c(1) x0");
+    arena_done(&a);
+    ring_free(&r);
+}
+
+TEST(a_gang_is_made_before_its_pods_and_as_the_contract_says)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, P);
+    ring_plan_pcs(&r, "p");
+    tw_carry_out(r.world);
+    ring_plan_gang(&r, "p-0");
+    CHECK_CSTR(tw_writes(r.world), "create PodGang default/p-0\n");
+    check_yaml(tw_body(r.world, &kind_pod_gang, "p-0", ""),
+               "apiVersion: scheduler.grove.io/v1alpha1\n"
+               "kind: PodGang\n"
+               "metadata:\n"
+               "  name: p-0\n"
+               "  namespace: default\n"
+               "  labels: {team: blue, app.kubernetes.io/managed-by: grove-operator,\n"
+               "    app.kubernetes.io/part-of: p, app.kubernetes.io/component: podgang,\n"
+               "    grove.io/podcliqueset: p, grove.io/scheduler-name: default-scheduler}\n"
+               "  annotations: {note: hi}\n"
+               "  ownerReferences: [{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, name: p,\n"
+               "    uid: p-uid, controller: true, blockOwnerDeletion: true}]\n"
+               "spec:\n"
+               "  priorityClassName: high\n"
+               "  podgroups:\n"
+               "  - {name: p-0-a, minReplicas: 2, podReferences: []}\n"
+               "  - {name: p-0-g-0-b, minReplicas: 2, podReferences: []}\n"
+               "  - {name: p-0-g-0-c, minReplicas: 1, podReferences: []}\n"
+               "  - {name: p-0-g-1-b, minReplicas: 2, podReferences: []}\n"
+               "  - {name: p-0-g-1-c, minReplicas: 1, podReferences: []}\n");
+    ring_free(&r);
+}
+
+TEST(references_are_sorted_by_name_and_leave_out_what_is_going)
+{
+    struct ring r = settled();
+    tw_patch(r.world, &kind_pclq, "p-0-a", "{spec: {replicas: 12}}");
+    ring_live(&r);
+    jval refs =
+        jgetc(jat(jpath(obj_root(tw_must(r.world, &kind_pod_gang, "p-0")), "spec.podgroups"), 0),
+              "podReferences");
+    CHECK_INT(jlen(refs), 12);
+    str last = STR_NONE;
+    for (struct jiter it = jiter(refs); jnext(&it);) {
+        str name = jstr(jgetc(it.value, "name"));
+        CHECK(str_cmp(last, name) < 0);
+        CHECK_CSTR(jstr(jgetc(it.value, "namespace")), "default");
+        last = name;
+    }
+    struct arena a = ARENA_INIT;
+    tw_delete(r.world, &kind_pod, arena_str(&a, last).p);
+    ring_plan_gang(&r, "p-0");
+    refs = jgetc(jat(jpath(tw_body(r.world, &kind_pod_gang, "p-0", ""), "spec.podgroups"), 0),
+                 "podReferences");
+    CHECK_INT(jlen(refs), 11);
+    for (struct jiter it = jiter(refs); jnext(&it);)
+        CHECK(!str_eq(jstr(jgetc(it.value, "name")), last));
+    arena_done(&a);
+    ring_free(&r);
+}
+
+/* ---- status ---- */
+
+static void check_state(struct ring *r, const char *gang, const char *want)
+{
+    jval s = obj_status(tw_must(r->world, &kind_pod_gang, gang));
+    static const char *const types[] = {"Initialized", "Scheduled", "Ready"};
+    struct strbuf got = STRBUF_INIT(200);
+    strbuf_add_str(&got, jstr(jgetc(s, "phase")));
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        jval c = condition_find(jgetc(s, "conditions"), str_of(types[i]));
+        strbuf_printf(&got, " %.*s", STR_ARG(jstr(jgetc(c, "status"))));
+    }
+    CHECK_CSTR(strbuf_str(&got), want);
+    strbuf_done(&got);
+}
+
+static void plan_state(struct ring *r, const char *gang, const char *want)
+{
+    ring_plan_gang(r, gang);
+    tw_carry_out(r->world);
+    check_state(r, gang, want);
+}
+
+TEST(a_gang_is_initialized_when_all_its_pods_exist)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, P);
+    ring_plan_pcs(&r, "p");
+    tw_carry_out(r.world);
+    ring_plan_pcsg(&r, "p-0-g");
+    tw_carry_out(r.world);
+    ring_plan_gang(&r, "p-0");
+    tw_carry_out(r.world);
+    plan_state(&r, "p-0", "Pending False False False");
+    jval c =
+        condition_find(jgetc(obj_status(tw_must(r.world, &kind_pod_gang, "p-0")), "conditions"),
+                       STR("Initialized"));
+    CHECK_CSTR(jstr(jgetc(c, "reason")), "PodGangPodsCreationPending");
+    static const char *const cliques[] = {"p-0-a", "p-0-g-0-b", "p-0-g-0-c", "p-0-g-1-b",
+                                          "p-0-g-1-c"};
+    for (size_t i = 0; i < ARRAY_LEN(cliques); i++) {
+        plan_state(&r, "p-0", "Pending False False False");
+        ring_plan_pclq(&r, cliques[i]);
+        tw_carry_out(r.world);
+    }
+    plan_state(&r, "p-0", "Pending True False False");
+    c = condition_find(jgetc(obj_status(tw_must(r.world, &kind_pod_gang, "p-0")), "conditions"),
+                       STR("Initialized"));
+    CHECK_CSTR(jstr(jgetc(c, "reason")), "PodGangPodsCreated");
+    ring_free(&r);
+}
+
+static const char *a_pod_of(struct ring *r, struct arena *a, const char *clique, size_t n)
+{
+    struct obj *o;
+    const struct obj *c = tw_must(r->world, &kind_pclq, clique);
+    struct cache_iter it = world_owned(&r->world->world, &kind_pod, c->uid);
+    while ((o = cache_next(&it)) && n-- > 0)
+        ;
+    REQUIRE(o != NULL);
+    return arena_str(a, o->name).p;
+}
+
+/* Scheduled and Initialized stay, Ready is what is now. */
+TEST(two_conditions_stay_and_one_is_live)
+{
+    struct ring r = ring_new();
+    struct arena a = ARENA_INIT;
+    tw_load(r.world, P);
+    (void)ring_settle(&r);
+    check_state(&r, "p-0", "Pending True False False");
+    ring_run_pods(&r);
+    plan_state(&r, "p-0", "Running True True True");
+    const char *one = a_pod_of(&r, &a, "p-0-a", 0), *two = a_pod_of(&r, &a, "p-0-a", 1);
+    tw_patch(r.world, &kind_pod, one, "{status: {conditions: [{type: Ready, status: 'False'}]}}");
+    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0"))); /* 2 of 3 are ready, 2 are needed */
+    tw_patch(r.world, &kind_pod, two, "{status: {conditions: [{type: Ready, status: 'False'}]}}");
+    plan_state(&r, "p-0", "Starting True True False");
+    /* All pods of a group lost: still scheduled once, and once complete. */
+    tw_remove(r.world, &kind_pod, one);
+    tw_remove(r.world, &kind_pod, two);
+    tw_remove(r.world, &kind_pod, a_pod_of(&r, &a, "p-0-a", 0));
+    plan_state(&r, "p-0", "Starting True True False");
+    ring_live(&r);
+    check_state(&r, "p-0", "Running True True True");
+    arena_done(&a);
+    ring_free(&r);
+}
+
+TEST(the_time_of_a_condition_is_when_its_status_changed)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, P);
+    (void)ring_settle(&r);
+    r.world->world.now += 10 * USEC_PER_SEC;
+    ring_run_pods(&r);
+    ring_plan_gang(&r, "p-0");
+    tw_carry_out(r.world);
+    jval list = jgetc(obj_status(tw_must(r.world, &kind_pod_gang, "p-0")), "conditions");
+    CHECK_CSTR(jstr(jgetc(condition_find(list, STR("Initialized")), "lastTransitionTime")),
+               "2026-01-01T00:00:00Z");
+    CHECK_CSTR(jstr(jgetc(condition_find(list, STR("Scheduled")), "lastTransitionTime")),
+               "2026-01-01T00:00:10Z");
+    ring_free(&r);
+}
+
+TEST(a_gang_that_has_not_changed_is_not_written)
+{
+    struct ring r = settled();
+    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0")));
+    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0-g-0")));
+    ring_free(&r);
+}
+
+/* The scheduler's conditions are the scheduler's, by server-side apply of ours only. */
+TEST(conditions_of_others_are_not_ours_to_write)
+{
+    struct ring r = settled();
+    struct arena a = ARENA_INIT;
+    jval status = obj_status(tw_must(r.world, &kind_pod_gang, "p-0"));
+    CHECK_INT(jlen(jgetc(status, "conditions")), 3);
+    tw_patch(r.world, &kind_pod_gang, "p-0",
+             "{status: {placementScore: 0.5, conditions: [{type: Unschedulable, status: 'False'}, "
+             "{type: Initialized, status: 'True', reason: PodGangPodsCreated}, {type: Scheduled, "
+             "status: 'True', reason: MinimumPlaced}]}}");
+    ring_plan_gang(&r, "p-0");
+    const struct plan_write *w = tw_write(r.world, &kind_pod_gang, "p-0", "status");
+    REQUIRE(w != NULL);
+    CHECK_INT(w->patch, API_PATCH_APPLY);
+    jval body = doc_root(w->body);
+    CHECK(j_is_absent(condition_find(jpath(body, "status.conditions"), STR("Unschedulable"))));
+    CHECK(j_is_absent(jpath(body, "status.placementScore")));
+    CHECK_INT(jlen(jpath(body, "status.conditions")), 3);
+    tw_carry_out(r.world);
+    status = obj_status(tw_must(r.world, &kind_pod_gang, "p-0"));
+    CHECK_INT(jlen(jgetc(status, "conditions")), 4);
+    arena_done(&a);
+    ring_free(&r);
+}
+
+TEST(labels_and_annotations_of_the_set_are_mirrored)
+{
+    struct ring r = settled();
+    tw_patch(r.world, &kind_pcs, "p",
+             "{metadata: {labels: {team: null, color: red}, annotations: {note: null}}}");
+    tw_patch(r.world, &kind_pod_gang, "p-0",
+             "{metadata: {labels: {grove.io/extra: kept}, annotations: "
+             "{kai.scheduler/skip-podgrouper: 'true'}}}");
+    ring_plan_gang(&r, "p-0");
+    check_yaml(tw_body(r.world, &kind_pod_gang, "p-0", ""),
+               "metadata: {labels: {color: red, team: null}, annotations: {note: null}}");
+    ring_free(&r);
+}
+
+TEST(the_scheduler_of_the_cliques_is_named)
+{
+    struct ring r = settled();
+    tw_patch(r.world, &kind_pcs, "p",
+             "{spec: {template: {cliques: [{name: a, spec: {replicas: 3, minAvailable: 2, podSpec: "
+             "{containers: [{name: m}]}}}, {name: b, spec: {replicas: 2, podSpec: {schedulerName: "
+             "kai-scheduler, containers: [{name: m}]}}}, {name: c, spec: {podSpec: {containers: "
+             "[{name: m}]}}}]}}}");
+    ring_plan_gang(&r, "p-0");
+    check_yaml(tw_body(r.world, &kind_pod_gang, "p-0", ""),
+               "metadata: {labels: {grove.io/scheduler-name: kai-scheduler}}");
+    ring_free(&r);
+}
+
+/* ---- endings ---- */
+
+TEST(a_gang_goes_when_no_clique_belongs_to_it)
+{
+    struct ring r = settled();
+    tw_patch(r.world, &kind_pcsg, "p-0-g", "{spec: {replicas: 2}}");
+    ring_plan_pcsg(&r, "p-0-g");
+    tw_carry_out(r.world);
+    /* Its cliques are going: it waits for them. */
+    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0-g-0")));
+    ring_plan_pclq(&r, "p-0-g-2-b");
+    tw_carry_out(r.world);
+    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0-g-0")));
+    ring_plan_pclq(&r, "p-0-g-2-c");
+    tw_carry_out(r.world);
+    ring_plan_gang(&r, "p-0-g-0");
+    CHECK_CSTR(tw_writes(r.world), "delete PodGang default/p-0-g-0\n");
+    /* That the cache has none is no proof: somebody has to ask. */
+    const struct plan_write *w = tw_write(r.world, &kind_pod_gang, "p-0-g-0", "");
+    CHECK(w->absent_kind == &kind_pclq);
+    CHECK_CSTR(w->absent_name, "p-0-g-2-b");
+    CHECK_CSTR(w->absent_ns, "default");
+    ring_free(&r);
+}
+
+/* Caches fill at their own pace: owners that are not there yet prove nothing. */
+TEST(a_gang_survives_caches_that_lag)
+{
+    struct ring r = settled();
+    tw_remove(r.world, &kind_pcsg, "p-0-g");
+    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0-g-0")));
+    tw_remove(r.world, &kind_pcs, "p");
+    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0-g-0")));
+    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0")));
+    ring_free(&r);
+}
+
+TEST(gangs_of_a_deleted_set_are_left_to_the_collector)
+{
+    struct ring r = settled();
+    tw_delete(r.world, &kind_pcs, "p");
+    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0")));
+    CHECK(plan_is_empty(ring_plan_gang(&r, "no-such-gang")));
+    ring_free(&r);
+}
+
+TEST(a_gang_that_is_going_is_left_alone)
+{
+    struct ring r = settled();
+    tw_patch(r.world, &kind_pod_gang, "p-0", "{metadata: {finalizers: [x/y]}}");
+    tw_delete(r.world, &kind_pod_gang, "p-0");
+    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0")));
+    /* and made again when it is gone */
+    tw_remove(r.world, &kind_pod_gang, "p-0");
+    ring_live(&r);
+    check_state(&r, "p-0", "Running True True True");
+    ring_free(&r);
+}
+
+TEST(messages_alone_are_no_hurry)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, P);
+    ring_plan_pcs(&r, "p");
+    tw_carry_out(r.world);
+    ring_plan_gang(&r, "p-0");
+    tw_carry_out(r.world);
+    ring_plan_gang(&r, "p-0");
+    CHECK(!tw_write(r.world, &kind_pod_gang, "p-0", "status")->counts_only);
+    tw_carry_out(r.world);
+    ring_plan_pclq(&r, "p-0-a");
+    tw_carry_out(r.world);
+    ring_plan_gang(&r, "p-0");
+    CHECK(tw_write(r.world, &kind_pod_gang, "p-0", "status")->counts_only);
+    ring_free(&r);
+}
