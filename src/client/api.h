@@ -76,6 +76,10 @@ struct api_request {
     int64_t limit;
     str continue_token;
 
+    /* Monotonic: given up when it comes, and not sent after it. 0: none beyond the implementation's
+     * own limit. What is carried out at once need not look. */
+    usec deadline;
+
     void (*done)(struct api_request *r, const struct api_reply *reply);
     void *ctx;
     void *impl;       /* the implementation's */

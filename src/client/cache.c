@@ -455,6 +455,12 @@ void cache_start(struct cache *c)
     feed_start(c);
 }
 
+void cache_resync(struct cache *c)
+{
+    c->synced = false;
+    feed_resync(c);
+}
+
 bool cache_is_synced(const struct cache *c)
 {
     return c->synced;

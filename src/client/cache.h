@@ -45,7 +45,10 @@ void cache_add_handler(struct cache *c, cache_handler *fn, void *ctx);
 void cache_start(struct cache *c);
 /* The first list is complete. */
 bool cache_is_synced(const struct cache *c);
-/* Told once, when the first list is complete. */
+/* Reads everything anew, consistently (from now, not from what a server remembers): not synced
+ * until that is complete, which is told once more. What is known meanwhile stays. */
+void cache_resync(struct cache *c);
+/* Told when the first list is complete, and each list asked for by cache_resync. */
 void cache_on_synced(struct cache *c, void (*fn)(void *ctx), void *ctx);
 const struct kind *cache_kind(const struct cache *c);
 

@@ -122,6 +122,8 @@ void cache_confirm_tombs(struct cache *c, uint64_t seq);
 
 void feed_init(struct cache *c);
 void feed_start(struct cache *c);
+/* Begins again with everything; nothing that was asked for before counts. */
+void feed_resync(struct cache *c);
 void feed_done(struct cache *c);
 
 #endif

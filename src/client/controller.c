@@ -45,6 +45,7 @@ struct runtime {
     struct intents intents;
     usec stall_timeout;
     bool started;
+    bool standby;
     bool synced;
     size_t rotation; /* the controller whose turn is next */
     struct loop_task turn;
@@ -393,7 +394,7 @@ static bool all_synced(const struct runtime *r)
 static void on_synced(void *ctx)
 {
     struct runtime *r = ctx;
-    if (r->synced || !all_synced(r))
+    if (r->synced || r->standby || !all_synced(r))
         return;
     r->synced = true;
     wake(r);
@@ -455,6 +456,24 @@ void runtime_start(struct runtime *r)
             cache_start(r->caches.p[i]);
     }
     on_synced(r); /* without caches there is nothing to wait for */
+}
+
+void runtime_set_standby(struct runtime *r)
+{
+    BUG_ON(r->started);
+    r->standby = true;
+}
+
+void runtime_lead(struct runtime *r)
+{
+    if (!r->standby)
+        return;
+    r->standby = false;
+    for (size_t i = 0; i < r->caches.len; i++) {
+        if (r->caches.p[i])
+            cache_resync(r->caches.p[i]);
+    }
+    on_synced(r);
 }
 
 bool runtime_is_synced(const struct runtime *r)

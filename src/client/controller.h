@@ -68,6 +68,12 @@ struct controller *runtime_add(struct runtime *r, const struct controller_def *d
 struct cache *runtime_cache(struct runtime *r, const struct kind *k);
 /* Controllers plan only after every cache is synced. */
 void runtime_start(struct runtime *r);
+/* Instead of planning at once: fills the caches and waits for runtime_lead; before runtime_start.
+ */
+void runtime_set_standby(struct runtime *r);
+/* We are the leader now (lease.h): every cache is read anew, consistently, so that the first plan
+ * sees all that the leader before us did, and then controllers plan. */
+void runtime_lead(struct runtime *r);
 bool runtime_is_synced(const struct runtime *r);
 /* Synced, nothing queued, nothing in flight, nothing waiting to be retried. Looks that a plan asked
  * for and that are not due yet do not count, nor does what watches have yet to bring. */

@@ -13,8 +13,12 @@
 #include "json/write.h"
 
 #define RECORDS_MAX 4096
+#define SUBJECTS_MAX 4096
 #define IN_FLIGHT_MAX 32
 #define QUIET USEC_PER_MIN
+/* client-go's limits per object. */
+#define BURST 25
+#define REFILL (5 * USEC_PER_MIN)
 #define MESSAGE_MAX 1024
 #define NAME_MAX_LEN 253
 
@@ -28,9 +32,19 @@ struct record {
     usec sent;            /* wall, 0: never */
     int64_t count;        /* as the API has it, as far as we know */
     int64_t unsent;
+    int64_t carried; /* of these by the request under way */
     bool busy;
     struct doc *body;
     struct api_request req;
+};
+
+/* What one object's events have cost; whatever they say. */
+struct subject {
+    struct list link; /* by last use */
+    unsigned spent;   /* writes, of BURST */
+    usec since;       /* monotonic: one is given back each REFILL from here on */
+    size_t len;
+    char uid[];
 };
 
 struct recorder {
@@ -39,6 +53,8 @@ struct recorder {
     const char *component;
     struct map by_name; /* "ns/name" → record */
     struct list records;
+    struct map by_uid; /* → subject */
+    struct list subjects;
     unsigned in_flight;
 };
 
@@ -179,6 +195,48 @@ static struct record *record_get(struct recorder *r, const struct obj *about, bo
     return e;
 }
 
+/* ---- subjects ---- */
+
+static void subject_drop(struct recorder *r, struct subject *s)
+{
+    map_del(&r->by_uid, str_n(s->uid, s->len));
+    list_remove(&s->link);
+    free(s);
+}
+
+static struct subject *subject_get(struct recorder *r, str uid)
+{
+    struct subject *s = map_get(&r->by_uid, uid);
+    if (!s) {
+        if (r->by_uid.len >= SUBJECTS_MAX)
+            subject_drop(r, list_entry(r->subjects.next, struct subject, link));
+        s = xcalloc(1, sizeof(*s) + uid.len);
+        s->since = loop_now(r->loop);
+        s->len = uid.len;
+        if (uid.len)
+            memcpy(s->uid, uid.p, uid.len);
+        map_put(&r->by_uid, str_n(s->uid, s->len), s);
+    }
+    list_remove(&s->link);
+    list_push_back(&r->subjects, &s->link);
+    return s;
+}
+
+/* An object whose message changes with every plan must not fill the API with events. */
+static bool subject_spend(struct recorder *r, str uid)
+{
+    struct subject *s = subject_get(r, uid);
+    usec back = (loop_now(r->loop) - s->since) / REFILL;
+    s->since += back * REFILL;
+    s->spent -= (unsigned)MIN(back, (usec)s->spent);
+    if (s->spent >= BURST)
+        return false;
+    if (!s->spent)
+        s->since = loop_now(r->loop);
+    s->spent++;
+    return true;
+}
+
 /* ---- requests ---- */
 
 static void on_answer(struct api_request *req, const struct api_reply *reply);
@@ -198,6 +256,7 @@ static void send_request(struct record *e, enum api_verb verb, struct doc *body)
         .field_manager = str_of(r->component),
         .done = on_answer,
     };
+    e->carried = verb == API_GET ? 0 : e->unsent;
     e->busy = true;
     r->in_flight++;
     api_send(r->api, &e->req);
@@ -213,7 +272,7 @@ static void on_success(struct record *e, const struct api_reply *reply)
         send_request(e, API_PATCH, make_patch(e));
         return;
     }
-    e->unsent = 0;
+    e->unsent -= e->carried; /* more may have been said meanwhile */
 }
 
 static void on_answer(struct api_request *req, const struct api_reply *reply)
@@ -243,7 +302,7 @@ void recorder_event(struct recorder *r, const struct obj *about, bool warning, s
     e->last = now;
     e->unsent++;
     bool quiet = e->sent && now - e->sent < QUIET;
-    if (e->busy || quiet || r->in_flight >= IN_FLIGHT_MAX)
+    if (e->busy || quiet || r->in_flight >= IN_FLIGHT_MAX || !subject_spend(r, about->uid))
         return;
     e->sent = now;
     if (e->count)
@@ -266,6 +325,7 @@ struct recorder *recorder_new(struct loop *l, struct api *api, const char *compo
     r->api = api;
     r->component = component;
     list_init(&r->records);
+    list_init(&r->subjects);
     return r;
 }
 
@@ -275,6 +335,9 @@ void recorder_free(struct recorder *r)
         return;
     while (!list_is_empty(&r->records))
         record_drop(r, list_entry(r->records.next, struct record, link));
+    while (!list_is_empty(&r->subjects))
+        subject_drop(r, list_entry(r->subjects.next, struct subject, link));
     map_done(&r->by_name);
+    map_done(&r->by_uid);
     free(r);
 }

@@ -4,7 +4,8 @@
  *
  * The name of an Event is a function of what it says (object, type, reason, message), so saying it
  * again, also after a restart, raises the count of the one that is there instead of making another.
- * Within one minute repetitions are only counted; the next one after that carries them all.
+ * Within one minute repetitions are only counted; the next one after that carries them all. One
+ * object may cause 25 writes and one more every five minutes, whatever its events say.
  */
 #ifndef CLIENT_EVENT_H
 #define CLIENT_EVENT_H

@@ -60,9 +60,12 @@ static enum feed_state first_state(const struct feed *f)
     return f->classic ? FEED_LIST : FEED_INITIAL;
 }
 
-static usec failure_delay(struct cache *c)
+/* At least what the server asked for. */
+static usec failure_delay(struct cache *c, const struct status *why)
 {
-    return backoff_delay(c->loop, PAUSE_BASE, PAUSE_MAX, ++c->feed.failures);
+    usec delay = backoff_delay(c->loop, PAUSE_BASE, PAUSE_MAX, ++c->feed.failures);
+    usec asked = why ? why->retry_after * USEC_PER_SEC : 0;
+    return MAX(delay, MIN(asked, PAUSE_MAX));
 }
 
 static bool is_expired(const struct status *s)
@@ -85,10 +88,16 @@ static bool is_refusal_of_form(const struct status *s)
     return s->code >= 400 && s->code < 500;
 }
 
+/* A second failure in a row is no accident: people should see the first line of that, not the
+ * thousandth. */
 static void log_failure(const struct cache *c, const char *what, const struct status *s)
 {
-    log_debug(what, LOG_C("kind", c->kind->kind), LOG_I("code", s ? s->code : 0),
-              LOG_S("message", s ? s->message : STR_NONE));
+    if (s && !is_expired(s) && c->feed.failures == 1)
+        log_warn(what, LOG_C("kind", c->kind->kind), LOG_I("code", s->code),
+                 LOG_S("message", s->message));
+    else
+        log_debug(what, LOG_C("kind", c->kind->kind), LOG_I("code", s ? s->code : 0),
+                  LOG_S("message", s ? s->message : STR_NONE));
 }
 
 /* ---- completion of a list ---- */
@@ -170,7 +179,7 @@ static void on_end(struct api_watch *w, const struct status *why)
         next = first_state(f);
     /* The first clean end or expiry is nobody's failure: go on at once. */
     bool at_once = !initial && f->failures == 0 && (!why || is_expired(why));
-    usec delay = failure_delay(c);
+    usec delay = failure_delay(c, why);
     pause_then(c, next, at_once ? 0 : delay);
 }
 
@@ -210,7 +219,7 @@ static void on_stall(struct loop_timer *t)
     }
     log_failure(c, "watch is silent, reopening", NULL);
     api_watch_stop(c->api, &f->watch);
-    pause_then(c, f->state == FEED_INITIAL ? first_state(f) : FEED_WATCH, failure_delay(c));
+    pause_then(c, f->state == FEED_INITIAL ? first_state(f) : FEED_WATCH, failure_delay(c, NULL));
 }
 
 /* ---- list ---- */
@@ -227,7 +236,7 @@ static void on_list_failed(struct cache *c, const struct api_reply *reply)
     log_failure(c, "list failed", reply->status);
     /* An expired token or a broken page: the pages before are of no use either. */
     set_token(f, STR_NONE);
-    pause_then(c, FEED_LIST, failure_delay(c));
+    pause_then(c, FEED_LIST, failure_delay(c, reply->status));
 }
 
 static void on_list(struct api_request *r, const struct api_reply *reply)
@@ -296,6 +305,25 @@ void feed_start(struct cache *c)
 {
     BUG_ON(c->feed.state != FEED_IDLE);
     pause_then(c, FEED_INITIAL, 0);
+}
+
+void feed_resync(struct cache *c)
+{
+    struct feed *f = &c->feed;
+    if (f->state == FEED_IDLE)
+        return;
+    if (f->state == FEED_INITIAL || f->state == FEED_WATCH)
+        api_watch_stop(c->api, &f->watch);
+    if (f->list)
+        TAKE_PTR(f->list)->cache = NULL;
+    set_token(f, STR_NONE);
+    loop_task_cancel(&f->sweep);
+    f->sweeping = false;
+    if (f->state != FEED_PAUSE)
+        set_state(f, FEED_PAUSE);
+    loop_timer_cancel(&f->stall);
+    f->next = first_state(f);
+    loop_timer_set(&f->pause, loop_now(c->loop));
 }
 
 void feed_done(struct cache *c)

@@ -1,5 +1,6 @@
 /* Caches over the fake API: filling, resuming, our own writes, indexes, and that no order of
  * arrival of watch events and answers ever makes one go back in time. */
+#include "base/log.h"
 #include "base/map.h"
 #include "base/test.h"
 #include "client/api_fake.h"
@@ -35,6 +36,7 @@ static void on_synced(void *ctx)
 static void rig_init(struct rig *r, const struct cache_options *o)
 {
     kinds_init();
+    log_set_level(LOG_LEVEL_OFF);
     *r = (struct rig){.loop = loop_new_virtual(1, START)};
     r->api = api_fake_new(r->loop, USEC_PER_MSEC);
     r->cache =

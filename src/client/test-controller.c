@@ -1,107 +1,13 @@
-/*
- * The whole ring over the fake API with a toy planner: a parent ConfigMap (label role=parent) with
- * data.children = N owns N children whose names are a function of the parent's UID and their
- * number; the annotation toy/children counts them. Exactly one create per child, whatever goes
- * wrong.
- */
+/* The whole ring over the fake API with the toy planner of test-toy.h. */
 #include "base/log.h"
 #include "base/test.h"
 #include "client/api_fake.h"
 #include "client/api_faulty.h"
 #include "client/controller.h"
+#include "client/test-toy.h"
 
 #define START (1767225600 * USEC_PER_SEC)
 #define CM (&kind_config_map)
-
-/* ---- the toy ---- */
-
-struct toy {
-    unsigned plans;
-    usec look_after;
-    bool event;
-    bool counts_only;
-    const char *verify; /* delete surplus only if this name is absent */
-};
-
-static struct doc *child_doc(const struct obj *parent, str name)
-{
-    struct jw w;
-    jw_init(&w);
-    jw_object(&w);
-    jw_put_cstr(&w, "apiVersion", "v1");
-    jw_put_cstr(&w, "kind", "ConfigMap");
-    jw_put_object(&w, "metadata");
-    jw_put_str(&w, "name", name);
-    jw_put_str(&w, "namespace", parent->ns);
-    jw_put_array(&w, "ownerReferences");
-    jw_object(&w);
-    jw_put_cstr(&w, "apiVersion", "v1");
-    jw_put_cstr(&w, "kind", "ConfigMap");
-    jw_put_str(&w, "name", parent->name);
-    jw_put_str(&w, "uid", parent->uid);
-    jw_put_bool(&w, "controller", true);
-    jw_end(&w);
-    jw_end(&w);
-    jw_end(&w);
-    jw_end(&w);
-    return jw_doc(&w);
-}
-
-static str child_name(struct arena *a, const struct obj *parent, int64_t i)
-{
-    return arena_printf(a, "%.*s-%.*s-%d", STR_ARG(parent->name), STR_ARG(parent->uid), (int)i);
-}
-
-static void plan_count(const struct toy *t, const struct obj *parent, int64_t have, struct plan *p)
-{
-    str want = arena_printf(p->arena, "%d", (int)have);
-    if (str_eq(obj_annotation(parent, STR("toy/children")), want))
-        return;
-    str text = arena_printf(
-        p->arena, "{\"metadata\":{\"annotations\":{\"toy/children\":\"%.*s\"}}}", STR_ARG(want));
-    struct plan_write *w =
-        plan_merge_patch(p, 9, parent, STR_NONE, doc_parse(text, NULL, NULL), parent->rv);
-    w->counts_only = t->counts_only;
-}
-
-static void toy_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
-{
-    struct toy *t = ctx;
-    t->plans++;
-    struct obj *parent = world_get(w, key->kind, key->ns, key->name);
-    if (!parent || !str_is(obj_label(parent, STR("role")), "parent") || parent->deleting)
-        return;
-    int64_t want = 0, have = 0;
-    str_to_int(jstr(jpath(obj_root(parent), "data.children")), &want);
-    for (int64_t i = 0; i < want; i++) {
-        str name = child_name(p->arena, parent, i);
-        if (!world_get(w, CM, parent->ns, name))
-            plan_create(p, 0, CM, parent->ns, name, child_doc(parent, name));
-    }
-    struct obj *child;
-    for (struct cache_iter it = world_owned(w, CM, parent->uid); (child = cache_next(&it));) {
-        str suffix =
-            str_sub(child->name, (size_t)str_rfind_char(child->name, '-') + 1, child->name.len);
-        int64_t i = 0;
-        have++;
-        if (child->deleting || (str_to_int(suffix, &i) && i < want))
-            continue;
-        struct plan_write *d = plan_delete(p, 1, child);
-        d->component_uid = parent->uid;
-        if (t->verify)
-            plan_verify_absent(d, CM, parent->ns, str_of(t->verify));
-    }
-    plan_count(t, parent, have, p);
-    if (t->event)
-        plan_event(p, parent, false, STR("Planned"), "%d children", (int)want);
-    if (t->look_after)
-        plan_look_again(p, w->now + t->look_after);
-}
-
-static const struct controller_watch toy_watches[] = {
-    {&kind_config_map, map_self},
-    {&kind_config_map, map_controller_owner},
-};
 
 struct rig {
     struct loop *loop;
@@ -121,14 +27,7 @@ static void on_journal(void *ctx, str line)
 
 static void rig_start(struct rig *r, unsigned max_in_flight)
 {
-    struct controller_def def = {
-        .name = "toy",
-        .plan = toy_plan,
-        .ctx = &r->toy,
-        .watches = toy_watches,
-        .n_watches = ARRAY_LEN(toy_watches),
-        .max_in_flight = max_in_flight,
-    };
+    struct controller_def def = toy_def(&r->toy, max_in_flight);
     r->runtime = runtime_new(r->loop, r->api);
     r->controller = runtime_add(r->runtime, &def, r->api);
     runtime_set_journal(r->runtime, on_journal, r);
@@ -160,30 +59,12 @@ static void run_for(struct rig *r, usec by)
 
 static void put_parent(struct rig *r, const char *name, int children)
 {
-    char text[512];
-    snprintf(
-        text, sizeof(text),
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"labels\":{\"role\":\"parent\"}},"
-        "\"data\":{\"children\":\"%d\"}}",
-        name, children);
-    api_fake_put(r->fake, CM, text);
+    toy_put_parent(r->fake, name, children);
 }
 
 static const char *annotation(struct rig *r, const char *name)
 {
-    static char buf[32];
-    struct obj *o = api_fake_get(r->fake, CM, "ns", name);
-    str s = o ? obj_annotation(o, STR("toy/children")) : STR_NONE;
-    snprintf(buf, sizeof(buf), "%.*s", STR_ARG(s));
-    return buf;
-}
-
-static unsigned times_created(struct rig *r, const char *parent, int i)
-{
-    char name[64];
-    struct obj *o = api_fake_get(r->fake, CM, "ns", parent);
-    snprintf(name, sizeof(name), "%s-%.*s-%d", parent, STR_ARG(o->uid), i);
-    return api_fake_times_created(r->fake, CM, "ns", name);
+    return toy_count_written(r->fake, name);
 }
 
 /* ---- without faults ---- */
@@ -802,8 +683,8 @@ static const struct {
       .watch_expired = 10}},
 };
 
-#define OBJECTS 20
-#define CHILDREN 3
+#define OBJECTS 25
+#define CHILDREN 3 /* each: with its parent, a hundred objects */
 
 static void parent_name(char *buf, size_t size, int i)
 {
@@ -811,10 +692,10 @@ static void parent_name(char *buf, size_t size, int i)
 }
 
 /* One run: faults for a minute, then none until it has converged. */
-static void run_faulty(struct rig *r, const struct api_faulty_options *o)
+static void run_faulty(struct rig *r, int parents)
 {
-    char name[8];
-    for (int i = 0; i < OBJECTS; i++) {
+    char name[16];
+    for (int i = 0; i < parents; i++) {
         parent_name(name, sizeof(name), i);
         put_parent(r, name, CHILDREN);
     }
@@ -824,20 +705,21 @@ static void run_faulty(struct rig *r, const struct api_faulty_options *o)
     run_for(r, 3 * USEC_PER_MIN);
 }
 
-static bool is_exact(struct rig *r)
+static bool is_exact(struct rig *r, int parents)
 {
-    char name[8];
-    for (int i = 0; i < OBJECTS; i++) {
+    char name[16];
+    size_t objects = (size_t)parents * (CHILDREN + 1);
+    for (int i = 0; i < parents; i++) {
         parent_name(name, sizeof(name), i);
         if (!str_is(str_of(annotation(r, name)), "3"))
             return false;
         for (int k = 0; k < CHILDREN; k++) {
-            if (times_created(r, name, k) != 1)
+            if (toy_times_created(r->fake, name, k) != 1)
                 return false;
         }
     }
-    return api_fake_stats(r->fake).created == OBJECTS * (CHILDREN + 1) &&
-           api_fake_count(r->fake, CM) == OBJECTS * (CHILDREN + 1) && runtime_is_idle(r->runtime);
+    return api_fake_stats(r->fake).created == objects && api_fake_count(r->fake, CM) == objects &&
+           runtime_is_idle(r->runtime);
 }
 
 TEST(controller_exactly_one_create_per_child_under_every_fault)
@@ -849,8 +731,8 @@ TEST(controller_exactly_one_create_per_child_under_every_fault)
         uint64_t seed = rng_u64(test_rng());
         struct rig r;
         rig_init(&r, seed, &faults[f].o);
-        run_faulty(&r, &faults[f].o);
-        if (!CHECK(is_exact(&r)))
+        run_faulty(&r, OBJECTS);
+        if (!CHECK(is_exact(&r, OBJECTS)))
             test_note("fault \"%s\", seed %llu", faults[f].name, (unsigned long long)seed);
         /* A write that is done late may come after the live GET that found nothing; any other
          * second attempt would mean that the key was planned without looking. */
@@ -862,6 +744,23 @@ TEST(controller_exactly_one_create_per_child_under_every_fault)
     }
     CHECK(injected > seeds * 10);
     test_note("%zu runs, %llu faults", seeds, (unsigned long long)injected);
+}
+
+TEST(controller_exactly_one_create_per_child_among_thousands)
+{
+    int parents = (int)MIN(test_cases(250), 2500); /* 1,000 objects, at most 10,000 */
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t seed = rng_u64(test_rng());
+        struct rig r;
+        rig_init(&r, seed, &faults[ARRAY_LEN(faults) - 1].o);
+        run_faulty(&r, parents);
+        /* Eight writes at a time through a bad network take their time. */
+        run_for(&r, 30 * USEC_PER_MIN);
+        if (!CHECK(is_exact(&r, parents)))
+            test_note("seed %llu", (unsigned long long)seed);
+        rig_done(&r);
+    }
+    test_note("3 runs of %d objects", parents * (CHILDREN + 1));
 }
 
 /* A process that dies leaves its writes under way; its successor knows nothing of them. */
@@ -926,9 +825,9 @@ TEST(controller_same_seed_same_journal)
         struct rig a, b;
         const struct api_faulty_options *o = &faults[ARRAY_LEN(faults) - 1].o;
         rig_init(&a, seed, o);
-        run_faulty(&a, o);
+        run_faulty(&a, OBJECTS);
         rig_init(&b, seed, o);
-        run_faulty(&b, o);
+        run_faulty(&b, OBJECTS);
         CHECK(a.journal.len > 1000);
         CHECK(str_eq(strbuf_str(&a.journal), strbuf_str(&b.journal)));
         CHECK_INT(loop_iterations(a.loop), loop_iterations(b.loop));

@@ -1,0 +1,153 @@
+/* See host.h. */
+#include "client/host.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "client/lease.h"
+#include "client/remote.h"
+
+#define STALL_TIMEOUT (3 * USEC_PER_MIN)
+
+struct host {
+    const struct host_options *o;
+    struct arena arena;
+    struct kubeconfig config;
+    struct loop *loop;
+    struct api *api;       /* caches and writes */
+    struct api *lease_api; /* the lease, and nothing it could wait for */
+    struct api *acting;    /* who controllers act as */
+    struct lease *lease;
+    struct runtime *runtime;
+    struct loop_signal term, interrupt;
+    struct err *err;
+    bool stopping;
+};
+
+static void on_lead(void *ctx)
+{
+    struct host *h = ctx;
+    log_info("leading", LOG_S("lease", h->o->lease));
+    runtime_lead(h->runtime);
+    if (h->o->on_lead)
+        h->o->on_lead(h->o->ctx);
+}
+
+static void on_lost(void *ctx, const char *why)
+{
+    struct host *h = ctx;
+    (void)err_set(h->err, ERR_UNAVAILABLE, "%s", why);
+    loop_stop(h->loop, ERR_UNAVAILABLE);
+}
+
+static void on_released(void *ctx)
+{
+    struct host *h = ctx;
+    loop_stop(h->loop, 0);
+}
+
+/* The second signal does not wait. */
+static void request_stop(struct host *h)
+{
+    if (h->lease && !h->stopping)
+        lease_release(h->lease, on_released, h);
+    else
+        loop_stop(h->loop, 0);
+    h->stopping = true;
+}
+
+static void on_term(struct loop_signal *s)
+{
+    request_stop(container_of(s, struct host, term));
+}
+
+static void on_interrupt(struct loop_signal *s)
+{
+    request_stop(container_of(s, struct host, interrupt));
+}
+
+static void open_lease(struct host *h)
+{
+    const struct host_options *o = h->o;
+    usec duration = o->lease_duration ? o->lease_duration : 15 * USEC_PER_SEC;
+    char name[128] = "";
+    (void)gethostname(name, sizeof(name) - 1);
+    struct lease_options lo = {
+        .ns = str_is_empty(o->lease_ns) ? h->config.ns : o->lease_ns,
+        .name = o->lease,
+        .identity = arena_printf(&h->arena, "%s_%016llx", name,
+                                 (unsigned long long)loop_random_u64(h->loop)),
+        .duration = duration,
+        .renew_deadline = duration * 2 / 3,
+        .retry = duration * 2 / 15,
+        .on_lead = on_lead,
+        .on_lost = on_lost,
+        .ctx = h,
+    };
+    h->lease = lease_new(h->loop, h->lease_api, &lo);
+    h->acting = api_fenced_new(h->loop, h->api, h->lease);
+}
+
+static int open_apis(struct host *h)
+{
+    struct remote_options o = {.trim = true}, plain = {0};
+    h->api = api_remote_open(h->loop, &h->config, &o, h->err);
+    if (!h->api || str_is_empty(h->o->lease))
+        return h->api ? 0 : h->err->code;
+    h->lease_api = api_remote_open(h->loop, &h->config, &plain, h->err);
+    return h->lease_api ? 0 : h->err->code;
+}
+
+static int host_open(struct host *h)
+{
+    int r = kubeconfig_load(h->o->kubeconfig, h->o->context, &h->arena, &h->config, h->err);
+    if (r)
+        return r;
+    h->loop = loop_new_real(h->err);
+    if (!h->loop)
+        return h->err->code;
+    h->term = (struct loop_signal){.signo = SIGTERM, .fn = on_term};
+    h->interrupt = (struct loop_signal){.signo = SIGINT, .fn = on_interrupt};
+    r = loop_signal_add(h->loop, &h->term, h->err);
+    r = r ? r : loop_signal_add(h->loop, &h->interrupt, h->err);
+    return r ? r : open_apis(h);
+}
+
+static void host_start(struct host *h)
+{
+    if (h->lease_api)
+        open_lease(h);
+    h->runtime = runtime_new(h->loop, h->api);
+    runtime_set_stall_timeout(h->runtime, STALL_TIMEOUT);
+    h->o->add(h->o->ctx, h->runtime, h->acting ? h->acting : h->api);
+    if (h->lease)
+        runtime_set_standby(h->runtime);
+    runtime_start(h->runtime);
+    if (!h->lease && h->o->on_lead)
+        h->o->on_lead(h->o->ctx);
+}
+
+static void host_close(struct host *h)
+{
+    runtime_free(h->runtime);
+    api_free(h->acting);
+    lease_free(h->lease);
+    api_free(h->lease_api);
+    api_free(h->api);
+    if (h->loop)
+        loop_free(h->loop);
+    arena_done(&h->arena);
+}
+
+int host_run(const struct host_options *o, struct err *err)
+{
+    struct host h = {.o = o, .err = err};
+    int r = host_open(&h);
+    if (r == 0) {
+        host_start(&h);
+        r = loop_run(h.loop);
+    }
+    host_close(&h);
+    return r;
+}

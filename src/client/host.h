@@ -1,0 +1,29 @@
+/*
+ * host: a process of its own that runs controllers against an API server, until it is told to stop
+ * or loses its lease. What every such program does the same way: kubeconfig, connections (one for
+ * caches and writes, one for the lease alone), leader election, signals.
+ *
+ * With a lease the caches fill while another process leads, so that taking over costs one
+ * consistent read and not a cold start.
+ */
+#ifndef CLIENT_HOST_H
+#define CLIENT_HOST_H
+
+#include "client/controller.h"
+
+struct host_options {
+    const char *kubeconfig, *context; /* NULL: as kubectl finds them */
+    str lease;                        /* name; empty: act at once, alone */
+    str lease_ns;                     /* empty: the kubeconfig's */
+    usec lease_duration;              /* 0: 15 s; to be renewed within 2/3 of it */
+    void (*on_lead)(void *ctx);       /* told when it begins to act; may be NULL */
+    /* Adds controllers, acting through `api`. */
+    void (*add)(void *ctx, struct runtime *r, struct api *api);
+    void *ctx;
+};
+
+/* Returns 0 after SIGTERM or SIGINT, with the lease given back, or a code with err set: it could
+ * not start, or has lost its lease. An API server that cannot be reached is waited for. */
+int host_run(const struct host_options *o, struct err *err);
+
+#endif
