@@ -1,6 +1,6 @@
 /*
- * Admission by kind: one row per kind, two pure functions each. Grove's own kinds are judged by the
- * functions of grove/, which the webhook server uses too.
+ * Admission by kind: one row per kind, three pure functions each. Grove's own kinds are judged by
+ * the functions of grove/, which the webhook server uses too.
  *
  * Changes are edits, so a candidate that is complete already costs one look and no copy.
  */
@@ -33,13 +33,16 @@ static void invalid(const struct admit *a, str field, jval value, const char *wh
 
 /* ---- namespaces ---- */
 
-static void namespace_mutate(const struct admit *a, jval root, struct edit *e)
+static void namespace_default(const struct admit *a, jval root, struct edit *e)
 {
     static const char label[] = "/metadata/labels/kubernetes.io~1metadata.name";
-    str name = jstr(jpath(root, "metadata.name"));
     jval labels = jpath(root, "metadata.labels");
-    if (name.len && !str_eq(jstr(jget(labels, STR("kubernetes.io/metadata.name"))), name))
-        edit_set_str(e, STR(label), name);
+    if (a->name.len && !str_eq(jstr(jget(labels, STR("kubernetes.io/metadata.name"))), a->name))
+        edit_set_str(e, STR(label), a->name);
+}
+
+static void namespace_mutate(const struct admit *a, jval root, struct edit *e)
+{
     if (!a->old) {
         edit_set_raw(e, STR("/spec/finalizers"), STR("[\"kubernetes\"]"));
         edit_set_raw(e, STR("/status"), STR("{\"phase\":\"Active\"}"));
@@ -53,7 +56,7 @@ static void namespace_mutate(const struct admit *a, jval root, struct edit *e)
 
 /* ---- secrets and config maps ---- */
 
-static void secret_mutate(const struct admit *a, jval root, struct edit *e)
+static void secret_default(const struct admit *a, jval root, struct edit *e)
 {
     jval text = jgetc(root, "stringData");
     if (j_is_absent(text))
@@ -109,7 +112,7 @@ static void config_map_validate(const struct admit *a, jval root)
 
 /* ---- workloads that are only stored ---- */
 
-static void template_mutate(const struct admit *a, jval root, struct edit *e)
+static void template_default(const struct admit *a, jval root, struct edit *e)
 {
     containers_default(a, jpath(root, "spec.template.spec"), "/spec/template/spec", e);
 }
@@ -133,7 +136,7 @@ static void template_validate(const struct admit *a, jval root)
 
 /* ---- others ---- */
 
-static void priority_class_mutate(const struct admit *a, jval root, struct edit *e)
+static void priority_class_default(const struct admit *a, jval root, struct edit *e)
 {
     (void)a;
     default_raw(e, root, "preemptionPolicy", "/preemptionPolicy", "\"PreemptLowerPriority\"");
@@ -170,16 +173,16 @@ static void events_event_validate(const struct admit *a, jval root)
 /* ---- the table ---- */
 
 static const struct admit_ops all_ops[] = {
-    {&kind_pod, pod_mutate, pod_validate},
-    {&kind_service, service_mutate, service_validate},
-    {&kind_namespace, namespace_mutate, NULL},
-    {&kind_secret, secret_mutate, secret_validate},
-    {&kind_config_map, NULL, config_map_validate},
-    {&kind_deployment, template_mutate, template_validate},
-    {&kind_replica_set, template_mutate, template_validate},
-    {&kind_priority_class, priority_class_mutate, priority_class_validate},
-    {&kind_event, NULL, event_validate},
-    {&kind_events_event, NULL, events_event_validate},
+    {&kind_pod, pod_default, pod_mutate, pod_validate},
+    {&kind_service, service_default, service_mutate, service_validate},
+    {&kind_namespace, namespace_default, namespace_mutate, NULL},
+    {&kind_secret, secret_default, NULL, secret_validate},
+    {&kind_config_map, NULL, NULL, config_map_validate},
+    {&kind_deployment, template_default, NULL, template_validate},
+    {&kind_replica_set, template_default, NULL, template_validate},
+    {&kind_priority_class, priority_class_default, NULL, priority_class_validate},
+    {&kind_event, NULL, NULL, event_validate},
+    {&kind_events_event, NULL, NULL, events_event_validate},
 };
 
 static const struct admit_ops *ops_of(const struct kind *k)
@@ -196,20 +199,42 @@ static bool is_status(const struct admit *a)
     return str_is(a->subresource, "status");
 }
 
-struct doc *admit_mutate(const struct admit *a, struct doc *d)
+/* Only the first n edits, when not all of them can be applied: one that leads through a value of
+ * the wrong type is dropped with the others, for validation will refuse the object. */
+static struct doc *apply(struct edit *e, size_t n, struct doc *d)
+{
+    struct doc *out = edit_apply(e, d, NULL);
+    if (!out) {
+        e->items.len = n;
+        out = edit_apply(e, d, NULL);
+    }
+    edit_done(e);
+    return out ? out : doc_ref(d);
+}
+
+struct doc *admit_default(const struct admit *a, struct doc *d)
 {
     const struct admit_ops *ops = ops_of(a->kind);
-    if (is_status(a))
-        return doc_ref(d);
-    if (!ops || !ops->mutate)
-        return grove_default(a->kind, d, a->ns);
     struct edit e;
+    if (is_status(a) || !ops || !ops->dflt)
+        return doc_ref(d);
     edit_init(&e, a->arena);
-    ops->mutate(a, doc_root(d), &e);
-    struct doc *out = edit_apply(&e, d, NULL);
-    edit_done(&e);
-    /* An edit that leads through a value of the wrong type: validation says so. */
-    return out ? out : doc_ref(d);
+    ops->dflt(a, doc_root(d), &e);
+    return apply(&e, 0, d);
+}
+
+struct doc *admit_mutate(const struct admit *a, struct doc *d, struct edit *more)
+{
+    const struct admit_ops *ops = ops_of(a->kind);
+    size_t n = more->items.len;
+    if (!is_status(a) && ops && ops->mutate)
+        ops->mutate(a, doc_root(d), more);
+    if (is_status(a) || !kind_is(a->kind, KIND_CUSTOM))
+        return apply(more, n, d);
+    struct doc *full = grove_default(a->kind, d, a->ns);
+    struct doc *out = apply(more, n, full);
+    doc_unref(full);
+    return out;
 }
 
 void admit_validate(const struct admit *a, struct doc *d)
@@ -219,5 +244,6 @@ void admit_validate(const struct admit *a, struct doc *d)
         return;
     if (ops && ops->validate)
         ops->validate(a, doc_root(d));
-    grove_validate(a->kind, a->old ? a->old->doc : NULL, d, a->errors);
+    if (kind_is(a->kind, KIND_CUSTOM))
+        grove_validate(a->kind, a->old ? a->old->doc : NULL, d, a->errors);
 }

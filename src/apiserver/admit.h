@@ -8,6 +8,7 @@
 #include "client/api.h"
 #include "loop/loop.h"
 #include "store/store.h"
+#include "json/edit.h"
 
 /* Numbers handed out to Services, the lowest free one first. Pending writes count: a number is
  * taken when its write is applied (admit_taken) and free again when its object is gone for good
@@ -32,9 +33,13 @@ struct admit {
     struct status **refused;     /* any other refusal than 422: the first one set is the answer */
 };
 
-/* Defaults and what the server owns (a service's cluster IP, a namespace's finalizer, a pod's
- * tolerations). Returns a new reference, `d` itself when nothing changed. */
-struct doc *admit_mutate(const struct admit *a, struct doc *d);
+/* Defaults of a kind's version that depend on other fields (the policy for pulling an image). Who
+ * writes the object owns them, as it owns those of the tables. Returns a new reference, `d` itself
+ * when nothing changed. */
+struct doc *admit_default(const struct admit *a, struct doc *d);
+/* What the server adds of its own (a service's cluster IP, a namespace's finalizer, a pod's
+ * tolerations); nobody owns it. The edits in `more` are applied in the same go; it is used up. */
+struct doc *admit_mutate(const struct admit *a, struct doc *d, struct edit *more);
 void admit_validate(const struct admit *a, struct doc *d);
 
 /* The pools follow what was applied and what is durably gone. */

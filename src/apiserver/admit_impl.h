@@ -3,18 +3,20 @@
 #define APISERVER_ADMIT_IMPL_H
 
 #include "apiserver/admit.h"
-#include "json/edit.h"
 
-/* One kind. Both run for the main endpoint and for scale; old is NULL on create. */
+/* One kind. All run for the main endpoint and for scale; old is NULL on create. */
 struct admit_ops {
     const struct kind *kind;
+    void (*dflt)(const struct admit *a, jval root, struct edit *e);
     void (*mutate)(const struct admit *a, jval root, struct edit *e);
     void (*validate)(const struct admit *a, jval root);
 };
 
+void pod_default(const struct admit *a, jval root, struct edit *e);
 void pod_mutate(const struct admit *a, jval root, struct edit *e);
 void pod_validate(const struct admit *a, jval root);
 void pod_validate_update(const struct admit *a, jval spec);
+void service_default(const struct admit *a, jval root, struct edit *e);
 void service_mutate(const struct admit *a, jval root, struct edit *e);
 void service_validate(const struct admit *a, jval root);
 

@@ -272,7 +272,7 @@ static void first_status(const struct admit *a, jval spec, struct edit *e)
     jw_done(&w);
 }
 
-void pod_mutate(const struct admit *a, jval root, struct edit *e)
+void pod_default(const struct admit *a, jval root, struct edit *e)
 {
     jval spec = jgetc(root, "spec");
     if (jtype(spec) != J_OBJECT)
@@ -280,7 +280,12 @@ void pod_mutate(const struct admit *a, jval root, struct edit *e)
     containers_default(a, spec, "/spec", e);
     requests_default(a, spec, e);
     default_raw(e, spec, "enableServiceLinks", "/spec/enableServiceLinks", "true");
-    if (a->old)
+}
+
+void pod_mutate(const struct admit *a, jval root, struct edit *e)
+{
+    jval spec = jgetc(root, "spec");
+    if (jtype(spec) != J_OBJECT || a->old)
         return;
     default_service_account(spec, e);
     default_tolerations(spec, e);

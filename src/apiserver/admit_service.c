@@ -149,26 +149,41 @@ static void default_cluster_ip(const struct admit *a, jval spec, struct edit *e)
     edit_set_raw(e, STR("/spec/clusterIPs"), admit_path(a, "[\"%.*s\"]", STR_ARG(ip)));
 }
 
-static void default_ports(const struct admit *a, jval spec, struct edit *e)
+static void allocate_ports(const struct admit *a, jval spec, struct edit *e)
 {
     unsigned next = 0;
     jval had = a->old ? jgetc(obj_spec(a->old), "ports") : JVAL_ABSENT;
     for (struct jiter it = jiter(jgetc(spec, "ports")); jnext(&it);) {
-        jval port = jgetc(it.value, "port"), node_port = jgetc(it.value, "nodePort");
-        if (!j_has(jgetc(it.value, "targetPort")))
-            edit_set(e, admit_path(a, "/spec/ports/%zu/targetPort", it.index), port);
-        if (!has_node_ports(spec) || jint(node_port, 0))
+        if (jint(jgetc(it.value, "nodePort"), 0))
             continue;
         int64_t kept = jint(jgetc(jat(had, it.index), "nodePort"), 0);
         if (!kept) {
             fill(a);
             next = lowest_free(a->pools->ports, next, PORT_COUNT);
             if (next == PORT_COUNT)
-                continue;
+                return;
             kept = PORT_FIRST + next++;
         }
         edit_set_int(e, admit_path(a, "/spec/ports/%zu/nodePort", it.index), kept);
     }
+}
+
+void service_default(const struct admit *a, jval root, struct edit *e)
+{
+    jval spec = jgetc(root, "spec");
+    if (jtype(spec) != J_OBJECT)
+        return;
+    for (struct jiter it = jiter(jgetc(spec, "ports")); jnext(&it);)
+        if (!j_has(jgetc(it.value, "targetPort")))
+            edit_set(e, admit_path(a, "/spec/ports/%zu/targetPort", it.index),
+                     jgetc(it.value, "port"));
+    if (has_cluster_ip(spec))
+        default_raw(e, spec, "internalTrafficPolicy", "/spec/internalTrafficPolicy", "\"Cluster\"");
+    if (has_node_ports(spec))
+        default_raw(e, spec, "externalTrafficPolicy", "/spec/externalTrafficPolicy", "\"Cluster\"");
+    if (str_is(jstr(jgetc(spec, "type")), "LoadBalancer"))
+        default_raw(e, spec, "allocateLoadBalancerNodePorts", "/spec/allocateLoadBalancerNodePorts",
+                    "true");
 }
 
 void service_mutate(const struct admit *a, jval root, struct edit *e)
@@ -176,18 +191,13 @@ void service_mutate(const struct admit *a, jval root, struct edit *e)
     jval spec = jgetc(root, "spec");
     if (jtype(spec) != J_OBJECT)
         return;
-    default_ports(a, spec, e);
+    if (has_node_ports(spec))
+        allocate_ports(a, spec, e);
     if (has_cluster_ip(spec)) {
         default_cluster_ip(a, spec, e);
         default_raw(e, spec, "ipFamilies", "/spec/ipFamilies", "[\"IPv4\"]");
         default_raw(e, spec, "ipFamilyPolicy", "/spec/ipFamilyPolicy", "\"SingleStack\"");
-        default_raw(e, spec, "internalTrafficPolicy", "/spec/internalTrafficPolicy", "\"Cluster\"");
     }
-    if (has_node_ports(spec))
-        default_raw(e, spec, "externalTrafficPolicy", "/spec/externalTrafficPolicy", "\"Cluster\"");
-    if (str_is(jstr(jgetc(spec, "type")), "LoadBalancer"))
-        default_raw(e, spec, "allocateLoadBalancerNodePorts", "/spec/allocateLoadBalancerNodePorts",
-                    "true");
     if (!a->old)
         edit_set_raw(e, STR("/status"), STR("{\"loadBalancer\":{}}"));
 }

@@ -3,8 +3,10 @@
  * aggregated document or one list per group version.
  */
 #include "apiserver/front.h"
-
-#include "json/write.h"
+#include "apiserver/openapi.h"
+#include "apiserver/review.h"
+#include "base/b64.h"
+#include "base/hash.h"
 
 static const struct {
     unsigned bit;
@@ -41,27 +43,87 @@ static void put_words(struct jw *w, const char *key, const char *words)
     jw_end(w);
 }
 
-/* Calls fn for every subresource of a kind, status and scale included. */
-static void each_subresource(const struct kind *k,
-                             void (*fn)(struct jw *w, const struct kind *k,
-                                        const struct subresource *s),
-                             struct jw *w)
+/* ---- subresources ---- */
+
+enum { MAX_SUBRESOURCES = 16 };
+
+/* In the order of their names. */
+static size_t collect_subresources(const struct kind *k,
+                                   const struct subresource *ret[MAX_SUBRESOURCES])
 {
-    if (kind_is(k, KIND_SCALE))
-        fn(w, k, &scale_subresource);
-    if (kind_is(k, KIND_STATUS))
-        fn(w, k, &status_subresource);
+    size_t n = 0;
+    BUG_ON(k->n_subresources + 2 > MAX_SUBRESOURCES);
     for (size_t i = 0; i < k->n_subresources; i++)
-        fn(w, k, &k->subresources[i]);
+        ret[n++] = &k->subresources[i];
+    if (kind_is(k, KIND_SCALE))
+        ret[n++] = &scale_subresource;
+    if (kind_is(k, KIND_STATUS))
+        ret[n++] = &status_subresource;
+    for (size_t i = 1; i < n; i++) {
+        for (size_t j = i; j > 0 && strcmp(ret[j - 1]->name, ret[j]->name) > 0; j--) {
+            const struct subresource *swap = ret[j];
+            ret[j] = ret[j - 1];
+            ret[j - 1] = swap;
+        }
+    }
+    return n;
+}
+
+size_t kind_subresource_count(const struct kind *k)
+{
+    return k->n_subresources + kind_is(k, KIND_SCALE) + kind_is(k, KIND_STATUS);
+}
+
+const struct subresource *kind_subresource(const struct kind *k, size_t i)
+{
+    const struct subresource *all[MAX_SUBRESOURCES];
+    return i < collect_subresources(k, all) ? all[i] : NULL;
+}
+
+/* Whether it answers with a kind of the resource's own group version. */
+static bool is_own(const struct kind *k, const struct subresource *s)
+{
+    return !s->kind ||
+           (str_is(str_of(s->group), k->group) && str_is(str_of(s->version), k->version));
+}
+
+/* ---- groups and versions ---- */
+
+/* A review is told of like a kind that can only be created. */
+static const struct kind *review_kind(size_t i)
+{
+    static struct kind kinds[16];
+    const struct review *r = review_at(i);
+    if (!r)
+        return NULL;
+    BUG_ON(i >= ARRAY_LEN(kinds));
+    if (kinds[i].group)
+        return &kinds[i];
+    kinds[i] = (struct kind){
+        .group = r->group,
+        .version = r->version,
+        .kind = r->kind,
+        .plural = r->plural,
+        .singular = r->singular,
+        .verbs = VERB_CREATE,
+        .flags = r->namespaced ? KIND_NAMESPACED : 0,
+        .type = body_type(str_of(r->group), str_of(r->version), str_of(r->kind)),
+    };
+    return &kinds[i];
+}
+
+const struct kind *resource_at(size_t i)
+{
+    return i < kinds_count() ? kinds_at(i) : review_kind(i - kinds_count());
 }
 
 /* The first kind of each group version stands for it; registry order is preference. */
 static bool is_first_of_version(size_t id)
 {
-    const struct kind *k = kinds_at(id);
+    const struct kind *k = resource_at(id);
     for (size_t i = 0; i < id; i++) {
-        if (str_is(str_of(kinds_at(i)->group), k->group) &&
-            str_is(str_of(kinds_at(i)->version), k->version))
+        if (str_is(str_of(resource_at(i)->group), k->group) &&
+            str_is(str_of(resource_at(i)->version), k->version))
             return false;
     }
     return true;
@@ -70,7 +132,7 @@ static bool is_first_of_version(size_t id)
 static bool is_first_of_group(size_t id)
 {
     for (size_t i = 0; i < id; i++) {
-        if (str_is(str_of(kinds_at(i)->group), kinds_at(id)->group))
+        if (str_is(str_of(resource_at(i)->group), resource_at(id)->group))
             return false;
     }
     return true;
@@ -96,8 +158,7 @@ static void put_response_kind(struct jw *w, const char *group, const char *versi
 static void put_aggregated_subresource(struct jw *w, const struct kind *k,
                                        const struct subresource *s)
 {
-    bool own =
-        !s->kind || (str_is(str_of(s->group), k->group) && str_is(str_of(s->version), k->version));
+    bool own = is_own(k, s);
     jw_object(w);
     jw_put_cstr(w, "subresource", s->name);
     put_response_kind(w, own ? "" : s->group, own ? "" : s->version, s->kind ? s->kind : k->kind);
@@ -115,9 +176,11 @@ static void put_aggregated_resource(struct jw *w, const struct kind *k)
     put_verbs(w, k->verbs);
     put_words(w, "shortNames", k->short_names);
     put_words(w, "categories", k->categories);
-    if (kind_is(k, KIND_SCALE | KIND_STATUS) || k->n_subresources > 0) {
+    size_t n = kind_subresource_count(k);
+    if (n > 0) {
         jw_put_array(w, "subresources");
-        each_subresource(k, put_aggregated_subresource, w);
+        for (size_t i = 0; i < n; i++)
+            put_aggregated_subresource(w, k, kind_subresource(k, i));
         jw_end(w);
     }
     jw_end(w);
@@ -129,20 +192,18 @@ static void put_aggregated_group(struct jw *w, const char *group)
     jw_put_object(w, "metadata");
     if (*group)
         jw_put_cstr(w, "name", group);
-    jw_key(w, STR("creationTimestamp"));
-    jw_null(w);
     jw_end(w);
     jw_put_array(w, "versions");
-    for (size_t v = 0; v < kinds_count(); v++) {
-        const struct kind *first = kinds_at(v);
+    for (size_t v = 0; resource_at(v); v++) {
+        const struct kind *first = resource_at(v);
         if (!str_is(str_of(first->group), group) || !is_first_of_version(v))
             continue;
         jw_object(w);
         jw_put_cstr(w, "version", first->version);
         jw_put_array(w, "resources");
-        for (size_t i = v; i < kinds_count(); i++) {
-            if (same_version(first, kinds_at(i)))
-                put_aggregated_resource(w, kinds_at(i));
+        for (size_t i = v; resource_at(i); i++) {
+            if (same_version(first, resource_at(i)))
+                put_aggregated_resource(w, resource_at(i));
         }
         jw_end(w);
         jw_put_cstr(w, "freshness", "Current");
@@ -152,7 +213,7 @@ static void put_aggregated_group(struct jw *w, const char *group)
     jw_end(w);
 }
 
-struct doc *discovery_aggregated(bool core)
+static struct doc *make_aggregated(bool core)
 {
     struct jw w;
     jw_init(&w);
@@ -162,8 +223,8 @@ struct doc *discovery_aggregated(bool core)
     jw_put_object(&w, "metadata");
     jw_end(&w);
     jw_put_array(&w, "items");
-    for (size_t i = 0; i < kinds_count(); i++) {
-        const char *group = kinds_at(i)->group;
+    for (size_t i = 0; resource_at(i); i++) {
+        const char *group = resource_at(i)->group;
         if (is_first_of_group(i) && (*group == '\0') == core)
             put_aggregated_group(&w, group);
     }
@@ -172,9 +233,18 @@ struct doc *discovery_aggregated(bool core)
     return jw_doc(&w);
 }
 
+const struct page *discovery_aggregated(bool core)
+{
+    static struct page pages[2];
+    struct page *p = &pages[core];
+    if (!page_is_fresh(p))
+        page_set(p, make_aggregated(core));
+    return p;
+}
+
 /* ---- one list per group version ---- */
 
-struct doc *discovery_legacy_versions(void)
+struct doc *discovery_legacy_versions(str address)
 {
     struct jw w;
     jw_init(&w);
@@ -184,6 +254,10 @@ struct doc *discovery_legacy_versions(void)
     jw_str(&w, STR("v1"));
     jw_end(&w);
     jw_put_array(&w, "serverAddressByClientCIDRs");
+    jw_object(&w);
+    jw_put_cstr(&w, "clientCIDR", "0.0.0.0/0");
+    jw_put_str(&w, "serverAddress", address);
+    jw_end(&w);
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);
@@ -200,11 +274,11 @@ static void put_group(struct jw *w, const struct kind *first)
 {
     jw_put_cstr(w, "name", first->group);
     jw_put_array(w, "versions");
-    for (size_t i = 0; i < kinds_count(); i++) {
-        if (!str_is(str_of(kinds_at(i)->group), first->group) || !is_first_of_version(i))
+    for (size_t i = 0; resource_at(i); i++) {
+        if (!str_is(str_of(resource_at(i)->group), first->group) || !is_first_of_version(i))
             continue;
         jw_object(w);
-        put_group_version(w, kinds_at(i));
+        put_group_version(w, resource_at(i));
         jw_end(w);
     }
     jw_end(w);
@@ -221,11 +295,11 @@ struct doc *discovery_legacy_groups(void)
     jw_put_cstr(&w, "kind", "APIGroupList");
     jw_put_cstr(&w, "apiVersion", "v1");
     jw_put_array(&w, "groups");
-    for (size_t i = 0; i < kinds_count(); i++) {
-        if (!*kinds_at(i)->group || !is_first_of_group(i))
+    for (size_t i = 0; resource_at(i); i++) {
+        if (!*resource_at(i)->group || !is_first_of_group(i))
             continue;
         jw_object(&w);
-        put_group(&w, kinds_at(i));
+        put_group(&w, resource_at(i));
         jw_end(&w);
     }
     jw_end(&w);
@@ -235,9 +309,9 @@ struct doc *discovery_legacy_groups(void)
 
 static const struct kind *first_of_group(str group)
 {
-    for (size_t i = 0; i < kinds_count(); i++) {
-        if (str_is(group, kinds_at(i)->group))
-            return kinds_at(i);
+    for (size_t i = 0; resource_at(i); i++) {
+        if (str_is(group, resource_at(i)->group))
+            return resource_at(i);
     }
     return NULL;
 }
@@ -264,14 +338,32 @@ static void put_legacy_subresource(struct jw *w, const struct kind *k, const str
     jw_printf(w, "%s/%s", k->plural, s->name);
     jw_put_cstr(w, "singularName", "");
     jw_put_bool(w, "namespaced", kind_is(k, KIND_NAMESPACED));
-    if (s->kind &&
-        !(str_is(str_of(s->group), k->group) && str_is(str_of(s->version), k->version))) {
+    if (!is_own(k, s)) {
         jw_put_cstr(w, "group", s->group);
         jw_put_cstr(w, "version", s->version);
     }
     jw_put_cstr(w, "kind", s->kind ? s->kind : k->kind);
     put_verbs(w, s->verbs);
     jw_end(w);
+}
+
+/* The first 8 bytes of a hash over the group, version and kind it is stored as; kinds that share a
+ * storage are stored as the first of them. */
+static void put_storage_hash(struct jw *w, const struct kind *k)
+{
+    uint8_t sum[SHA256_SIZE];
+    const struct kind *stored = k;
+    struct strbuf b = STRBUF_INIT(1024);
+    for (size_t i = 0; k->storage && stored == k && i < kind_id(k); i++) {
+        if (kinds_at(i)->storage && strcmp(kinds_at(i)->storage, k->storage) == 0)
+            stored = kinds_at(i);
+    }
+    strbuf_printf(&b, "%s/%s/%s", stored->group, stored->version, stored->kind);
+    hash_sha256(strbuf_str(&b), sum);
+    strbuf_reset(&b);
+    b64_encode(str_n((const char *)sum, 8), 0, &b);
+    jw_put_str(w, "storageVersionHash", strbuf_str(&b));
+    strbuf_done(&b);
 }
 
 static void put_legacy_resource(struct jw *w, const struct kind *k)
@@ -284,8 +376,11 @@ static void put_legacy_resource(struct jw *w, const struct kind *k)
     put_verbs(w, k->verbs);
     put_words(w, "shortNames", k->short_names);
     put_words(w, "categories", k->categories);
+    if (k->id)
+        put_storage_hash(w, k);
     jw_end(w);
-    each_subresource(k, put_legacy_subresource, w);
+    for (size_t i = 0; i < kind_subresource_count(k); i++)
+        put_legacy_subresource(w, k, kind_subresource(k, i));
 }
 
 struct doc *discovery_legacy_resources(str group, str version)
@@ -293,8 +388,8 @@ struct doc *discovery_legacy_resources(str group, str version)
     struct jw w;
     char buf[128];
     const struct kind *first = NULL;
-    for (size_t i = 0; i < kinds_count() && !first; i++) {
-        const struct kind *k = kinds_at(i);
+    for (size_t i = 0; resource_at(i) && !first; i++) {
+        const struct kind *k = resource_at(i);
         if (str_is(group, k->group) && str_is(version, k->version))
             first = k;
     }
@@ -307,9 +402,9 @@ struct doc *discovery_legacy_resources(str group, str version)
         jw_put_cstr(&w, "apiVersion", "v1");
     jw_put_str(&w, "groupVersion", kind_api_version(first, buf, sizeof(buf)));
     jw_put_array(&w, "resources");
-    for (size_t i = 0; i < kinds_count(); i++) {
-        if (same_version(first, kinds_at(i)))
-            put_legacy_resource(&w, kinds_at(i));
+    for (size_t i = 0; resource_at(i); i++) {
+        if (same_version(first, resource_at(i)))
+            put_legacy_resource(&w, resource_at(i));
     }
     jw_end(&w);
     jw_end(&w);

@@ -195,6 +195,34 @@ int list(struct fixture *f, const struct kind *k, const char *ns, struct api_req
     return send(f, r);
 }
 
+str text_of(struct fixture *f, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    str s = arena_vprintf(&f->arena, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+int post_sub(struct fixture *f, const char *pod, const char *subresource, const char *json)
+{
+    return send(f, (struct api_request){.verb = API_CREATE,
+                                        .kind = &kind_pod,
+                                        .ns = STR("ns"),
+                                        .name = str_of(pod),
+                                        .subresource = str_of(subresource),
+                                        .body = fixture_doc(f, json)});
+}
+
+int bind_pod(struct fixture *f, const char *pod, const char *node)
+{
+    str body = text_of(f,
+                       "{'apiVersion':'v1','kind':'Binding','metadata':{'name':'%s',"
+                       "'annotations':{'x':'y'}},'target':{'kind':'Node','name':'%s'}}",
+                       pod, node);
+    return post_sub(f, pod, "binding", body.p);
+}
+
 str field(struct fixture *f, const char *path)
 {
     if (!f->doc)

@@ -53,6 +53,11 @@ int patch_sub(struct fixture *f, const struct kind *k, const char *ns, const cha
               const char *subresource, enum api_patch_type type, const char *json);
 int delete (struct fixture *f, const struct kind *k, const char *ns, const char *name);
 int list(struct fixture *f, const struct kind *k, const char *ns, struct api_request r);
+/* POST to a subresource of a pod in "ns". */
+int post_sub(struct fixture *f, const char *pod, const char *subresource, const char *json);
+int bind_pod(struct fixture *f, const char *pod, const char *node);
+/* In the fixture's arena. */
+str text_of(struct fixture *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* A member of the last answer, "metadata.name"; its text for anything but a string. */
 str field(struct fixture *f, const char *path);
 /* Names of the listed items, joined by spaces. */

@@ -4,10 +4,13 @@
  * that is under way.
  *
  *   exchange -> who is it -> fixed path? answer : route -> body -> apiserver -> reply or stream
+ *
+ * Every reply leaves through call_send or call_stream_begin, so that each call is accounted for
+ * once, when its exchange is closed.
  */
 #include "apiserver/front_impl.h"
 
-#include "base/hash.h"
+#include "apiserver/review.h"
 #include "base/uuid.h"
 
 /* ---- replies ---- */
@@ -30,7 +33,26 @@ struct http_slice slice_doc(struct doc *d)
 
 struct http_slice slice_obj(struct obj *o)
 {
-    return (struct http_slice){doc_text(o->doc), obj_ref(o), drop_obj};
+    return (struct http_slice){doc_text(o->doc), o, drop_obj};
+}
+
+/* An owner that nobody drops: the bytes are not copied. */
+struct http_slice slice_static(str s)
+{
+    return (struct http_slice){s, (void *)s.p, NULL};
+}
+
+struct http_slice slice_strbuf(struct strbuf *b)
+{
+    size_t len;
+    char *p = strbuf_detach(b, &len);
+    return (struct http_slice){str_n(p, len), p, free};
+}
+
+struct http_slice slice_jw(struct jw *w)
+{
+    BUG_ON(w->depth || w->out.overflow);
+    return slice_strbuf(&w->out);
 }
 
 size_t call_headers(struct call *c, str content_type, struct http_header h[FRONT_MAX_HEADERS])
@@ -42,11 +64,30 @@ size_t call_headers(struct call *c, str content_type, struct http_header h[FRONT
     return n;
 }
 
+void call_send_slices(struct call *c, int code, const struct http_header *h, size_t n,
+                      const struct http_slice *slices, size_t n_slices)
+{
+    c->code = code;
+    http_reply_slices(c->x, code, h, n, slices, n_slices);
+}
+
+void call_send(struct call *c, int code, const struct http_header *h, size_t n,
+               struct http_slice body)
+{
+    call_send_slices(c, code, h, n, &body, 1);
+}
+
+void call_stream_begin(struct call *c, int code, const struct http_header *h, size_t n)
+{
+    c->code = code;
+    http_stream_begin(c->x, code, h, n);
+}
+
 void call_reply_doc(struct call *c, int code, struct doc *d)
 {
     struct http_header h[FRONT_MAX_HEADERS];
     size_t n = call_headers(c, STR("application/json"), h);
-    http_reply(c->x, code, h, n, slice_doc(d));
+    call_send(c, code, h, n, slice_doc(d));
 }
 
 void call_reply_status(struct call *c, const struct status *s)
@@ -56,14 +97,15 @@ void call_reply_status(struct call *c, const struct status *s)
     if (s->retry_after > 0)
         h[n++] =
             (struct http_header){STR("retry-after"), arena_printf(&c->arena, "%d", s->retry_after)};
-    http_reply(c->x, s->code, h, n, slice_doc(status_doc(s)));
+    call_send(c, s->code, h, n, slice_doc(status_doc(s)));
 }
 
-static void reply_text(struct call *c, int code, str text)
+void call_reply_text(struct call *c, int code, str text)
 {
     struct http_header h[FRONT_MAX_HEADERS];
     size_t n = call_headers(c, STR("text/plain; charset=utf-8"), h);
-    http_reply(c->x, code, h, n, (struct http_slice){text, NULL, NULL});
+    h[n++] = (struct http_header){STR("x-content-type-options"), STR("nosniff")};
+    call_send(c, code, h, n, (struct http_slice){text, NULL, NULL});
 }
 
 /* ---- life of a call ---- */
@@ -78,9 +120,12 @@ static void call_free(struct call *c)
 static void on_close(struct http_exchange *x)
 {
     struct call *c = x->ctx;
-    c->x = NULL;
-    if (c->watching)
+    account_end(c, x->aborted);
+    if (c->stream)
         stream_stop(c);
+    if (c->listing)
+        reply_stop(c);
+    c->x = NULL;
     if (!c->pending)
         call_free(c);
 }
@@ -92,41 +137,49 @@ static void new_audit_id(struct front *f, char ret[UUID_TEXT_LEN + 1])
     uuid_format_v4(bytes, ret);
 }
 
-/* ---- who is it ---- */
+/* ---- what one may not do ---- */
 
-static const str admin_groups[] = {STR_INIT("system:masters"), STR_INIT("system:authenticated")};
-
-/* False: the credentials are wrong. No credentials at all is a user too: anonymous. */
-static bool authenticate(struct call *c)
+static struct status *forbidden_resource(struct call *c)
 {
-    const struct http_peer *peer = c->x->peer;
-    str auth = http_header_get(c->x, STR("authorization"));
-    if (!str_is_empty(peer->common_name)) {
-        str *groups = arena_array(&c->arena, str, peer->n_organizations + 1);
-        for (size_t i = 0; i < peer->n_organizations; i++)
-            groups[i] = peer->organizations[i];
-        groups[peer->n_organizations] = STR("system:authenticated");
-        c->user = (struct user){peer->common_name, groups, peer->n_organizations + 1};
-        return true;
-    }
-    if (str_is_empty(auth)) {
-        c->user = (struct user){STR("system:anonymous"), NULL, 0};
-        c->anonymous = true;
-        return true;
-    }
-    str token = str_starts(auth, STR("Bearer ")) ? str_trim(str_sub(auth, 7, auth.len)) : STR_NONE;
-    if (str_is_empty(c->front->token) || !str_eq(token, c->front->token))
-        return false;
-    c->user = (struct user){STR("admin"), admin_groups, ARRAY_LEN(admin_groups)};
-    return true;
+    const struct api_request *q = &c->route.request;
+    const struct kind *k = c->route.kind;
+    struct arena *a = &c->arena;
+    str name = str_is_empty(q->name) ? STR_NONE : arena_printf(a, " \"%.*s\"", STR_ARG(q->name));
+    str where = str_is_empty(q->ns) ? STR("at the cluster scope")
+                                    : arena_printf(a, "in the namespace \"%.*s\"", STR_ARG(q->ns));
+    struct status *s = status_new(
+        a, 403, "Forbidden",
+        "%s%s%s%.*s is forbidden: User \"%.*s\" cannot %s resource \"%s%s%.*s\" in "
+        "API group \"%s\" %.*s",
+        k->plural, *k->group ? "." : "", k->group, STR_ARG(name), STR_ARG(c->who.user.name),
+        c->route.verb, k->plural, q->subresource.len ? "/" : "", STR_ARG(q->subresource), k->group,
+        STR_ARG(where));
+    s->name = q->name;
+    s->group = str_of(k->group);
+    s->kind = str_of(k->plural);
+    return s;
 }
 
-static void reply_forbidden(struct call *c)
+static struct status *forbidden_path(struct call *c)
 {
-    call_reply_status(
-        c, status_new(&c->arena, 403, "Forbidden",
-                      "forbidden: User \"%.*s\" cannot %s path \"%.*s\"", STR_ARG(c->user.name),
-                      str_is(c->x->method, "GET") ? "get" : "post", STR_ARG(c->x->path)));
+    char method[16];
+    size_t n = MIN(c->x->method.len, sizeof(method));
+    for (size_t i = 0; i < n; i++)
+        method[i] = c->x->method.p[i] >= 'A' && c->x->method.p[i] <= 'Z'
+                        ? (char)(c->x->method.p[i] + 'a' - 'A')
+                        : c->x->method.p[i];
+    struct status *s = status_new(&c->arena, 403, "Forbidden",
+                                  "forbidden: User \"%.*s\" cannot %.*s path "
+                                  "\"%.*s\"",
+                                  STR_ARG(c->who.user.name), (int)n, method, STR_ARG(c->x->path));
+    s->empty_details = true;
+    return s;
+}
+
+void call_forbid(struct call *c)
+{
+    bool resource = c->route.kind && c->route.verb;
+    call_reply_status(c, resource ? forbidden_resource(c) : forbidden_path(c));
 }
 
 /* ---- requests ---- */
@@ -158,6 +211,42 @@ static struct status *read_body(struct call *c)
     return NULL;
 }
 
+static bool is_token_request(const struct api_request *q)
+{
+    return q->kind == &kind_service_account && q->verb == API_CREATE &&
+           str_is(q->subresource, "token");
+}
+
+/* Answered here: nothing is stored. */
+static void serve_review(struct call *c)
+{
+    const struct api_request *q = &c->route.request;
+    struct status *why = read_body(c);
+    struct doc *d = NULL;
+    str reason;
+    if (c->route.kind &&
+        !authorize(&c->who.user, "create", q->kind, q->ns, q->name, q->subresource, &reason)) {
+        call_forbid(c);
+        return;
+    }
+    if (!why) {
+        struct review_call r = {.authn = &c->front->authn,
+                                .who = &c->who,
+                                .body = doc_root(c->body),
+                                .ns = q->ns,
+                                .name = q->name,
+                                .arena = &c->arena};
+        d = c->route.review ? review_answer(c->route.review, &r, &why) : token_request(&r, &why);
+    }
+    if (!d) {
+        call_reply_status(c, why);
+        return;
+    }
+    struct api_reply reply = {.code = 201, .doc = d};
+    reply_write(c, &reply);
+    doc_unref(d);
+}
+
 static void serve_resource(struct call *c)
 {
     struct api_request *q = &c->route.request;
@@ -165,37 +254,34 @@ static void serve_resource(struct call *c)
         stream_start(c);
         return;
     }
+    if (connect_serve(c))
+        return;
     struct status *why = read_body(c);
     if (why) {
         call_reply_status(c, why);
         return;
     }
-    if (q->kind == &kind_pod && str_is(q->subresource, "log")) {
-        reply_text(c, 200, STR("this pod runs on a simulated node and has no output\n"));
-        return;
-    }
     q->done = on_done;
     q->ctx = c;
     c->pending = true;
-    apiserver_send(c->front->server, &c->user, q);
+    apiserver_send(c->front->server, &c->who.user, q);
 }
 
 /* ---- fixed paths ---- */
 
-static void serve_cached(struct call *c, str content_type, struct doc *d)
+/* A page with its hash as ETag; 304 when the client has it. */
+static void serve_page(struct call *c, str content_type, str cache_control, const struct page *p)
 {
     struct http_header h[FRONT_MAX_HEADERS];
     size_t n = call_headers(c, content_type, h);
-    str tag = arena_printf(&c->arena, "\"%016llX\"", (unsigned long long)hash_fnv1a64(doc_text(d)));
-    h[1].value = STR("public");
+    str tag = arena_printf(&c->arena, "\"%s\"", p->hash);
+    h[1].value = cache_control;
     h[n++] = (struct http_header){STR("etag"), tag};
     h[n++] = (struct http_header){STR("vary"), STR("Accept")};
-    if (str_eq(http_header_get(c->x, STR("if-none-match")), tag)) {
-        doc_unref(d);
-        http_reply(c->x, 304, h, n, (struct http_slice){0});
-        return;
-    }
-    http_reply(c->x, 200, h, n, slice_doc(d));
+    if (str_eq(http_header_get(c->x, STR("if-none-match")), tag))
+        call_send(c, 304, h, n, (struct http_slice){0});
+    else
+        call_send(c, 200, h, n, slice_doc(doc_ref(p->doc)));
 }
 
 static bool wants_aggregated(const struct call *c)
@@ -207,10 +293,12 @@ static bool wants_aggregated(const struct call *c)
 static void serve_roots(struct call *c, bool core)
 {
     if (wants_aggregated(c))
-        serve_cached(c, STR("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
-                     discovery_aggregated(core));
+        serve_page(c, STR("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
+                   STR("public"), discovery_aggregated(core));
     else
-        call_reply_doc(c, 200, core ? discovery_legacy_versions() : discovery_legacy_groups());
+        call_reply_doc(c, 200,
+                       core ? discovery_legacy_versions(str_of(front_address(c->front)))
+                            : discovery_legacy_groups());
 }
 
 static void serve_api(struct call *c)
@@ -228,35 +316,11 @@ static void serve_core_v1(struct call *c)
     call_reply_doc(c, 200, discovery_legacy_resources(STR(""), STR("v1")));
 }
 
-static void serve_version(struct call *c)
+static void serve_keys(struct call *c)
 {
-    struct jw w;
-    jw_init(&w);
-    jw_object(&w);
-    jw_put_cstr(&w, "major", "1");
-    jw_put_cstr(&w, "minor", "36");
-    jw_put_cstr(&w, "gitVersion", "v1.36.0+grove-" GROVE_VERSION);
-    jw_put_cstr(&w, "gitCommit", "");
-    jw_put_cstr(&w, "gitTreeState", "clean");
-    jw_put_cstr(&w, "buildDate", "1970-01-01T00:00:00Z");
-    jw_put_cstr(&w, "goVersion", "none");
-    jw_put_cstr(&w, "compiler", "gcc");
-    jw_put_cstr(&w, "platform", "linux/amd64");
-    jw_end(&w);
-    call_reply_doc(c, 200, jw_doc(&w));
-}
-
-static void serve_alive(struct call *c)
-{
-    reply_text(c, 200, STR("ok"));
-}
-
-static void serve_ready(struct call *c)
-{
-    if (c->front->ready)
-        reply_text(c, 200, STR("ok"));
-    else
-        reply_text(c, 500, STR("[-]controllers failed: starting\n"));
+    struct http_header h[FRONT_MAX_HEADERS];
+    size_t n = call_headers(c, STR("application/jwk-set+json"), h);
+    call_send(c, 200, h, n, slice_doc(token_key_set(c->front->authn.key)));
 }
 
 /* An empty OpenAPI v2 document: clients only want to see that there is one. */
@@ -267,12 +331,31 @@ static void serve_openapi_v2(struct call *c)
     struct http_header h[FRONT_MAX_HEADERS];
     size_t n =
         call_headers(c, STR("application/com.github.proto-openapi.spec.v2.v1.0+protobuf"), h);
-    http_reply(c->x, 200, h, n, (struct http_slice){str_n(bytes, sizeof(bytes)), NULL, NULL});
+    call_send(c, 200, h, n, (struct http_slice){str_n(bytes, sizeof(bytes)), NULL, NULL});
 }
 
 static void serve_openapi_index(struct call *c)
 {
-    serve_cached(c, STR("application/json"), openapi_v3_index());
+    serve_page(c, STR("application/json"), STR("no-cache, private"), openapi_v3_index());
+}
+
+/* With the right hash in its URL a document never changes; a wrong one is sent to the right one. */
+static void serve_openapi_v3(struct call *c, const struct page *p)
+{
+    str hash;
+    bool asked = http_query_get(&c->arena, c->x->query, STR("hash"), &hash);
+    if (!asked || str_is(hash, p->hash)) {
+        serve_page(c, STR("application/json"),
+                   asked ? STR("public, immutable") : STR("no-cache, private"), p);
+        return;
+    }
+    struct http_header h[FRONT_MAX_HEADERS];
+    size_t n = call_headers(c, STR("application/json"), h);
+    h[n++] = (struct http_header){
+        STR("location"), arena_printf(&c->arena, "%.*s?hash=%s", STR_ARG(c->x->path), p->hash)};
+    h[n++] = (struct http_header){STR("etag"), arena_printf(&c->arena, "\"%s\"", p->hash)};
+    h[n++] = (struct http_header){STR("vary"), STR("Accept")};
+    call_send(c, 301, h, n, (struct http_slice){0});
 }
 
 static const struct {
@@ -284,9 +367,8 @@ static const struct {
     {"/apis", serve_apis, false},
     {"/api/v1", serve_core_v1, false},
     {"/version", serve_version, true},
-    {"/healthz", serve_alive, true},
-    {"/livez", serve_alive, true},
-    {"/readyz", serve_ready, true},
+    {"/metrics", serve_metrics, false},
+    {"/openid/v1/jwks", serve_keys, false},
     {"/openapi/v2", serve_openapi_v2, false},
     {"/openapi/v3", serve_openapi_index, false},
 };
@@ -298,13 +380,12 @@ static bool serve_group_path(struct call *c)
     struct doc *d = NULL;
     if (str_starts(rest, STR("/openapi/v3/"))) {
         rest = str_sub(rest, 12, rest.len);
-        str first = str_cut(&rest, '/');
-        str group = str_is(first, "api") ? STR("") : str_cut(&rest, '/');
-        d = openapi_v3(group, rest);
-        if (!d)
-            return false;
-        serve_cached(c, STR("application/json"), d);
-        return true;
+        bool core = str_is(str_cut(&rest, '/'), "api");
+        str group = core ? STR("") : str_cut(&rest, '/');
+        const struct page *p = core || group.len > 0 ? openapi_v3(group, rest) : NULL;
+        if (p)
+            serve_openapi_v3(c, p);
+        return p != NULL;
     }
     if (!str_starts(rest, STR("/apis/")))
         return false;
@@ -326,11 +407,15 @@ static str without_slash(str path)
 static bool serve_fixed(struct call *c)
 {
     str path = without_slash(c->x->path);
+    if (health_serve(c, path))
+        return true;
     for (size_t i = 0; i < ARRAY_LEN(fixed_paths); i++) {
         if (!str_is(path, fixed_paths[i].path))
             continue;
-        if (c->anonymous && !fixed_paths[i].open)
-            reply_forbidden(c);
+        if (c->who.anonymous && !fixed_paths[i].open)
+            call_forbid(c);
+        else if (!str_is(c->x->method, "GET") && !str_is(c->x->method, "HEAD"))
+            call_reply_status(c, status_method_not_allowed(&c->arena));
         else
             fixed_paths[i].serve(c);
         return true;
@@ -340,31 +425,44 @@ static bool serve_fixed(struct call *c)
 
 /* ---- dispatch ---- */
 
-static void serve(struct call *c)
+static void serve_route(struct call *c)
 {
     struct status *why = NULL;
-    if (!authenticate(c)) {
-        call_reply_status(c, status_new(&c->arena, 401, "Unauthorized", "Unauthorized"));
+    enum route_result r = route_parse(c->x, &c->arena, &c->route, &why);
+    if (c->who.anonymous) {
+        call_forbid(c);
         return;
     }
-    if (serve_fixed(c))
-        return;
-    if (c->anonymous) {
-        reply_forbidden(c);
-        return;
-    }
-    switch (route_parse(c->x, &c->arena, &c->route, &why)) {
+    switch (r) {
     case ROUTE_RESOURCE:
-        serve_resource(c);
+        if (is_token_request(&c->route.request))
+            serve_review(c);
+        else
+            serve_resource(c);
+        break;
+    case ROUTE_REVIEW:
+        serve_review(c);
         break;
     case ROUTE_FAILED:
         call_reply_status(c, why);
         break;
     case ROUTE_NOT_API:
         if (!str_is(c->x->method, "GET") || !serve_group_path(c))
-            reply_text(c, 404, STR("404 page not found\n"));
+            call_reply_text(c, 404, STR("404 page not found\n"));
         break;
     }
+}
+
+static void serve(struct call *c)
+{
+    struct status *why = authn_request(&c->front->authn, c->x, &c->arena, &c->who);
+    if (!why && c->x->body.len > FRONT_BODY_MAX)
+        why = status_new(&c->arena, 413, "RequestEntityTooLarge",
+                         "Request entity too large: limit is %d", FRONT_BODY_MAX);
+    if (why)
+        call_reply_status(c, why);
+    else if (!serve_fixed(c))
+        serve_route(c);
 }
 
 static void on_request(void *ctx, struct http_exchange *x)
@@ -374,6 +472,7 @@ static void on_request(void *ctx, struct http_exchange *x)
     c->x = x;
     arena_init(&c->arena);
     new_audit_id(c->front, c->audit_id);
+    account_begin(c);
     x->ctx = c;
     x->on_close = on_close;
     serve(c);
@@ -384,14 +483,16 @@ static void on_request(void *ctx, struct http_exchange *x)
 struct front *front_new(struct apiserver *a, const struct front_options *o, struct err *err)
 {
     struct front *f = xnew(struct front);
-    f->server = a;
-    if (!str_is_empty(o->admin_token)) {
-        f->token_copy = str_dup(o->admin_token);
-        f->token = str_of(f->token_copy);
-    }
+    /* A little more than a body may have, so that the answer to one that is too large is a Status;
+     * the connection refuses what is far too large on its own. */
+    struct http_limits limits = http_default_limits;
+    limits.max_body = FRONT_BODY_MAX + (1 << 20);
     struct http_server_options so = {
-        .listen = o->listen, .tls = o->tls, .handler = on_request, .ctx = f};
-    f->http = http_server_new(apiserver_loop(a), &so, err);
+        .listen = o->listen, .tls = o->tls, .limits = &limits, .handler = on_request, .ctx = f};
+    f->server = a;
+    f->began = loop_now(apiserver_loop(a));
+    if (authn_init(&f->authn, a, o->admin_token, o->sa_key, err) == 0)
+        f->http = http_server_new(apiserver_loop(a), &so, err);
     if (!f->http) {
         front_free(f);
         return NULL;
@@ -421,6 +522,6 @@ void front_free(struct front *f)
         return;
     if (f->http)
         http_server_free(f->http);
-    free(f->token_copy);
+    authn_done(&f->authn);
     free(f);
 }

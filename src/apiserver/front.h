@@ -16,6 +16,8 @@ struct front_options {
     const char *listen;
     struct tls_server *tls;
     str admin_token; /* accepted as bearer token of user admin, group system:masters */
+    str sa_key;      /* PEM of token_key_make(): signs service account tokens. Empty: one that is
+                        gone with the process, and its tokens with it */
 };
 
 struct front *front_new(struct apiserver *a, const struct front_options *o, struct err *err);
@@ -32,14 +34,26 @@ void table_columns(struct jw *w, const struct kind *k);
 /* One row: {"cells":[...],"object":...} */
 void table_row(struct jw *w, const struct obj *o, enum table_include include, usec now);
 
-/* ---- discovery.c, openapi.c: documents made once from the tables ---- */
+/* ---- discovery.c, openapi.c: documents made from the tables ---- */
 
-struct doc *discovery_aggregated(bool core); /* /api and /apis in APIGroupDiscoveryList form */
-struct doc *discovery_legacy_versions(void); /* /api */
-struct doc *discovery_legacy_groups(void);   /* /apis */
-struct doc *discovery_legacy_group(str group); /* NULL: no such group */
+/* One that is made once and kept: take a reference to the document when it is to outlive the call.
+ */
+struct page {
+    struct doc *doc;
+    size_t n_kinds; /* registered when it was made */
+    char hash[65];  /* SHA-256 of its text, upper-case hexadecimal */
+};
+/* Takes over the document. */
+void page_set(struct page *p, struct doc *d);
+/* Made, and no kind was registered since. */
+bool page_is_fresh(const struct page *p);
+
+const struct page *discovery_aggregated(bool core); /* /api, /apis as APIGroupDiscoveryList */
+struct doc *discovery_legacy_versions(str address); /* /api; address: where this server is */
+struct doc *discovery_legacy_groups(void);          /* /apis */
+struct doc *discovery_legacy_group(str group);      /* NULL: no such group */
 struct doc *discovery_legacy_resources(str group, str version);
-struct doc *openapi_v3_index(void);
-struct doc *openapi_v3(str group, str version); /* NULL: none */
+const struct page *openapi_v3_index(void);
+const struct page *openapi_v3(str group, str version); /* NULL: none */
 
 #endif

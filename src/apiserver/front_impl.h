@@ -2,47 +2,99 @@
 #ifndef APISERVER_FRONT_IMPL_H
 #define APISERVER_FRONT_IMPL_H
 
+#include "apiserver/authn.h"
 #include "apiserver/front.h"
 #include "apiserver/route.h"
 #include "base/uuid.h"
 
 enum { FRONT_MAX_HEADERS = 40 };
+/* The largest request body, as kube-apiserver has it. */
+#define FRONT_BODY_MAX 3145728
 
 struct front {
     struct apiserver *server;
     struct http_server *http;
-    str token; /* of the administrator; empty: none */
-    char *token_copy;
+    struct authn authn;
     bool ready;
+    usec began;       /* monotonic */
+    size_t n_calls;   /* open at present */
+    size_t n_watches; /* of them, streams */
 };
+
+struct listing;
+struct stream;
 
 struct call {
     struct front *front;
     struct http_exchange *x; /* NULL: the peer is gone */
     struct arena arena;
-    struct user user;
-    bool anonymous;
+    struct identity who;
     char audit_id[UUID_TEXT_LEN + 1];
     struct route route;
     struct doc *body;
-    bool pending;  /* the server will still answer */
-    bool watching; /* a stream is open */
-    bool columns_sent;
+    bool pending;            /* the server will still answer */
+    usec began;              /* monotonic */
+    int code;                /* of the reply; 0: none yet */
+    struct listing *listing; /* a long list on its way out */
+    struct stream *stream;   /* a watch */
 };
 
-/* Bodies that go out without being copied; slice_doc takes over the reference. */
+/* ---- front.c ---- */
+
+/* Bodies that go out without being copied; the reference is taken over. */
 struct http_slice slice_doc(struct doc *d);
 struct http_slice slice_obj(struct obj *o);
+/* Bytes that live for ever. */
+struct http_slice slice_static(str s);
+/* The writer's text; ends the writer. */
+struct http_slice slice_jw(struct jw *w);
+struct http_slice slice_strbuf(struct strbuf *b);
 /* What every reply carries; returns how many. */
 size_t call_headers(struct call *c, str content_type, struct http_header h[FRONT_MAX_HEADERS]);
+/* The one way out of a reply that is not a stream. */
+void call_send(struct call *c, int code, const struct http_header *h, size_t n,
+               struct http_slice body);
+void call_send_slices(struct call *c, int code, const struct http_header *h, size_t n,
+                      const struct http_slice *slices, size_t n_slices);
+void call_stream_begin(struct call *c, int code, const struct http_header *h, size_t n);
 void call_reply_doc(struct call *c, int code, struct doc *d);
 void call_reply_status(struct call *c, const struct status *s);
+void call_reply_text(struct call *c, int code, str text);
+/* The user may not do this. */
+void call_forbid(struct call *c);
 
-/* reply.c: an answer of the server as bytes. */
+/* ---- reply.c: an answer of the server as bytes ---- */
+
 void reply_write(struct call *c, const struct api_reply *reply);
+/* A list that is still being sent is given up. */
+void reply_stop(struct call *c);
+/* The member "resourceVersion"; an object as PartialObjectMetadata. */
+void reply_put_version(struct jw *w, uint64_t rv);
+void reply_put_partial(struct jw *w, const struct obj *o);
 
-/* stream.c: a watch as a stream of lines. */
+/* ---- stream.c: a watch as a stream of lines ---- */
+
 void stream_start(struct call *c);
+/* The peer is gone. */
 void stream_stop(struct call *c);
+
+/* ---- connect.c: what would reach into a pod or node ---- */
+
+/* False: it is none of these subresources. */
+bool connect_serve(struct call *c);
+
+/* ---- health.c ---- */
+
+void serve_version(struct call *c);
+void serve_metrics(struct call *c);
+/* /healthz, /livez, /readyz and single checks below them; false: none of these. */
+bool health_serve(struct call *c, str path);
+
+/* ---- metrics.c: what is counted, and the request log ---- */
+
+void account_begin(struct call *c);
+void account_end(struct call *c, bool aborted);
+/* Everything in Prometheus' text format. */
+void metrics_write(struct front *f, struct strbuf *out);
 
 #endif

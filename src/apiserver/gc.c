@@ -94,8 +94,10 @@ struct owner {
 static struct owner judge(const struct world *w, const struct obj *o, jval ref)
 {
     struct owner r = {.ref = ref, .state = OWNER_SOLID, .kind = owner_kind(ref)};
-    /* What we do not know is not ours to judge. */
-    if (!r.kind || !is_collected(r.kind) || !world_cache(w, r.kind))
+    /* What we do not know is not ours to judge; a cluster-wide object cannot say in which namespace
+     * its owner would be. */
+    if (!r.kind || !is_collected(r.kind) || !world_cache(w, r.kind) ||
+        (kind_is(r.kind, KIND_NAMESPACED) && !o->ns.len))
         return r;
     const struct obj *owner = world_get(w, r.kind, owner_ns(r.kind, o), jstr(jgetc(ref, "name")));
     if (!owner || !str_eq(owner->uid, jstr(jgetc(ref, "uid")))) {
@@ -295,11 +297,12 @@ static bool enqueue_one(void *ctx, const struct obj *dependent)
 /* Owners that wait for it to go. */
 static void enqueue_waiting_owners(struct controller *c, const struct world *w, const struct obj *o)
 {
-    for (struct jiter it = jiter(owners_of(o)); jnext(&it);)
-        if (judge(w, o, it.value).state == OWNER_WAITING) {
-            const struct kind *k = owner_kind(it.value);
-            controller_enqueue(c, k, owner_ns(k, o), jstr(jgetc(it.value, "name")));
-        }
+    for (struct jiter it = jiter(owners_of(o)); jnext(&it);) {
+        struct owner owner = judge(w, o, it.value);
+        if (owner.kind && owner.state == OWNER_WAITING)
+            controller_enqueue(c, owner.kind, owner_ns(owner.kind, o),
+                               jstr(jgetc(it.value, "name")));
+    }
 }
 
 static bool has_gc_finalizer(const struct obj *o)
@@ -315,7 +318,8 @@ static void gc_map(struct controller *c, const struct world *w, const struct obj
     if (old && refs_changed)
         enqueue_waiting_owners(c, w, old);
     if (!new) {
-        (void)each_dependent(w, old->uid, enqueue_one, c);
+        if (old)
+            (void)each_dependent(w, old->uid, enqueue_one, c);
         return;
     }
     bool owned = jlen(owners_of(new)) > 0;

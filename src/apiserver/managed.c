@@ -591,11 +591,9 @@ static struct fieldset still_as_applied(struct managers *m, jval live)
     return fieldset_difference(m->a, &set, &diff.removed);
 }
 
-/* The annotation follows what kubectl applies on the server, so that both ways agree. */
-static struct doc *sync_last_applied(struct managers *m, struct doc *d, jval config)
+/* The configuration as the annotation keeps it: without the annotation itself, keys sorted. */
+static str as_last_applied(struct managers *m, jval config)
 {
-    if (!jstr(last_applied_of(doc_root(d))).len)
-        return d;
     struct mnode *root = mnode_leaf(m->a, config);
     struct mnode *meta = mnode_get(m->a, root, STR("metadata"));
     struct mnode *notes = meta ? mnode_get(m->a, meta, STR("annotations")) : NULL;
@@ -603,16 +601,27 @@ static struct doc *sync_last_applied(struct managers *m, struct doc *d, jval con
         (void)mnode_del(m->a, notes, STR(LAST_APPLIED));
     struct doc *clean = doc_hold(m->a, mnode_doc(root, jtext(config).len, 0, NULL));
     struct strbuf b = STRBUF_INIT(TEXT_MAX);
-    struct edit e;
-    edit_init(&e, m->a);
     if (clean)
         jcanonical(doc_root(clean), false, &b);
     strbuf_add_char(&b, '\n');
-    edit_set_str(&e, edit_path(m->a, STR("metadata"), STR("annotations"), STR(LAST_APPLIED)),
-                 strbuf_str(&b));
-    struct doc *out = clean && !b.overflow ? edit_apply(&e, d, NULL) : NULL;
-    edit_done(&e);
+    str out = clean && !b.overflow ? arena_str(m->a, strbuf_str(&b)) : STR_NONE;
     strbuf_done(&b);
+    return out;
+}
+
+/* The annotation follows what kubectl applies on the server, so that both ways agree. Takes over d.
+ */
+static struct doc *sync_last_applied(struct managers *m, struct doc *d, jval config)
+{
+    str was = jstr(last_applied_of(doc_root(d)));
+    str is = was.len ? as_last_applied(m, config) : STR_NONE;
+    if (!is.len || str_eq(was, is))
+        return d;
+    struct edit e;
+    edit_init(&e, m->a);
+    edit_set_str(&e, edit_path(m->a, STR("metadata"), STR("annotations"), STR(LAST_APPLIED)), is);
+    struct doc *out = edit_apply(&e, d, NULL);
+    edit_done(&e);
     if (!out)
         return d;
     doc_unref(d);
@@ -661,11 +670,14 @@ struct apply {
     struct status *status;
 };
 
-/* Everything that somebody owns once the configuration has this set. */
+/* Everything that somebody owns once the configuration has this set. The metadata itself is the
+ * server's, whoever owns what is in it. */
 static struct fieldset all_owned(struct managers *m, const struct manager *own,
                                  const struct fieldset *set)
 {
-    struct fieldset all = *set;
+    struct fieldset meta = {.tag = 'f', .member = true, .name = STR("metadata")};
+    struct fieldset server = {.kids = &meta, .n_kids = 1};
+    struct fieldset all = fieldset_union(m->a, set, &server);
     for (size_t i = 0; i < m->list.len; i++)
         if (&m->list.p[i] != own)
             all = fieldset_union(m->a, &all, manager_set(m, &m->list.p[i]));

@@ -13,12 +13,19 @@
 
 /* After a create, update or patch: `new` with metadata.managedFields telling who changed what
  * (operation Update). old is NULL on create. Takes over nothing; returns a new reference, which is
- * `new` itself when nothing changed. */
+ * `new` itself when nothing changed.
+ *
+ * Whatever differs between old and new is the manager's, so call it when the request's own changes
+ * and the defaults are in `new` and those of admission (service account, cluster IP) are not.
+ * A list the client edited is the starting point, [] and [{}] forget all owners, and a client that
+ * sends none keeps the live ones; a subresource always starts from the live ones. */
 struct doc *managed_update(const struct kind *k, const struct doc *old, struct doc *new,
                            str manager, str subresource, usec now);
 /* Server-side apply of a configuration onto the live object (NULL: create). On conflicts returns
  * NULL and the 409 in *ret_status; a configuration that breaks the schema gives kube-apiserver's
- * 500. */
+ * 500. Subresource "status" applies the status only, no subresource all but the status (where the
+ * kind has one apart). The result is merged and carries its managedFields; it is `live` itself when
+ * nothing changed. Defaults and validation are the caller's. */
 struct doc *managed_apply(const struct kind *k, const struct doc *live, struct doc *config,
                           str manager, str subresource, bool force, usec now, struct arena *a,
                           struct status **ret_status);

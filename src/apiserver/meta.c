@@ -71,13 +71,14 @@ struct doc *meta_set(struct doc *d, jval set)
 
 /* ---- isolation ---- */
 
-static void put_identity(const struct req *q, struct arena *a, struct mnode *root,
+/* What the body says of kind and version is right or nothing at all. */
+static void put_identity(const struct req *q, struct arena *a, jval sent, struct mnode *root,
                          struct mnode *meta)
 {
     char buf[256];
-    if (!mnode_get(a, root, STR("kind")))
+    if (!jstr(jgetc(sent, "kind")).len)
         mnode_set(a, root, STR("kind"), mnode_str(a, str_of(q->kind->kind)));
-    if (!mnode_get(a, root, STR("apiVersion")))
+    if (!jstr(jgetc(sent, "apiVersion")).len)
         mnode_set(a, root, STR("apiVersion"),
                   mnode_str(a, kind_api_version(q->kind, buf, sizeof(buf))));
     if (q->name.len)
@@ -102,7 +103,7 @@ static struct doc *isolate_create(const struct req *q, struct arena *a, struct d
         (void)mnode_del(a, meta, str_of(server_fields[i]));
     if (!creates_with_status(q->kind))
         (void)mnode_del(a, root, STR("status"));
-    put_identity(q, a, root, meta);
+    put_identity(q, a, doc_root(d), root, meta);
     return tree_doc(root, d);
 }
 
@@ -119,7 +120,7 @@ static struct doc *isolate_main(const struct req *q, struct arena *a, struct doc
     bool applied = q->r->verb == API_PATCH && q->r->patch == API_PATCH_APPLY;
     if (!applied && !jlen(jpath(doc_root(d), "metadata.managedFields")))
         put(a, meta, STR("managedFields"), jgetc(q->base->meta, "managedFields"));
-    put_identity(q, a, root, meta);
+    put_identity(q, a, doc_root(d), root, meta);
     return tree_doc(root, d);
 }
 
@@ -229,35 +230,39 @@ str meta_time(struct arena *a, usec wall)
     return s;
 }
 
-static void put_new_identity(struct req *q, struct jw *w)
+static void stamp_version(struct req *q, struct edit *e, uint64_t rv)
+{
+    edit_set_str(e, STR("/metadata/resourceVersion"),
+                 arena_printf(&q->arena, "%llu", (unsigned long long)rv));
+}
+
+void meta_stamp_new(struct req *q, struct edit *e, uint64_t rv)
 {
     uint8_t random[UUID_SIZE];
     char text[UUID_TEXT_LEN + 1];
     loop_random(q->server->loop, random, sizeof(random));
     uuid_format_v4(random, text);
-    jw_put_cstr(w, "uid", text);
-    jw_put_str(w, "creationTimestamp", meta_time(&q->arena, loop_wall(q->server->loop)));
+    edit_set_str(e, STR("/metadata/uid"), str_of(text));
+    if (rv)
+        stamp_version(q, e, rv);
+    if (kind_is(q->kind, KIND_GENERATION))
+        edit_set_int(e, STR("/metadata/generation"), 1);
+    edit_set_str(e, STR("/metadata/creationTimestamp"),
+                 meta_time(&q->arena, loop_wall(q->server->loop)));
 }
 
 struct doc *meta_stamp(struct req *q, struct doc *d, uint64_t rv)
 {
-    struct jw w;
-    jw_init(&w);
-    jw_object(&w);
-    if (!q->base)
-        put_new_identity(q, &w);
-    bool counts = q->ops->admits && !str_is(q->r->subresource, "status");
+    struct edit e;
+    edit_init(&e, &q->arena);
+    stamp_version(q, &e, rv);
+    bool counts = q->ops->admits && q->base && !str_is(q->r->subresource, "status");
     int64_t generation = counts ? meta_generation(q->kind, q->base, d) : 0;
-    if (generation)
-        jw_put_int(&w, "generation", generation);
-    if (rv) {
-        jw_key(&w, STR("resourceVersion"));
-        jw_printf(&w, "%llu", (unsigned long long)rv);
-    }
-    jw_end(&w);
-    struct doc *set = jw_doc(&w);
-    struct doc *out = meta_set(d, doc_root(set));
-    doc_unref(set);
+    if (generation && generation != q->base->generation)
+        edit_set_int(&e, STR("/metadata/generation"), generation);
+    struct doc *out = edit_apply(&e, d, NULL);
+    BUG_ON(!out); /* metadata is an object */
+    edit_done(&e);
     return out;
 }
 

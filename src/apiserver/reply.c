@@ -1,29 +1,79 @@
 /*
  * Answers as bytes: the object's own text, lists as the texts of their items, tables, partial
  * metadata, Status. Objects are never serialised again; their text is what is stored.
+ *
+ * A list goes out in steps of bounded work and bounded bytes. One step is sent whole, with its
+ * length; a longer list is a stream: the next step is made when the peer has taken most of the one
+ * before, so that a hundred thousand objects neither hold up the loop nor exist twice. The items
+ * are references to the versions the list was made of.
  */
 #include "apiserver/front_impl.h"
 #include "json/yaml.h"
+
+enum { STEP_ITEMS = 1000, STEP_ROWS = 200, STEP_BYTES = 1 << 20, HIGH_WATER = 1 << 20 };
+enum { WARNINGS_TOTAL = 4096, WARNING_CUT = 256, YAML_MAX = 64 << 20 };
 
 static usec now_of(const struct call *c)
 {
     return loop_wall(apiserver_loop(c->front->server));
 }
 
-static size_t reply_headers(struct call *c, const struct api_reply *reply,
-                            struct http_header h[FRONT_MAX_HEADERS])
+/* ---- headers ---- */
+
+/* A quoted-string: what would end it is escaped, and what has no place in a header is a space. */
+static str quote_warning(struct arena *a, str s)
 {
-    size_t n =
-        call_headers(c, c->route.yaml ? STR("application/yaml") : STR("application/json"), h);
+    char *out = arena_alloc(a, 2 * s.len + 16);
+    size_t n = 0;
+    memcpy(out, "299 - \"", 7);
+    n = 7;
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char ch = (unsigned char)s.p[i];
+        if (ch == '"' || ch == '\\')
+            out[n++] = '\\';
+        out[n++] = ch < 0x20 || ch == 0x7f ? ' ' : (char)ch;
+    }
+    out[n++] = '"';
+    return str_n(out, n);
+}
+
+/* Not in the middle of a character. */
+static str cut_utf8(str s, size_t max)
+{
+    if (s.len <= max)
+        return s;
+    while (max > 0 && ((unsigned char)s.p[max] & 0xc0) == 0x80)
+        max--;
+    return str_sub(s, 0, max);
+}
+
+/* Too much of it is cut short, as kube-apiserver does, and then left out. */
+static size_t put_warnings(struct call *c, const struct api_reply *reply,
+                           struct http_header h[FRONT_MAX_HEADERS], size_t n)
+{
+    size_t total = 0, left = WARNINGS_TOTAL;
+    for (size_t i = 0; i < reply->n_warnings; i++)
+        total += reply->warnings[i].len;
     for (size_t i = 0; i < reply->n_warnings && n < FRONT_MAX_HEADERS; i++) {
-        struct strbuf quoted = STRBUF_INIT(4096);
-        json_quote(&quoted, reply->warnings[i]);
-        h[n++] = (struct http_header){
-            STR("warning"), arena_printf(&c->arena, "299 - %.*s", STR_ARG(strbuf_str(&quoted)))};
-        strbuf_done(&quoted);
+        str text = reply->warnings[i];
+        if (total > WARNINGS_TOTAL)
+            text = cut_utf8(text, WARNING_CUT);
+        if (text.len > left)
+            break;
+        left -= text.len;
+        h[n++] = (struct http_header){STR("warning"), quote_warning(&c->arena, text)};
     }
     return n;
 }
+
+static size_t reply_headers(struct call *c, const struct api_reply *reply,
+                            struct http_header h[FRONT_MAX_HEADERS])
+{
+    str type = c->route.yaml ? STR("application/yaml") : STR("application/json");
+    return put_warnings(c, reply, h, call_headers(c, type, h));
+}
+
+/* ---- one document ---- */
 
 /* Sends a document, as YAML when that was asked for. Takes over the reference. */
 static void send_doc(struct call *c, const struct api_reply *reply, struct doc *d)
@@ -31,87 +81,22 @@ static void send_doc(struct call *c, const struct api_reply *reply, struct doc *
     struct http_header h[FRONT_MAX_HEADERS];
     size_t n = reply_headers(c, reply, h);
     if (!c->route.yaml) {
-        http_reply(c->x, reply->code, h, n, slice_doc(d));
+        call_send(c, reply->code, h, n, slice_doc(d));
         return;
     }
-    struct strbuf text = STRBUF_INIT(64u << 20);
+    struct strbuf text = STRBUF_INIT(YAML_MAX);
     yaml_write(doc_root(d), true, &text);
-    http_reply(c->x, reply->code, h, n, (struct http_slice){strbuf_str(&text), NULL, NULL});
-    strbuf_done(&text);
+    call_send(c, reply->code, h, n, slice_strbuf(&text));
     doc_unref(d);
 }
 
-/* ---- lists ---- */
-
-static void put_list_meta(struct jw *w, const struct api_reply *reply)
+void reply_put_version(struct jw *w, uint64_t rv)
 {
-    jw_put_object(w, "metadata");
     jw_key(w, STR("resourceVersion"));
-    jw_printf(w, "%llu", (unsigned long long)reply->rv);
-    if (!str_is_empty(reply->continue_token))
-        jw_put_str(w, "continue", reply->continue_token);
-    if (reply->remaining > 0 && !str_is_empty(reply->continue_token))
-        jw_put_int(w, "remainingItemCount", reply->remaining);
-    jw_end(w);
+    jw_printf(w, "%llu", (unsigned long long)rv);
 }
 
-/* The items' texts between a head and a tail. */
-static void send_list(struct call *c, const struct api_reply *reply)
-{
-    const struct kind *k = c->route.kind;
-    char version[128];
-    struct jw w;
-    jw_init(&w);
-    jw_object(&w);
-    jw_key(&w, STR("kind"));
-    jw_printf(&w, "%sList", k->kind);
-    jw_put_str(&w, "apiVersion", kind_api_version(k, version, sizeof(version)));
-    put_list_meta(&w, reply);
-    jw_put_array(&w, "items");
-    str head = arena_str(&c->arena, strbuf_str(&w.out));
-    jw_done(&w);
-
-    struct http_header h[FRONT_MAX_HEADERS];
-    size_t n_headers = reply_headers(c, reply, h);
-    size_t n = 0;
-    struct http_slice *slices = arena_array(&c->arena, struct http_slice, 2 * reply->n_items + 2);
-    slices[n++] = (struct http_slice){head, NULL, NULL};
-    for (size_t i = 0; i < reply->n_items; i++) {
-        if (i > 0)
-            slices[n++] = (struct http_slice){STR(","), NULL, NULL};
-        slices[n++] = slice_obj(reply->items[i]);
-    }
-    slices[n++] = (struct http_slice){STR("]}\n"), NULL, NULL};
-    http_reply_slices(c->x, reply->code, h, n_headers, slices, n);
-}
-
-static struct doc *make_table(struct call *c, const struct api_reply *reply)
-{
-    struct jw w;
-    jw_init(&w);
-    jw_object(&w);
-    jw_put_cstr(&w, "kind", "Table");
-    jw_put_cstr(&w, "apiVersion", "meta.k8s.io/v1");
-    if (reply->obj) {
-        jw_put_object(&w, "metadata");
-        jw_key(&w, STR("resourceVersion"));
-        jw_printf(&w, "%llu", (unsigned long long)reply->obj->rv);
-        jw_end(&w);
-    } else {
-        put_list_meta(&w, reply);
-    }
-    table_columns(&w, c->route.kind);
-    jw_put_array(&w, "rows");
-    if (reply->obj)
-        table_row(&w, reply->obj, c->route.include, now_of(c));
-    for (size_t i = 0; i < reply->n_items; i++)
-        table_row(&w, reply->items[i], c->route.include, now_of(c));
-    jw_end(&w);
-    jw_end(&w);
-    return jw_doc(&w);
-}
-
-static void put_partial(struct jw *w, const struct obj *o)
+void reply_put_partial(struct jw *w, const struct obj *o)
 {
     jw_object(w);
     jw_put_cstr(w, "kind", "PartialObjectMetadata");
@@ -120,38 +105,280 @@ static void put_partial(struct jw *w, const struct obj *o)
     jw_end(w);
 }
 
-static struct doc *make_partial(const struct api_reply *reply)
+static void put_item(struct jw *w, const struct call *c, const struct obj *o, usec now)
+{
+    if (c->route.format == FORMAT_TABLE)
+        table_row(w, o, c->route.include, now);
+    else if (c->route.format == FORMAT_PARTIAL)
+        reply_put_partial(w, o);
+    else
+        jw_val(w, obj_root(o));
+}
+
+static struct doc *single_table(struct call *c, const struct obj *o)
 {
     struct jw w;
     jw_init(&w);
-    if (reply->obj) {
-        put_partial(&w, reply->obj);
-        return jw_doc(&w);
-    }
     jw_object(&w);
-    jw_put_cstr(&w, "kind", "PartialObjectMetadataList");
+    jw_put_cstr(&w, "kind", "Table");
     jw_put_cstr(&w, "apiVersion", "meta.k8s.io/v1");
-    put_list_meta(&w, reply);
-    jw_put_array(&w, "items");
-    for (size_t i = 0; i < reply->n_items; i++)
-        put_partial(&w, reply->items[i]);
+    jw_put_object(&w, "metadata");
+    if (o->rv)
+        reply_put_version(&w, o->rv);
+    jw_end(&w);
+    table_columns(&w, c->route.kind);
+    jw_put_array(&w, "rows");
+    table_row(&w, o, c->route.include, now_of(c));
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);
 }
 
+static struct doc *single_doc(struct call *c, const struct obj *o)
+{
+    if (c->route.format == FORMAT_TABLE)
+        return single_table(c, o);
+    if (c->route.format == FORMAT_OBJECT)
+        return doc_ref(o->doc);
+    struct jw w;
+    jw_init(&w);
+    reply_put_partial(&w, o);
+    return jw_doc(&w);
+}
+
+/* ---- lists ---- */
+
+struct listing {
+    struct call *call;
+    struct loop_task task;
+    struct obj **items; /* references, from next on */
+    size_t n, next;
+    usec now;
+    struct http_slice slices[2 * STEP_ITEMS + 2];
+};
+
+static void put_list_meta(struct jw *w, const struct api_reply *reply)
+{
+    jw_put_object(w, "metadata");
+    reply_put_version(w, reply->rv);
+    if (!str_is_empty(reply->continue_token))
+        jw_put_str(w, "continue", reply->continue_token);
+    if (reply->remaining > 0 && !str_is_empty(reply->continue_token))
+        jw_put_int(w, "remainingItemCount", reply->remaining);
+    jw_end(w);
+}
+
+/* Everything before the items; the object stays open. */
+static void put_list_head(struct jw *w, const struct call *c, const struct api_reply *reply)
+{
+    const struct kind *k = c->route.kind;
+    char version[128];
+    bool own = c->route.format == FORMAT_OBJECT;
+    jw_init(w);
+    jw_object(w);
+    jw_key(w, STR("kind"));
+    if (c->route.format == FORMAT_TABLE)
+        jw_str(w, STR("Table"));
+    else
+        jw_printf(w, "%sList", own ? k->kind : "PartialObjectMetadata");
+    jw_put_str(w, "apiVersion",
+               own ? kind_api_version(k, version, sizeof(version)) : STR("meta.k8s.io/v1"));
+    put_list_meta(w, reply);
+    if (c->route.format == FORMAT_TABLE)
+        table_columns(w, k);
+}
+
+static const char *items_key(const struct call *c)
+{
+    return c->route.format == FORMAT_TABLE ? "rows" : "items";
+}
+
+/* In YAML the items come last, so that they can be written as they are reached. */
+static struct http_slice list_head(struct call *c, const struct api_reply *reply)
+{
+    struct jw w;
+    put_list_head(&w, c, reply);
+    if (!c->route.yaml) {
+        jw_put_array(&w, items_key(c));
+        return slice_strbuf(&w.out);
+    }
+    jw_end(&w);
+    struct doc *d = jw_doc(&w);
+    struct strbuf text = STRBUF_INIT(YAML_MAX);
+    yaml_write(doc_root(d), true, &text);
+    doc_unref(d);
+    strbuf_printf(&text, "%s:%s\n", items_key(c), reply->n_items ? "" : " []");
+    return slice_strbuf(&text);
+}
+
+static struct listing *listing_new(struct call *c, const struct api_reply *reply)
+{
+    struct listing *l = xmalloc(sizeof(*l));
+    l->call = c;
+    l->n = reply->n_items;
+    l->next = 0;
+    l->now = now_of(c);
+    l->items = xmalloc(sizeof(*l->items) * (l->n + 1));
+    for (size_t i = 0; i < l->n; i++)
+        l->items[i] = obj_ref(reply->items[i]);
+    return l;
+}
+
+static void listing_free(struct listing *l)
+{
+    loop_task_cancel(&l->task);
+    while (l->next < l->n)
+        obj_unref(l->items[l->next++]);
+    free(l->items);
+    free(l);
+}
+
+/* Texts of objects as they are, with commas between. */
+static size_t step_objects(struct listing *l, struct http_slice *out)
+{
+    size_t n = 0, bytes = 0;
+    for (size_t i = 0; i < STEP_ITEMS && l->next < l->n && bytes < STEP_BYTES; i++) {
+        if (l->next)
+            out[n++] = slice_static(STR(","));
+        out[n] = slice_obj(l->items[l->next++]);
+        bytes += out[n++].data.len;
+    }
+    return n;
+}
+
+/* Rows or metadata of the next items, written as an array whose brackets are left out. */
+static size_t step_rows(struct listing *l, struct http_slice *out)
+{
+    struct jw w;
+    size_t before = l->next;
+    jw_init(&w);
+    jw_array(&w);
+    for (size_t i = 0; i < STEP_ROWS && l->next < l->n && w.out.len < STEP_BYTES; i++) {
+        struct obj *o = l->items[l->next++];
+        put_item(&w, l->call, o, l->now);
+        obj_unref(o);
+    }
+    jw_end(&w);
+    *out = slice_jw(&w);
+    out->data = str_sub(out->data, 1, out->data.len - 1);
+    if (before == 0)
+        return 1;
+    out[1] = out[0];
+    out[0] = slice_static(STR(","));
+    return 2;
+}
+
+static void add_indented(struct strbuf *out, str text)
+{
+    const char *lead = "- ";
+    while (text.len) {
+        str line = str_cut(&text, '\n');
+        strbuf_add_cstr(out, line.len ? lead : "");
+        strbuf_add_str(out, line);
+        strbuf_add_char(out, '\n');
+        lead = "  ";
+    }
+}
+
+static size_t step_yaml(struct listing *l, struct http_slice *out)
+{
+    struct strbuf text = STRBUF_INIT(YAML_MAX), one = STRBUF_INIT(YAML_MAX);
+    for (size_t i = 0; i < STEP_ROWS && l->next < l->n && text.len < STEP_BYTES; i++) {
+        struct obj *o = l->items[l->next++];
+        struct jw w;
+        jw_init(&w);
+        put_item(&w, l->call, o, l->now);
+        struct doc *d = jw_doc(&w);
+        strbuf_reset(&one);
+        yaml_write(doc_root(d), true, &one);
+        add_indented(&text, strbuf_str(&one));
+        doc_unref(d);
+        obj_unref(o);
+    }
+    strbuf_done(&one);
+    *out = slice_strbuf(&text);
+    return 1;
+}
+
+/* The next step with the end of the text when it is the last; returns how many slices. */
+static size_t step(struct listing *l, struct http_slice *out)
+{
+    const struct route *r = &l->call->route;
+    size_t n = 0;
+    if (l->next < l->n)
+        n = r->yaml                      ? step_yaml(l, out)
+            : r->format == FORMAT_OBJECT ? step_objects(l, out)
+                                         : step_rows(l, out);
+    if (l->next == l->n && !r->yaml)
+        out[n++] = slice_static(STR("]}\n"));
+    return n;
+}
+
+static void continue_later(struct listing *l)
+{
+    struct call *c = l->call;
+    if (http_stream_pending(c->x) < HIGH_WATER)
+        loop_defer(apiserver_loop(c->front->server), LOOP_PUBLISH, &l->task);
+}
+
+static void on_drain(struct http_exchange *x)
+{
+    struct call *c = x->ctx;
+    if (c->listing)
+        continue_later(c->listing);
+}
+
+static void list_task(struct loop_task *t)
+{
+    struct listing *l = container_of(t, struct listing, task);
+    struct call *c = l->call;
+    size_t n = step(l, l->slices);
+    http_stream_write(c->x, l->slices, n);
+    if (l->next < l->n) {
+        continue_later(l);
+        return;
+    }
+    http_stream_end(c->x);
+    reply_stop(c);
+}
+
+static void send_list(struct call *c, const struct api_reply *reply)
+{
+    struct http_header h[FRONT_MAX_HEADERS];
+    size_t n_headers = reply_headers(c, reply, h);
+    struct listing *l = listing_new(c, reply);
+    loop_task_init(&l->task, list_task);
+    l->slices[0] = list_head(c, reply);
+    size_t n = 1 + step(l, l->slices + 1);
+    if (l->next == l->n) {
+        call_send_slices(c, reply->code, h, n_headers, l->slices, n);
+        listing_free(l);
+        return;
+    }
+    c->listing = l;
+    c->x->on_drain = on_drain;
+    call_stream_begin(c, reply->code, h, n_headers);
+    http_stream_write(c->x, l->slices, n);
+    continue_later(l);
+}
+
+void reply_stop(struct call *c)
+{
+    listing_free(c->listing);
+    c->listing = NULL;
+}
+
+/* ---- everything ---- */
+
 void reply_write(struct call *c, const struct api_reply *reply)
 {
-    bool list = c->route.request.verb == API_LIST || c->route.request.verb == API_DELETE_COLLECTION;
-    bool shown = reply->obj || (list && !reply->doc);
     if (reply->status)
         call_reply_status(c, reply->status);
-    else if (shown && c->route.format == FORMAT_TABLE)
-        send_doc(c, reply, make_table(c, reply));
-    else if (shown && c->route.format == FORMAT_PARTIAL)
-        send_doc(c, reply, make_partial(reply));
+    else if (reply->code == 0)
+        call_reply_status(
+            c, status_new(&c->arena, 503, "ServiceUnavailable", "the server is shutting down"));
     else if (reply->obj)
-        send_doc(c, reply, doc_ref(reply->obj->doc));
+        send_doc(c, reply, single_doc(c, reply->obj));
     else if (reply->doc)
         send_doc(c, reply, doc_ref(reply->doc));
     else

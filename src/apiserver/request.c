@@ -270,17 +270,20 @@ static struct status *no_such_resource(struct arena *a)
 static bool check_authorized(struct req *q)
 {
     const struct api_request *r = q->r;
-    str why = STR_NONE;
-    if (authorize(q->user, verb_name(r->verb), q->kind, r->ns, r->name, r->subresource, &why))
-        return true;
-    str where = str_is_empty(r->ns)
-                    ? STR("at the cluster scope")
-                    : arena_printf(&q->arena, "in the namespace \"%.*s\"", STR_ARG(r->ns));
-    str text = arena_printf(
-        &q->arena, "User \"%.*s\" cannot %s resource \"%s%s%.*s\" in API group \"%s\" %.*s%s%.*s",
-        STR_ARG(q->user->name), verb_name(r->verb), q->kind->plural, r->subresource.len ? "/" : "",
-        STR_ARG(r->subresource), q->kind->group, STR_ARG(where), why.len ? ": " : "", STR_ARG(why));
-    req_refuse(q, status_forbidden(&q->arena, q->kind, r->name, text));
+    const struct status *why = authorize_status(&q->arena, q->user, verb_name(r->verb), q->kind,
+                                                r->ns, r->name, r->subresource);
+    if (why)
+        req_refuse(q, why);
+    return !why;
+}
+
+/* Subresources that show the object itself, or (scale) a view of it. */
+static bool is_readable(str subresource)
+{
+    static const char *const names[] = {"", "status", "scale", "ephemeralcontainers", "resize"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_is(subresource, names[i]))
+            return true;
     return false;
 }
 
@@ -302,11 +305,12 @@ static void dispatch(struct req *q)
     const struct write_ops *ops = write_ops_find(r->verb, r->subresource);
     if (r->subresource.len && !has_subresource(q->kind, r->subresource)) {
         req_refuse(q, no_such_resource(&q->arena));
-    } else if (!r->subresource.len && !(q->kind->verbs & verb_bit(r->verb))) {
+    } else if (r->subresource.len ? r->verb == API_LIST || r->verb == API_DELETE_COLLECTION
+                                  : !(q->kind->verbs & verb_bit(r->verb))) {
         req_refuse(q, status_method_not_allowed(&q->arena));
     } else if (!check_authorized(q)) {
         /* refused */
-    } else if (r->verb == API_GET || r->verb == API_LIST) {
+    } else if ((r->verb == API_GET && is_readable(r->subresource)) || r->verb == API_LIST) {
         loop_task_init(&q->task, get_task);
         loop_defer(q->server->loop, LOOP_PUBLISH, &q->task);
         return;

@@ -83,6 +83,7 @@ struct req {
     struct doc *doc;  /* the candidate; held by the arena */
     enum req_effect effect;
     bool reply_old_version; /* the object went away by this update: show the version it had */
+    uint64_t stamped;       /* version the candidate already carries; 0: none */
     struct obj *result;     /* held by the arena */
     uint64_t wait_rv;
     struct commit *commit;
@@ -119,6 +120,9 @@ void req_reply_obj(struct req *q, int code, struct obj *o);
 void req_reply_doc(struct req *q, int code, struct doc *d);
 /* `pods "x" is forbidden: why` */
 struct status *status_forbidden(struct arena *a, const struct kind *k, str name, str why);
+/* NULL: the user may. Otherwise the 403. */
+const struct status *authorize_status(struct arena *a, const struct user *user, const char *verb,
+                                      const struct kind *k, str ns, str name, str subresource);
 /* Versions up to this revision are durable. */
 void requests_on_batch(struct apiserver *a);
 /* Writes still on their way to the disk forget the server. */
@@ -158,13 +162,20 @@ struct doc *meta_isolate(const struct req *q, struct doc *d);
 bool meta_same_object(const struct doc *a, const struct doc *b);
 /* Next generation for a candidate; 0: the kind has none. */
 int64_t meta_generation(const struct kind *k, const struct obj *base, const struct doc *d);
-/* Final fields; rv 0 leaves resourceVersion out. New UID and time of creation when base is NULL. */
+/* What a new object gets: UID, generation, time of creation and (unless it is 0) the version. */
+void meta_stamp_new(struct req *q, struct edit *e, uint64_t rv);
+/* The version, and for an update the generation. */
 struct doc *meta_stamp(struct req *q, struct doc *d, uint64_t rv);
 void meta_validate(struct req *q, const struct doc *d);
 /* Makes up a name after generateName. */
 str meta_generate_name(struct req *q, str prefix);
 /* "2026-11-15T21:35:02Z" in the arena. */
 str meta_time(struct arena *a, usec wall);
+
+/* ---- typeerror.c ---- */
+
+/* The 400 for a value of the wrong type among the errors found; NULL: there is none. */
+const struct status *type_error_status(struct req *q);
 
 /* ---- read.c ---- */
 

@@ -12,8 +12,10 @@ static const struct user system_user = {.name = STR_INIT("system:apiserver")};
 static void on_event(struct store_sub *sub, const struct store_event *e)
 {
     struct apiserver *a = container_of(sub, struct apiserver, sub);
-    if (e->type == STORE_DELETED)
-        admit_freed(&a->pools, e->obj);
+    if (e->type != STORE_ADDED)
+        admit_freed(&a->pools, e->prev);
+    if (e->type == STORE_MODIFIED)
+        admit_taken(&a->pools, e->obj);
     hub_event(a->hub, e);
 }
 

@@ -252,7 +252,7 @@ TEST(gates_can_only_be_removed)
 #define REQUIRED_NODES "requiredDuringSchedulingIgnoredDuringExecution"
 #define AFFINITY(terms)                                                                            \
     "{'spec':{'affinity':{'nodeAffinity':{'" REQUIRED_NODES "':{'nodeSelectorTerms':" terms "}}}}" \
-                                                                                            "}"
+    "}"
 
 TEST(gated_pods_may_narrow_their_choice_of_nodes)
 {
@@ -359,6 +359,37 @@ TEST(addresses_are_kept_freed_and_never_given_twice)
     f.server = apiserver_new(f.loop, f.store);
     CHECK_INT(create_service(&f, "e", "{'ports':[{'port':80}]}"), 201);
     CHECK_STR(field(&f, "spec.clusterIP"), STR("10.96.0.4"));
+    fixture_done(&f);
+}
+
+/* ---- owners of fields ---- */
+
+TEST(managers_own_what_they_wrote_and_its_defaults_but_not_what_admission_added)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     "{'metadata':{'name':'p1','labels':{'app':'p1'}},'spec':{'schedulerName':"
+                     "'manual','containers':[{'name':'c','image':'registry.example/x:1'}]}}"),
+              201);
+    CHECK_STR(jtext(jgetc(item(&f, "metadata.managedFields", 0), "fieldsV1")),
+              STR("{\"f:metadata\":{\"f:labels\":{\".\":{},\"f:app\":{}}},\"f:spec\":{"
+                  "\"f:containers\":{\"k:{\\\"name\\\":\\\"c\\\"}\":{\".\":{},\"f:image\":{},"
+                  "\"f:imagePullPolicy\":{},\"f:name\":{},\"f:resources\":{},"
+                  "\"f:terminationMessagePath\":{},\"f:terminationMessagePolicy\":{}}},"
+                  "\"f:dnsPolicy\":{},\"f:enableServiceLinks\":{},\"f:restartPolicy\":{},"
+                  "\"f:schedulerName\":{},\"f:securityContext\":{},"
+                  "\"f:terminationGracePeriodSeconds\":{}}}"));
+    CHECK_INT(create_service(&f, "s1", "{'selector':{'a':'b'},'ports':[{'port':80}]}"), 201);
+    CHECK_STR(jtext(jgetc(item(&f, "metadata.managedFields", 0), "fieldsV1")),
+              STR("{\"f:spec\":{\"f:internalTrafficPolicy\":{},\"f:ports\":{\".\":{},"
+                  "\"k:{\\\"port\\\":80,\\\"protocol\\\":\\\"TCP\\\"}\":{\".\":{},\"f:port\":{},"
+                  "\"f:protocol\":{},\"f:targetPort\":{}}},\"f:selector\":{},"
+                  "\"f:sessionAffinity\":{},\"f:type\":{}}}"));
+    CHECK_INT(create(&f, &kind_namespace, "", "{'metadata':{'name':'nsl'}}"), 201);
+    CHECK_STR(jtext(jgetc(item(&f, "metadata.managedFields", 0), "fieldsV1")),
+              STR("{\"f:metadata\":{\"f:labels\":{\".\":{},"
+                  "\"f:kubernetes.io/metadata.name\":{}}}}"));
     fixture_done(&f);
 }
 

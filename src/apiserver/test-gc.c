@@ -213,6 +213,21 @@ TEST(a_cluster_wide_owner_holds_namespaced_objects)
     plane_done(&p);
 }
 
+TEST(a_namespaced_owner_cannot_hold_or_lose_a_cluster_wide_object)
+{
+    struct plane p;
+    plane_init(&p, true, false);
+    CHECK_INT(create(&p.f, &kind_node, "",
+                     "{'metadata':{'name':'n1','ownerReferences':[{'apiVersion':'v1',"
+                     "'kind':'ConfigMap','name':'x',"
+                     "'uid':'11111111-1111-1111-1111-111111111111'}]}}"),
+              201);
+    plane_start(&p);
+    run(&p);
+    CHECK_INT(get(&p.f, &kind_node, "", "n1"), 200);
+    plane_done(&p);
+}
+
 TEST(foreground_deletion_waits_for_those_that_block_it)
 {
     struct plane p;

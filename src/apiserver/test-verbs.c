@@ -3,8 +3,6 @@
  * (recorded from kube-apiserver 1.36).
  */
 #include "apiserver/fixture.h"
-#include "base/b64.h"
-#include "base/hash.h"
 #include "grove/types.h"
 
 static const char PCS[] =
@@ -16,15 +14,6 @@ static const char DEPLOYMENT[] =
     "{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'d1'},'spec':{'replicas':9,"
     "'selector':{'matchLabels':{'a':'b'}},'template':{'metadata':{'labels':{'a':'b'}},"
     "'spec':{'containers':[{'name':'c','image':'a:1'}]}}}}";
-
-static str text_of(struct fixture *f, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    str s = arena_vprintf(&f->arena, fmt, ap);
-    va_end(ap);
-    return s;
-}
 
 /* ---- create ---- */
 
@@ -126,6 +115,18 @@ TEST(create_refuses_what_the_real_server_refuses)
          "characters, '-', '_' or '.', and must start and end with an alphanumeric character "
          "(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
          "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')]"},
+        {&kind_config_map, "ns", "{'metadata':{'name':'x'},'data':{'a':1}}", 400, "BadRequest",
+         "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: cannot unmarshal "
+         "number into Go struct field ConfigMap.data of type string"},
+        {&kind_pod, "ns",
+         "{'metadata':{'name':'x'},'spec':{'containers':[{'name':'c','image':true}]}}", 400,
+         "BadRequest",
+         "Pod in version \"v1\" cannot be handled as a Pod: json: cannot unmarshal bool into Go "
+         "struct field Pod.spec.containers.image of type string"},
+        {&kind_deployment, "ns", "{'metadata':{'name':'x'},'spec':{'replicas':'two'}}", 400,
+         "BadRequest",
+         "Deployment in version \"v1\" cannot be handled as a Deployment: json: cannot unmarshal "
+         "string into Go struct field Deployment.spec.replicas of type int32"},
     };
     struct fixture f;
     fixture_init(&f);
@@ -682,31 +683,12 @@ TEST(scale_of_a_custom_resource_before_any_status)
 
 /* ---- binding and eviction ---- */
 
-static int post_sub(struct fixture *f, const char *name, const char *sub, const char *json)
-{
-    return send(f, (struct api_request){.verb = API_CREATE,
-                                        .kind = &kind_pod,
-                                        .ns = STR("ns"),
-                                        .name = str_of(name),
-                                        .subresource = str_of(sub),
-                                        .body = fixture_doc(f, json)});
-}
-
-static int bind(struct fixture *f, const char *pod, const char *node)
-{
-    str body = text_of(f,
-                       "{'apiVersion':'v1','kind':'Binding','metadata':{'name':'%s',"
-                       "'annotations':{'x':'y'}},'target':{'kind':'Node','name':'%s'}}",
-                       pod, node);
-    return post_sub(f, pod, "binding", body.p);
-}
-
 TEST(binding_assigns_a_pod_once)
 {
     struct fixture f;
     fixture_init(&f);
     CHECK_INT(create(&f, &kind_pod, "ns", POD("p1", "")), 201);
-    CHECK_INT(bind(&f, "p1", "n1"), 201);
+    CHECK_INT(bind_pod(&f, "p1", "n1"), 201);
     CHECK_STR(doc_text(f.doc), STR("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
                                    "\"status\":\"Success\",\"code\":201}"));
     CHECK_INT(get(&f, &kind_pod, "ns", "p1"), 200);
@@ -716,14 +698,14 @@ TEST(binding_assigns_a_pod_once)
               STR("[{\"type\":\"PodScheduled\",\"status\":\"True\",\"lastProbeTime\":null,"
                   "\"lastTransitionTime\":\"2026-11-15T00:00:01Z\"}]"));
     CHECK_INT(f.obj->generation, 1);
-    CHECK_INT(bind(&f, "p1", "n2"), 409);
+    CHECK_INT(bind_pod(&f, "p1", "n2"), 409);
     CHECK_STR(f.message, STR("Operation cannot be fulfilled on pods/binding \"p1\": pod p1 is "
                              "already assigned to node \"n1\""));
     CHECK_STR(field(&f, "details.kind"), STR("pods/binding"));
-    CHECK_INT(bind(&f, "nope", "n1"), 404);
+    CHECK_INT(bind_pod(&f, "nope", "n1"), 404);
     CHECK_STR(f.message, STR("pods \"nope\" not found"));
     CHECK_INT(create(&f, &kind_pod, "ns", POD("g1", ",'schedulingGates':[{'name':'a'}]")), 201);
-    CHECK_INT(bind(&f, "g1", "n1"), 409);
+    CHECK_INT(bind_pod(&f, "g1", "n1"), 409);
     CHECK_STR(f.message, STR("Operation cannot be fulfilled on pods/binding \"g1\": pod g1 has "
                              "non-empty .spec.schedulingGates"));
     fixture_done(&f);
@@ -735,7 +717,7 @@ TEST(eviction_deletes_the_way_delete_does)
     fixture_init(&f);
     const char *body = "{'apiVersion':'policy/v1','kind':'Eviction','metadata':{'name':'e1'}}";
     CHECK_INT(create(&f, &kind_pod, "ns", POD("e1", "")), 201);
-    CHECK_INT(bind(&f, "e1", "n1"), 201);
+    CHECK_INT(bind_pod(&f, "e1", "n1"), 201);
     CHECK_INT(post_sub(&f, "e1", "eviction",
                        "{'metadata':{'name':'e1'},'deleteOptions':{'dryRun':['All']}}"),
               201);
@@ -747,468 +729,6 @@ TEST(eviction_deletes_the_way_delete_does)
     CHECK(f.obj->deleting);
     CHECK_STR(field(&f, "metadata.deletionGracePeriodSeconds"), STR("30"));
     CHECK_INT(post_sub(&f, "missing", "eviction", body), 404);
-    fixture_done(&f);
-}
-
-/* ---- delete ---- */
-
-TEST(delete_at_once_answers_with_a_status)
-{
-    struct fixture f;
-    fixture_init(&f);
-    CHECK_INT(create(&f, &kind_config_map, "ns", CONFIG_MAP("c1", "")), 201);
-    str uid = arena_str(&f.arena, f.obj->uid);
-    CHECK_INT(delete (&f, &kind_config_map, "ns", "c1"), 200);
-    CHECK_STR(field(&f, "status"), STR("Success"));
-    CHECK_STR(field(&f, "details.name"), STR("c1"));
-    CHECK_STR(field(&f, "details.kind"), STR("configmaps"));
-    CHECK_STR(field(&f, "details.uid"), uid);
-    CHECK_INT(delete (&f, &kind_config_map, "ns", "c1"), 404);
-    CHECK_STR(f.message, STR("configmaps \"c1\" not found"));
-    /* some kinds show what they removed */
-    CHECK_INT(create(&f, &kind_service_account, "ns", "{'metadata':{'name':'sa'}}"), 201);
-    CHECK_INT(delete (&f, &kind_service_account, "ns", "sa"), 200);
-    CHECK_STR(field(&f, "kind"), STR("ServiceAccount"));
-    fixture_done(&f);
-}
-
-TEST(delete_checks_its_preconditions)
-{
-    struct fixture f;
-    fixture_init(&f);
-    CHECK_INT(create(&f, &kind_config_map, "ns", CONFIG_MAP("c1", "")), 201);
-    str uid = arena_str(&f.arena, f.obj->uid);
-    uint64_t rv = f.obj->rv;
-    struct api_request r = {.verb = API_DELETE,
-                            .kind = &kind_config_map,
-                            .ns = STR("ns"),
-                            .name = STR("c1"),
-                            .uid = STR("no-such-uid"),
-                            .grace_seconds = -1};
-    CHECK_INT(send(&f, r), 409);
-    CHECK_STR(f.message,
-              text_of(&f,
-                      "Operation cannot be fulfilled on ConfigMap \"c1\": the UID in the "
-                      "precondition (no-such-uid) does not match the UID in record (%.*s). The "
-                      "object might have been deleted and then recreated",
-                      STR_ARG(uid)));
-    CHECK_STR(field(&f, "details.kind"), STR("ConfigMap"));
-    r.uid = uid;
-    r.rv = 1;
-    CHECK_INT(send(&f, r), 409);
-    CHECK_STR(f.message,
-              text_of(&f,
-                      "Operation cannot be fulfilled on ConfigMap \"c1\": the ResourceVersion in "
-                      "the precondition (1) does not match the ResourceVersion in record (%llu). "
-                      "The object might have been modified",
-                      (unsigned long long)rv));
-    r.rv = rv;
-    CHECK_INT(send(&f, r), 200);
-    fixture_done(&f);
-}
-
-TEST(finalizers_hold_an_object_until_the_last_is_gone)
-{
-    struct fixture f;
-    fixture_init(&f);
-    const struct kind *k = &kind_config_map;
-    CHECK_INT(create(&f, k, "ns", CONFIG_MAP("f1", ",'finalizers':['example.com/hold']")), 201);
-    CHECK_INT(delete (&f, k, "ns", "f1"), 200);
-    CHECK_STR(field(&f, "kind"), STR("ConfigMap"));
-    CHECK_STR(field(&f, "metadata.deletionTimestamp"), STR("2026-11-15T00:00:01Z"));
-    CHECK_STR(field(&f, "metadata.deletionGracePeriodSeconds"), STR("0"));
-    uint64_t rv = f.obj->rv;
-    CHECK_INT(delete (&f, k, "ns", "f1"), 200);
-    CHECK_INT(f.obj->rv, rv);
-    CHECK_INT(patch(&f, k, "ns", "f1", API_PATCH_MERGE,
-                    "{'metadata':{'finalizers':['example.com/hold','example.com/new']}}"),
-              422);
-    CHECK_STR(f.message,
-              STR("ConfigMap \"f1\" is invalid: metadata.finalizers: Forbidden: no new finalizers "
-                  "can be added if the object is being deleted, found new finalizers "
-                  "[]string{\"example.com/new\"}"));
-    CHECK_INT(patch(&f, k, "ns", "f1", API_PATCH_MERGE, "{'data':{'x':'y'}}"), 200);
-    rv = f.obj->rv;
-    CHECK_INT(patch(&f, k, "ns", "f1", API_PATCH_MERGE, "{'metadata':{'finalizers':null}}"), 200);
-    CHECK_INT(f.obj->rv, rv);
-    CHECK(j_is_absent(jpath(doc_root(f.doc), "metadata.finalizers")));
-    CHECK_INT(get(&f, k, "ns", "f1"), 404);
-    CHECK_INT(store_revision(f.store), rv + 1);
-    fixture_done(&f);
-}
-
-static int delete_with(struct fixture *f, const struct kind *k, const char *name,
-                       enum api_propagation p, int64_t grace)
-{
-    return send(f, (struct api_request){.verb = API_DELETE,
-                                        .kind = k,
-                                        .ns = STR("ns"),
-                                        .name = str_of(name),
-                                        .grace_seconds = grace,
-                                        .propagation = p});
-}
-
-TEST(propagation_policies_become_finalizers)
-{
-    struct fixture f;
-    fixture_init(&f);
-    const struct kind *k = &kind_deployment;
-    CHECK_INT(create(&f, k, "ns", DEPLOYMENT), 201);
-    CHECK_INT(delete_with(&f, k, "d1", API_FOREGROUND, -1), 200);
-    CHECK_STR(field(&f, "metadata.finalizers"), STR("[\"foregroundDeletion\"]"));
-    CHECK_INT(f.obj->generation, 2);
-    CHECK_STR(field(&f, "metadata.deletionGracePeriodSeconds"), STR("0"));
-    /* no policy: it stays; another one: it is replaced */
-    CHECK_INT(delete_with(&f, k, "d1", API_PROPAGATION_DEFAULT, -1), 200);
-    CHECK_STR(field(&f, "metadata.finalizers"), STR("[\"foregroundDeletion\"]"));
-    CHECK_INT(delete_with(&f, k, "d1", API_ORPHAN, -1), 200);
-    CHECK_STR(field(&f, "metadata.finalizers"), STR("[\"orphan\"]"));
-    CHECK_INT(f.obj->generation, 2);
-    CHECK_INT(delete_with(&f, k, "d1", API_BACKGROUND, -1), 200);
-    CHECK_STR(field(&f, "status"), STR("Success"));
-    CHECK_INT(get(&f, k, "ns", "d1"), 404);
-    fixture_done(&f);
-}
-
-TEST(unscheduled_and_finished_pods_go_at_once)
-{
-    struct fixture f;
-    fixture_init(&f);
-    CHECK_INT(create(&f, &kind_pod, "ns", POD("p2", "")), 201);
-    CHECK_INT(delete (&f, &kind_pod, "ns", "p2"), 200);
-    CHECK_STR(field(&f, "kind"), STR("Pod"));
-    CHECK_STR(field(&f, "metadata.deletionGracePeriodSeconds"), STR("0"));
-    CHECK_INT(f.obj->generation, 2);
-    CHECK_INT(get(&f, &kind_pod, "ns", "p2"), 404);
-
-    CHECK_INT(create(&f, &kind_pod, "ns", POD("p3", "")), 201);
-    CHECK_INT(bind(&f, "p3", "n1"), 201);
-    CHECK_INT(patch_sub(&f, &kind_pod, "ns", "p3", "status", API_PATCH_MERGE,
-                        "{'status':{'phase':'Succeeded'}}"),
-              200);
-    CHECK_INT(delete (&f, &kind_pod, "ns", "p3"), 200);
-    CHECK_INT(get(&f, &kind_pod, "ns", "p3"), 404);
-    fixture_done(&f);
-}
-
-TEST(running_pods_get_their_grace_period)
-{
-    struct fixture f;
-    fixture_init(&f);
-    CHECK_INT(create(&f, &kind_pod, "ns", POD("p1", "")), 201);
-    CHECK_INT(bind(&f, "p1", "n1"), 201);
-    CHECK_INT(delete (&f, &kind_pod, "ns", "p1"), 200);
-    CHECK_STR(field(&f, "metadata.deletionTimestamp"), STR("2026-11-15T00:00:31Z"));
-    CHECK_STR(field(&f, "metadata.deletionGracePeriodSeconds"), STR("30"));
-    CHECK_INT(f.obj->generation, 2);
-    uint64_t rv = f.obj->rv;
-    CHECK_INT(delete_with(&f, &kind_pod, "p1", API_BACKGROUND, 60), 200);
-    CHECK_INT(f.obj->rv, rv);
-    CHECK_INT(delete_with(&f, &kind_pod, "p1", API_BACKGROUND, 10), 200);
-    CHECK_STR(field(&f, "metadata.deletionTimestamp"), STR("2026-11-15T00:00:11Z"));
-    CHECK_STR(field(&f, "metadata.deletionGracePeriodSeconds"), STR("10"));
-    CHECK_INT(f.obj->generation, 2);
-    CHECK_INT(delete_with(&f, &kind_pod, "p1", API_BACKGROUND, 0), 200);
-    CHECK_STR(field(&f, "metadata.deletionGracePeriodSeconds"), STR("0"));
-    CHECK_INT(get(&f, &kind_pod, "ns", "p1"), 404);
-    fixture_done(&f);
-}
-
-TEST(a_pod_with_grace_outlives_its_finalizers)
-{
-    struct fixture f;
-    fixture_init(&f);
-    CHECK_INT(create(&f, &kind_pod, "ns", POD("p1", "")), 201);
-    CHECK_INT(
-        patch(&f, &kind_pod, "ns", "p1", API_PATCH_MERGE, "{'metadata':{'finalizers':['a.b/c']}}"),
-        200);
-    CHECK_INT(bind(&f, "p1", "n1"), 201);
-    CHECK_INT(delete (&f, &kind_pod, "ns", "p1"), 200);
-    /* the finalizer goes first: the node agent still has to end the pod */
-    CHECK_INT(patch(&f, &kind_pod, "ns", "p1", API_PATCH_MERGE, "{'metadata':{'finalizers':null}}"),
-              200);
-    CHECK_INT(get(&f, &kind_pod, "ns", "p1"), 200);
-    CHECK_INT(delete_with(&f, &kind_pod, "p1", API_BACKGROUND, 0), 200);
-    CHECK_INT(get(&f, &kind_pod, "ns", "p1"), 404);
-    fixture_done(&f);
-}
-
-TEST(namespaces_terminate_and_are_finalized)
-{
-    struct fixture f;
-    fixture_init(&f);
-    const struct kind *k = &kind_namespace;
-    CHECK_INT(create(&f, k, "", "{'metadata':{'name':'nsl'}}"), 201);
-    CHECK_INT(create(&f, &kind_config_map, "nsl", CONFIG_MAP("x", "")), 201);
-    CHECK_INT(delete (&f, k, "", "nsl"), 200);
-    CHECK_STR(field(&f, "kind"), STR("Namespace"));
-    CHECK_STR(field(&f, "status.phase"), STR("Terminating"));
-    CHECK(j_is_absent(jpath(doc_root(f.doc), "metadata.deletionGracePeriodSeconds")));
-    uint64_t rv = f.obj->rv;
-    CHECK_INT(delete (&f, k, "", "nsl"), 200);
-    CHECK_INT(f.obj->rv, rv);
-    CHECK_INT(create(&f, &kind_config_map, "nsl", CONFIG_MAP("y", "")), 403);
-    CHECK_STR(f.message, STR("configmaps \"y\" is forbidden: unable to create new content in "
-                             "namespace nsl because it is being terminated"));
-    jval cause = jat(jpath(doc_root(f.doc), "details.causes"), 0);
-    CHECK_STR(jstr(jgetc(cause, "reason")), STR("NamespaceTerminating"));
-    CHECK_STR(jstr(jgetc(cause, "message")), STR("namespace nsl is being terminated"));
-    CHECK_STR(jstr(jgetc(cause, "field")), STR("metadata.namespace"));
-    /* its finalizers change through /finalize only */
-    CHECK_INT(patch(&f, k, "", "nsl", API_PATCH_MERGE, "{'spec':{'finalizers':null}}"), 200);
-    CHECK_STR(field(&f, "spec.finalizers"), STR("[\"kubernetes\"]"));
-    CHECK_INT(send(&f, (struct api_request){.verb = API_UPDATE,
-                                            .kind = k,
-                                            .name = STR("nsl"),
-                                            .subresource = STR("finalize"),
-                                            .body = fixture_doc(&f, "{'metadata':{'name':'nsl'},"
-                                                                    "'spec':{'finalizers':[]}}")}),
-              200);
-    CHECK_INT(f.obj->rv, rv);
-    CHECK_INT(get(&f, k, "", "nsl"), 404);
-    fixture_done(&f);
-}
-
-TEST(some_namespaces_are_immortal)
-{
-    struct fixture f;
-    fixture_init(&f);
-    static const char *const protected[] = {"default", "kube-system", "kube-public"};
-    for (size_t i = 0; i < ARRAY_LEN(protected); i++) {
-        CHECK_INT(delete (&f, &kind_namespace, "", protected[i]), 403);
-        CHECK_STR(f.message,
-                  text_of(&f, "namespaces \"%s\" is forbidden: this namespace may not be deleted",
-                          protected[i]));
-    }
-    fixture_done(&f);
-}
-
-TEST(delete_collection_deletes_what_is_selected)
-{
-    struct fixture f;
-    fixture_init(&f);
-    for (int i = 0; i < 450; i++) {
-        str body = text_of(&f, "{'metadata':{'name':'dc%03d','labels':{'g':'%s'}}}", i,
-                           i % 3 ? "dc" : "keep");
-        CHECK_INT(create(&f, &kind_config_map, "ns", body.p), 201);
-    }
-    CHECK_INT(send(&f, (struct api_request){.verb = API_DELETE_COLLECTION,
-                                            .kind = &kind_config_map,
-                                            .ns = STR("ns"),
-                                            .label_selector = STR("g=dc"),
-                                            .grace_seconds = -1,
-                                            .propagation = API_PROPAGATION_DEFAULT}),
-              200);
-    CHECK_INT(f.n_items, 300);
-    CHECK_STR(f.items[0]->name, STR("dc001"));
-    CHECK_INT(list(&f, &kind_config_map, "ns", (struct api_request){0}), 200);
-    CHECK_INT(f.n_items, 150);
-    CHECK_INT(send(&f, (struct api_request){.verb = API_DELETE_COLLECTION,
-                                            .kind = &kind_config_map,
-                                            .ns = STR("ns"),
-                                            .label_selector = STR("g==="),
-                                            .grace_seconds = -1}),
-              400);
-    CHECK_INT(send(&f, (struct api_request){.verb = API_DELETE_COLLECTION,
-                                            .kind = &kind_secret,
-                                            .ns = STR("ns"),
-                                            .grace_seconds = -1}),
-              200);
-    CHECK_INT(f.n_items, 0);
-    fixture_done(&f);
-}
-
-/* ---- list ---- */
-
-static void create_some(struct fixture *f, int n)
-{
-    for (int i = 0; i < n; i++) {
-        str body = text_of(f, "{'metadata':{'name':'ch%d','labels':{'g':'%s'}}}", i,
-                           i % 2 ? "odd" : "even");
-        CHECK_INT(create(f, &kind_config_map, "ns", body.p), 201);
-    }
-}
-
-TEST(lists_select_by_labels_and_fields)
-{
-    struct fixture f;
-    fixture_init(&f);
-    create_some(&f, 5);
-    CHECK_INT(list(&f, &kind_config_map, "ns", (struct api_request){0}), 200);
-    CHECK_STR(names(&f), STR("ch0 ch1 ch2 ch3 ch4"));
-    CHECK_INT(f.rv, store_revision(f.store));
-    CHECK_INT(
-        list(&f, &kind_config_map, "ns", (struct api_request){.label_selector = STR("g=even")}),
-        200);
-    CHECK_STR(names(&f), STR("ch0 ch2 ch4"));
-    CHECK_INT(list(&f, &kind_config_map, "",
-                   (struct api_request){.field_selector = STR("metadata.name=ch3")}),
-              200);
-    CHECK_STR(names(&f), STR("ch3"));
-    CHECK_INT(list(&f, &kind_config_map, "ns",
-                   (struct api_request){.field_selector = STR("metadata.name=ch3")}),
-              200);
-    CHECK_STR(names(&f), STR("ch3"));
-    CHECK_INT(list(&f, &kind_config_map, "nowhere", (struct api_request){0}), 200);
-    CHECK_INT(f.n_items, 0);
-    CHECK_INT(f.rv, store_revision(f.store));
-    CHECK_INT(
-        list(&f, &kind_config_map, "ns", (struct api_request){.field_selector = STR("data.a=1")}),
-        400);
-    CHECK_STR(f.message, STR("\"data.a\" is not a known field selector: only \"metadata.name\", "
-                             "\"metadata.namespace\""));
-    CHECK_INT(
-        list(&f, &kind_config_map, "ns", (struct api_request){.label_selector = STR("a===b")}),
-        400);
-    CHECK_STR(f.message, STR("unable to parse requirement: found '=', expected: identifier"));
-    fixture_done(&f);
-}
-
-TEST(pages_show_the_state_of_the_first)
-{
-    struct fixture f;
-    fixture_init(&f);
-    create_some(&f, 5);
-    CHECK_INT(list(&f, &kind_config_map, "ns", (struct api_request){.limit = 2}), 200);
-    CHECK_STR(names(&f), STR("ch0 ch1"));
-    CHECK_INT(f.remaining, 3);
-    uint64_t rv = f.rv;
-    struct strbuf token = STRBUF_INIT(1000);
-    CHECK(b64_decode(f.continue_token, B64_URL | B64_NO_PAD, &token));
-    CHECK_STR(strbuf_str(&token),
-              text_of(&f, "{\"v\":\"meta.k8s.io/v1\",\"rv\":%llu,\"start\":\"/ch1\\u0000\"}",
-                      (unsigned long long)rv));
-    strbuf_done(&token);
-    str at = arena_str(&f.arena, f.continue_token);
-    CHECK_INT(create(&f, &kind_config_map, "ns", CONFIG_MAP("ch2a", "")), 201);
-    CHECK_INT(delete (&f, &kind_config_map, "ns", "ch3"), 200);
-    CHECK_INT(
-        list(&f, &kind_config_map, "ns", (struct api_request){.limit = 2, .continue_token = at}),
-        200);
-    CHECK_STR(names(&f), STR("ch2 ch3"));
-    CHECK_INT(f.rv, rv);
-    CHECK_INT(f.remaining, 1);
-    at = arena_str(&f.arena, f.continue_token);
-    CHECK_INT(
-        list(&f, &kind_config_map, "ns", (struct api_request){.limit = 2, .continue_token = at}),
-        200);
-    CHECK_STR(names(&f), STR("ch4"));
-    CHECK_INT(f.continue_token.len, 0);
-    CHECK_INT(f.remaining, -1);
-    /* across namespaces */
-    CHECK_INT(create(&f, &kind_config_map, "default", CONFIG_MAP("zz", "")), 201);
-    CHECK_INT(list(&f, &kind_config_map, "", (struct api_request){.limit = 1}), 200);
-    CHECK_STR(names(&f), STR("zz"));
-    at = arena_str(&f.arena, f.continue_token);
-    CHECK_INT(
-        list(&f, &kind_config_map, "", (struct api_request){.limit = 1, .continue_token = at}),
-        200);
-    CHECK_STR(names(&f), STR("ch0"));
-    fixture_done(&f);
-}
-
-TEST(a_selector_leaves_the_remaining_count_out)
-{
-    struct fixture f;
-    fixture_init(&f);
-    create_some(&f, 5);
-    CHECK_INT(list(&f, &kind_config_map, "ns",
-                   (struct api_request){.limit = 2, .label_selector = STR("g=even")}),
-              200);
-    CHECK_STR(names(&f), STR("ch0 ch2"));
-    CHECK(f.continue_token.len > 0);
-    CHECK_INT(f.remaining, -1);
-    fixture_done(&f);
-}
-
-TEST(list_versions)
-{
-    struct fixture f;
-    fixture_init(&f);
-    create_some(&f, 3);
-    uint64_t rv = store_revision(f.store);
-    CHECK_INT(delete (&f, &kind_config_map, "ns", "ch1"), 200);
-    struct api_request any = {.limit = 1, .rv_given = true};
-    CHECK_INT(list(&f, &kind_config_map, "ns", any), 200);
-    CHECK_INT(f.n_items, 2); /* "0" ignores the limit */
-    struct api_request exact = {.rv = rv, .rv_given = true, .rv_match = API_RV_EXACT};
-    CHECK_INT(list(&f, &kind_config_map, "ns", exact), 200);
-    CHECK_STR(names(&f), STR("ch0 ch1 ch2"));
-    CHECK_INT(f.rv, rv);
-    struct api_request newer = {.rv = rv, .rv_given = true, .rv_match = API_RV_NOT_OLDER_THAN};
-    CHECK_INT(list(&f, &kind_config_map, "ns", newer), 200);
-    CHECK_STR(names(&f), STR("ch0 ch2"));
-    struct api_request future = {.rv = 999999999, .rv_given = true};
-    CHECK_INT(list(&f, &kind_config_map, "ns", future), 504);
-    CHECK_STR(f.reason, STR("Timeout"));
-    CHECK_STR(f.message,
-              text_of(&f, "Timeout: Too large resource version: 999999999, current: %llu",
-                      (unsigned long long)store_revision(f.store)));
-    CHECK_STR(field(&f, "details.retryAfterSeconds"), STR("1"));
-    CHECK_STR(jstr(jgetc(jat(jpath(doc_root(f.doc), "details.causes"), 0), "reason")),
-              STR("ResourceVersionTooLarge"));
-    struct api_request no_rv = {.rv_match = API_RV_EXACT};
-    CHECK_INT(list(&f, &kind_config_map, "ns", no_rv), 422);
-    CHECK_STR(f.message,
-              STR("ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: "
-                  "resourceVersionMatch is forbidden unless resourceVersion is provided"));
-    struct api_request zero = {.rv_match = API_RV_EXACT, .rv_given = true};
-    CHECK_INT(list(&f, &kind_config_map, "ns", zero), 422);
-    CHECK_STR(f.message,
-              STR("ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: "
-                  "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
-    fixture_done(&f);
-}
-
-TEST(bad_continue_tokens_are_refused)
-{
-    struct fixture f;
-    fixture_init(&f);
-    struct api_request r = {.continue_token = STR("zzz")};
-    CHECK_INT(list(&f, &kind_config_map, "ns", r), 400);
-    CHECK(str_starts(f.message, STR("invalid continue token: continue key is not valid: ")));
-    r.rv = 3;
-    r.rv_given = true;
-    CHECK_INT(list(&f, &kind_config_map, "ns", r), 400);
-    CHECK_STR(f.message, STR("specifying resource version is not allowed when using continue"));
-    fixture_done(&f);
-}
-
-TEST(expired_tokens_come_with_a_replacement)
-{
-    struct fixture f;
-    fixture_init(&f);
-    apiserver_free(f.server);
-    store_close(f.store);
-    struct store_options o = {.history_events = 20};
-    f.store = store_open(f.loop, &o, NULL);
-    f.server = apiserver_new(f.loop, f.store);
-    CHECK_INT(create(&f, &kind_namespace, "", "{'metadata':{'name':'ns'}}"), 201);
-    create_some(&f, 3);
-    CHECK_INT(list(&f, &kind_config_map, "ns", (struct api_request){.limit = 1}), 200);
-    str token = arena_str(&f.arena, f.continue_token);
-    uint64_t old = f.rv;
-    for (int i = 0; i < 50; i++) {
-        str body = text_of(&f, "{'data':{'n':'%d'}}", i);
-        CHECK_INT(patch(&f, &kind_config_map, "ns", "ch0", API_PATCH_MERGE, body.p), 200);
-    }
-    struct api_request exact = {.rv = old, .rv_given = true, .rv_match = API_RV_EXACT};
-    CHECK_INT(list(&f, &kind_config_map, "ns", exact), 410);
-    CHECK_STR(f.reason, STR("Expired"));
-    CHECK_STR(f.message, STR("The resourceVersion for the provided list is too old."));
-    struct api_request next = {.limit = 1, .continue_token = token};
-    CHECK_INT(list(&f, &kind_config_map, "ns", next), 410);
-    CHECK_STR(f.reason, STR("Expired"));
-    CHECK(str_starts(f.message, STR("The provided continue parameter is too old to display a "
-                                    "consistent list result. You can start a new list")));
-    next.continue_token = arena_str(&f.arena, field(&f, "metadata.continue"));
-    struct strbuf b = STRBUF_INIT(1000);
-    CHECK(b64_decode(next.continue_token, B64_URL | B64_NO_PAD, &b));
-    CHECK_STR(strbuf_str(&b), STR("{\"v\":\"meta.k8s.io/v1\",\"rv\":-1,\"start\":\"ch0\\u0000\"}"));
-    strbuf_done(&b);
-    CHECK_INT(list(&f, &kind_config_map, "ns", next), 200);
-    CHECK_STR(names(&f), STR("ch1"));
-    CHECK_INT(f.rv, store_revision(f.store));
     fixture_done(&f);
 }
 

@@ -54,7 +54,6 @@ struct watcher {
     VEC(struct obj *) initial; /* references */
     size_t next;               /* of initial */
     bool initial_end;          /* its end is to be told */
-    struct watcher **gone;     /* set to NULL when it is stopped: whoever calls out looks there */
 };
 
 struct hub {
@@ -63,6 +62,7 @@ struct hub {
     struct list all;
     struct list bookmarks;
     struct loop_timer bookmark;
+    struct watcher *telling; /* whose callback is running */
     /* The object of an update as watches see it that it left: the last state that matched, with the
      * new revision. Made once per event. */
     struct obj *left;
@@ -116,8 +116,8 @@ static void watcher_free(struct watcher *x)
 {
     struct hub *h = x->hub;
     x->w->impl = NULL;
-    if (x->gone)
-        *x->gone = NULL;
+    if (h->telling == x)
+        h->telling = NULL;
     loop_task_cancel(&x->task);
     loop_timer_cancel(&x->timeout);
     list_remove(&x->link);
@@ -154,17 +154,17 @@ static bool matches(const struct watcher *x, const struct obj *o)
            (!x->fields || field_selector_match(x->fields, o));
 }
 
-/* False when the watch was stopped meanwhile. */
+/* False when the watch was stopped meanwhile. Nothing is told from inside a callback, so there is
+ * one at a time. */
 static bool tell(struct watcher *x, enum api_event_type type, struct obj *o, uint64_t rv,
                  bool initial_end)
 {
-    struct watcher *self = x;
-    x->gone = &self;
+    struct hub *h = x->hub;
+    h->telling = x;
     x->w->on_event(x->w, type, o, rv, initial_end);
-    if (!self)
-        return false;
-    x->gone = NULL;
-    return true;
+    bool alive = h->telling == x;
+    h->telling = NULL;
+    return alive;
 }
 
 static struct obj *left_obj(struct hub *h, const struct store_event *e)
@@ -302,6 +302,15 @@ static str single_name(const struct watcher *x)
     return placed && x->fields ? field_selector_name(x->fields) : STR_NONE;
 }
 
+/* The bucket of one object says all that "metadata.name=x" says; an idle watch need not keep it. */
+static void drop_name_selector(struct watcher *x)
+{
+    if (x->labels || str_find_char(x->w->field_selector, ',') >= 0)
+        return;
+    x->fields = NULL;
+    arena_clear(&x->arena);
+}
+
 static void join(struct watcher *x)
 {
     struct hub *h = x->hub;
@@ -311,11 +320,15 @@ static void join(struct watcher *x)
     uint32_t storage = store_storage_id(h->server->store, w->kind);
     bool has_ns = w->ns.len || name.len;
     size_t n = bucket_key(buf, sizeof(buf), storage, has_ns, w->ns, name.len != 0, name);
-    if (!n) /* longer than any name can be: nothing will ever match */
+    if (!n) { /* longer than any name can be: nothing will ever match */
+        name = STR_NONE;
         n = bucket_key(buf, sizeof(buf), storage, false, STR_NONE, false, STR_NONE);
+    }
     x->state = WATCH_LIVE;
     x->bucket = bucket_get(h, str_n(buf, n));
     list_push_back(&x->bucket->watchers, &x->link);
+    if (name.len)
+        drop_name_selector(x);
     if (!w->bookmarks)
         return;
     if (list_is_empty(&h->bookmarks))
@@ -433,11 +446,12 @@ static const struct status *check_watch(struct watcher *x, const struct user *us
 {
     struct api_watch *w = x->w;
     uint64_t current = store_revision(x->hub->server->store);
-    str why = STR_NONE;
     if (!(w->kind->verbs & VERB_WATCH))
         return status_method_not_allowed(&x->arena);
-    if (!authorize(user, "watch", w->kind, w->ns, STR_NONE, STR_NONE, &why))
-        return status_forbidden(&x->arena, w->kind, STR_NONE, why);
+    const struct status *why =
+        authorize_status(&x->arena, user, "watch", w->kind, w->ns, STR_NONE, STR_NONE);
+    if (why)
+        return why;
     if (w->send_initial && w->rv_given && w->rv > current)
         return status_version_too_large(&x->arena, w->rv, current);
     return parse_selectors(x);

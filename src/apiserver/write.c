@@ -327,20 +327,57 @@ static void step_decode(struct req *q)
 
 /* ---- MUTATE ---- */
 
+static bool is_status(const struct req *q)
+{
+    return str_is(q->r->subresource, "status");
+}
+
+static const struct field *status_field(const struct req *q)
+{
+    return is_status(q) && q->base ? type_field(q->kind->type, STR("status")) : NULL;
+}
+
+/* Some field below has a default. Types nest no deeper than documents do; what repeats itself is
+ * taken for having one. */
+static bool has_defaults(const struct type *t, unsigned depth)
+{
+    for (size_t i = 0; i < t->n_fields; i++)
+        if (t->fields[i].dflt || !depth || has_defaults(t->fields[i].type, depth - 1))
+            return true;
+    return false;
+}
+
+/* What is in the store has its defaults: after a status write only those of the status can be
+ * missing, and hardly any status has some. */
+static bool needs_defaults(const struct req *q)
+{
+    static int8_t known[1024]; /* by kind: 0 not asked yet, 1 no, 2 yes; tables do not change */
+    const struct field *status = status_field(q);
+    size_t id = kind_id(q->kind);
+    if (!status || id >= ARRAY_LEN(known))
+        return true;
+    if (!known[id])
+        known[id] = has_defaults(status->type, 16) ? 2 : 1;
+    return known[id] == 2;
+}
+
 struct unknown_ctx {
     struct req *q;
     struct strbuf text; /* all of them, for strict decoding */
+    str path;           /* of the part looked at */
     size_t n;
 };
 
 static void report_unknown(void *ctx, const char *what, str path)
 {
     struct unknown_ctx *u = ctx;
+    str text = arena_printf(&u->q->arena, "%s \"%.*s%s%.*s\"", what, STR_ARG(u->path),
+                            u->path.len ? "." : "", STR_ARG(path));
     if (u->n++)
         strbuf_add_cstr(&u->text, ", ");
-    strbuf_printf(&u->text, "%s \"%.*s\"", what, STR_ARG(path));
+    strbuf_add_str(&u->text, text);
     if (u->q->r->field_validation == API_VALIDATE_WARN)
-        field_warning_add(&u->q->errors, "%s \"%.*s\"", what, STR_ARG(path));
+        field_warning_add(&u->q->errors, "%.*s", STR_ARG(text));
 }
 
 static void refuse_strict(struct req *q, str unknown)
@@ -365,7 +402,12 @@ static void refuse_strict(struct req *q, str unknown)
 static bool drop_unknown(struct req *q)
 {
     struct unknown_ctx u = {.q = q, .text = STRBUF_INIT(1 << 20)};
-    schema_unknown(q->kind->type, doc_root(q->doc), report_unknown, &u);
+    const struct field *status = status_field(q);
+    /* A status write changes nothing else. */
+    u.path = status ? STR("status") : STR_NONE;
+    schema_unknown(status ? status->type : q->kind->type,
+                   status ? jgetc(doc_root(q->doc), "status") : doc_root(q->doc), report_unknown,
+                   &u);
     bool ok = !u.n || q->r->field_validation != API_VALIDATE_STRICT;
     if (!ok)
         refuse_strict(q, strbuf_str(&u.text));
@@ -392,6 +434,31 @@ static struct admit admit_of(struct req *q, struct status **refused)
     };
 }
 
+/* Who changed what, judged before admission adds its own. An apply has its answer already. */
+static void track_managers(struct req *q)
+{
+    const struct api_request *r = q->r;
+    if (r->verb == API_PATCH && r->patch == API_PATCH_APPLY)
+        return;
+    str manager = r->field_manager.len ? r->field_manager : STR("unknown");
+    write_set_doc(q, managed_update(q->kind, q->base ? q->base->doc : NULL, q->doc, manager,
+                                    r->subresource, loop_wall(q->server->loop)));
+}
+
+/* A new object is stamped in the same go as admission changes it. Usually nothing comes between now
+ * and the write, so the version is the one it will have; otherwise it is stamped again. */
+static void mutate(struct req *q, const struct admit *a)
+{
+    struct edit e;
+    edit_init(&e, &q->arena);
+    q->stamped = 0;
+    if (!q->base) {
+        q->stamped = q->dry_run ? 0 : store_next_revision(q->server->store);
+        meta_stamp_new(q, &e, q->stamped);
+    }
+    write_set_doc(q, admit_mutate(a, q->doc, &e));
+}
+
 static void step_mutate(struct req *q)
 {
     struct status *refused = NULL;
@@ -399,8 +466,11 @@ static void step_mutate(struct req *q)
     if (!drop_unknown(q))
         return;
     write_set_doc(q, meta_isolate(q, q->doc));
-    write_set_doc(q, schema_default(q->kind->type, q->doc));
-    write_set_doc(q, admit_mutate(&a, q->doc));
+    if (needs_defaults(q))
+        write_set_doc(q, schema_default(q->kind->type, q->doc));
+    write_set_doc(q, admit_default(&a, q->doc));
+    track_managers(q);
+    mutate(q, &a);
     if (refused)
         req_refuse(q, refused);
     else
@@ -416,7 +486,11 @@ static void step_validate(struct req *q)
     meta_validate(q, q->doc);
     schema_validate(q->kind->type, doc_root(q->doc), STR_NONE, &q->errors);
     admit_validate(&a, q->doc);
-    if (refused)
+    const struct status *type_error =
+        q->errors.items.len && !kind_is(q->kind, KIND_CUSTOM) ? type_error_status(q) : NULL;
+    if (type_error)
+        req_refuse(q, type_error);
+    else if (refused)
         req_refuse(q, refused);
     else if (q->errors.items.len)
         req_refuse(q, status_invalid(&q->arena, q->kind, q->name, &q->errors));
@@ -449,17 +523,6 @@ static void start_over(struct req *q)
         req_move(q, REQ_DECODE);
 }
 
-static void track_managers(struct req *q)
-{
-    const struct api_request *r = q->r;
-    bool applied = r->verb == API_PATCH && r->patch == API_PATCH_APPLY;
-    if (!q->ops->admits || applied)
-        return;
-    str manager = r->field_manager.len ? r->field_manager : STR("unknown");
-    write_set_doc(q, managed_update(q->kind, q->base ? q->base->doc : NULL, q->doc, manager,
-                                    r->subresource, loop_wall(q->server->loop)));
-}
-
 /* Nothing to write. The version it confirms may still be on its way to the disk. */
 static void settle_for_base(struct req *q)
 {
@@ -481,7 +544,6 @@ static void step_check(struct req *q)
         start_over(q);
         return;
     }
-    track_managers(q);
     if (q->base && q->effect == EFFECT_STORE && q->ops->admits &&
         delete_is_complete(q->kind, q->base, q->doc)) {
         q->effect = EFFECT_REMOVE;
@@ -503,16 +565,21 @@ static struct obj *make_obj(struct req *q, struct doc *d)
     return obj_hold(&q->arena, o);
 }
 
+/* The candidate as it is stored; a dry run shows the version that is there, if any. */
+static struct doc *final_doc(struct req *q, uint64_t rv)
+{
+    return rv == q->stamped ? doc_ref(q->doc) : meta_stamp(q, q->doc, rv);
+}
+
 static void step_apply(struct req *q)
 {
-    bool dry = q->dry_run;
     uint64_t base_rv = q->base ? q->base->rv : 0;
-    uint64_t rv = dry ? base_rv : store_next_revision(q->server->store);
-    struct obj *o = make_obj(q, meta_stamp(q, q->doc, rv));
+    uint64_t rv = q->dry_run ? base_rv : store_next_revision(q->server->store);
+    struct obj *o = make_obj(q, final_doc(q, rv));
     q->result = o;
     if (q->reply_old_version)
-        q->result = make_obj(q, meta_stamp(q, q->doc, base_rv));
-    if (dry)
+        q->result = make_obj(q, final_doc(q, base_rv));
+    if (q->dry_run)
         req_move(q, REQ_ANSWER);
     else
         request_commit(q, o, q->effect == EFFECT_REMOVE);

@@ -1,0 +1,49 @@
+/*
+ * Who is asking: client certificates (common name and organizations), the administrator's bearer
+ * token, service account tokens. Whoever brings nothing is anonymous; whoever brings something
+ * wrong is nobody.
+ *
+ * A service account token is good while its account exists with the same UID, and what it is bound
+ * to as well, both as the store has them durably.
+ */
+#ifndef APISERVER_AUTHN_H
+#define APISERVER_AUTHN_H
+
+#include "apiserver/server.h"
+#include "apiserver/token.h"
+#include "net/http.h"
+
+enum { IDENTITY_EXTRA_MAX = 3 };
+
+struct identity {
+    struct user user;
+    bool anonymous;
+    str uid; /* empty: it has none */
+    struct {
+        const char *key;
+        str value;
+    } extra[IDENTITY_EXTRA_MAX];
+    size_t n_extra;
+};
+
+struct authn {
+    struct apiserver *server;
+    struct token_key *key; /* NULL: there are no service account tokens */
+    char *admin_token;     /* NULL: there is none */
+};
+
+/* Empty sa_key: a key that lives as long as this. */
+int authn_init(struct authn *n, struct apiserver *a, str admin_token, str sa_key, struct err *err);
+void authn_done(struct authn *n);
+
+/* NULL, or why not: 401 for credentials that are wrong, 403 for impersonation by somebody who may
+ * not. What is returned lives in the arena and in the exchange. */
+struct status *authn_request(struct authn *n, const struct http_exchange *x, struct arena *a,
+                             struct identity *ret);
+/* A bearer token on its own, good for at least one of the audiences (none: for this server);
+ * *ret_audience is the first of them it is good for. */
+bool authn_token(struct authn *n, str token, const str *audiences, size_t n_audiences,
+                 struct arena *a, struct identity *ret, str *ret_audience);
+bool identity_is_in(const struct identity *who, const char *group);
+
+#endif

@@ -1,0 +1,148 @@
+/* Version, health and metrics: what monitoring asks. */
+#include "apiserver/front_impl.h"
+
+#if defined(__x86_64__)
+#define PLATFORM "linux/amd64"
+#elif defined(__aarch64__)
+#define PLATFORM "linux/arm64"
+#else
+#define PLATFORM "linux/unknown"
+#endif
+
+#ifdef __clang__
+#define COMPILER "clang"
+#else
+#define COMPILER "gcc"
+#endif
+
+/* The Kubernetes version we answer like; the rest says who we are. */
+static const struct {
+    const char *key, *value;
+} version[] = {
+    {"major", "1"},
+    {"minor", "36"},
+    {"emulationMajor", "1"},
+    {"emulationMinor", "36"},
+    {"minCompatibilityMajor", "1"},
+    {"minCompatibilityMinor", "35"},
+    {"gitVersion", "v1.36.4+grove-" GROVE_VERSION},
+    {"gitCommit", ""},
+    {"gitTreeState", "clean"},
+    {"buildDate", "1970-01-01T00:00:00Z"},
+    {"goVersion", ""},
+    {"compiler", COMPILER},
+    {"platform", PLATFORM},
+};
+
+void serve_version(struct call *c)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    for (size_t i = 0; i < ARRAY_LEN(version); i++)
+        jw_put_cstr(&w, version[i].key, version[i].value);
+    jw_end(&w);
+    call_reply_doc(c, 200, jw_doc(&w));
+}
+
+void serve_metrics(struct call *c)
+{
+    struct http_header h[FRONT_MAX_HEADERS];
+    struct strbuf text = STRBUF_INIT(16 << 20);
+    metrics_write(c->front, &text);
+    size_t n = call_headers(c, STR("text/plain; version=0.0.4; charset=utf-8"), h);
+    call_send(c, 200, h, n, slice_strbuf(&text));
+}
+
+/* ---- health ---- */
+
+static bool check_ping(const struct front *f)
+{
+    (void)f;
+    return true;
+}
+
+static bool check_store(const struct front *f)
+{
+    return !store_is_read_only(apiserver_store(f->server));
+}
+
+static bool check_controllers(const struct front *f)
+{
+    return f->ready;
+}
+
+static const struct {
+    const char *name;
+    bool (*check)(const struct front *f);
+    bool ready_only;
+} checks[] = {
+    {"ping", check_ping, false},
+    {"log", check_ping, false},
+    {"etcd", check_store, false}, /* what monitoring calls the store of a cluster */
+    {"controllers", check_controllers, true},
+};
+
+static const char *const endpoints[] = {"healthz", "livez", "readyz"};
+
+static bool is_excluded(struct call *c, const char *name)
+{
+    str query = c->x->query;
+    while (query.p) {
+        str value = str_cut(&query, '&'), key = str_cut(&value, '=');
+        if (str_is(key, "exclude") && str_is(value, name))
+            return true;
+    }
+    return false;
+}
+
+static void serve_checks(struct call *c, const char *endpoint)
+{
+    struct strbuf text = STRBUF_INIT(4096);
+    bool all = true, ready = str_is(str_of(endpoint), "readyz");
+    str verbose;
+    for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
+        if (checks[i].ready_only && !ready)
+            continue;
+        bool excluded = is_excluded(c, checks[i].name);
+        bool good = excluded || checks[i].check(c->front);
+        all = all && good;
+        strbuf_printf(&text, "[%c]%s %s\n", good ? '+' : '-', checks[i].name,
+                      excluded ? "excluded: ok"
+                      : good   ? "ok"
+                               : "failed: reason withheld");
+    }
+    if (all && !http_query_get(&c->arena, c->x->query, STR("verbose"), &verbose))
+        strbuf_reset(&text), strbuf_add_cstr(&text, "ok");
+    else
+        strbuf_printf(&text, "%s check %s\n", endpoint, all ? "passed" : "failed");
+    call_reply_text(c, all ? 200 : 500, strbuf_str(&text));
+    strbuf_done(&text);
+}
+
+static bool serve_one_check(struct call *c, str name, bool ready)
+{
+    for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
+        if (!str_is(name, checks[i].name) || (checks[i].ready_only && !ready))
+            continue;
+        bool good = checks[i].check(c->front);
+        call_reply_text(c, good ? 200 : 500,
+                        good ? STR("ok") : STR("internal server error: check failed\n"));
+        return true;
+    }
+    return false;
+}
+
+bool health_serve(struct call *c, str path)
+{
+    str rest = str_sub(path, 1, path.len), word = str_cut(&rest, '/');
+    for (size_t i = 0; i < ARRAY_LEN(endpoints); i++) {
+        if (!str_is(word, endpoints[i]))
+            continue;
+        if (rest.p)
+            return serve_one_check(c, rest, str_is(word, "readyz"));
+        serve_checks(c, endpoints[i]);
+        return true;
+    }
+    return false;
+}

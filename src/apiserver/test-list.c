@@ -1,0 +1,195 @@
+/* Lists: selectors, pages, versions, tokens. */
+#include "apiserver/fixture.h"
+#include "base/b64.h"
+
+static void create_some(struct fixture *f, int n)
+{
+    for (int i = 0; i < n; i++) {
+        str body = text_of(f, "{'metadata':{'name':'ch%d','labels':{'g':'%s'}}}", i,
+                           i % 2 ? "odd" : "even");
+        CHECK_INT(create(f, &kind_config_map, "ns", body.p), 201);
+    }
+}
+
+TEST(lists_select_by_labels_and_fields)
+{
+    struct fixture f;
+    fixture_init(&f);
+    create_some(&f, 5);
+    CHECK_INT(list(&f, &kind_config_map, "ns", (struct api_request){0}), 200);
+    CHECK_STR(names(&f), STR("ch0 ch1 ch2 ch3 ch4"));
+    CHECK_INT(f.rv, store_revision(f.store));
+    CHECK_INT(
+        list(&f, &kind_config_map, "ns", (struct api_request){.label_selector = STR("g=even")}),
+        200);
+    CHECK_STR(names(&f), STR("ch0 ch2 ch4"));
+    CHECK_INT(list(&f, &kind_config_map, "",
+                   (struct api_request){.field_selector = STR("metadata.name=ch3")}),
+              200);
+    CHECK_STR(names(&f), STR("ch3"));
+    CHECK_INT(list(&f, &kind_config_map, "ns",
+                   (struct api_request){.field_selector = STR("metadata.name=ch3")}),
+              200);
+    CHECK_STR(names(&f), STR("ch3"));
+    CHECK_INT(list(&f, &kind_config_map, "nowhere", (struct api_request){0}), 200);
+    CHECK_INT(f.n_items, 0);
+    CHECK_INT(f.rv, store_revision(f.store));
+    CHECK_INT(
+        list(&f, &kind_config_map, "ns", (struct api_request){.field_selector = STR("data.a=1")}),
+        400);
+    CHECK_STR(f.message, STR("\"data.a\" is not a known field selector: only \"metadata.name\", "
+                             "\"metadata.namespace\""));
+    CHECK_INT(
+        list(&f, &kind_config_map, "ns", (struct api_request){.label_selector = STR("a===b")}),
+        400);
+    CHECK_STR(f.message, STR("unable to parse requirement: found '=', expected: identifier"));
+    fixture_done(&f);
+}
+
+TEST(pages_show_the_state_of_the_first)
+{
+    struct fixture f;
+    fixture_init(&f);
+    create_some(&f, 5);
+    CHECK_INT(list(&f, &kind_config_map, "ns", (struct api_request){.limit = 2}), 200);
+    CHECK_STR(names(&f), STR("ch0 ch1"));
+    CHECK_INT(f.remaining, 3);
+    uint64_t rv = f.rv;
+    struct strbuf token = STRBUF_INIT(1000);
+    CHECK(b64_decode(f.continue_token, B64_URL | B64_NO_PAD, &token));
+    CHECK_STR(strbuf_str(&token),
+              text_of(&f, "{\"v\":\"meta.k8s.io/v1\",\"rv\":%llu,\"start\":\"/ch1\\u0000\"}",
+                      (unsigned long long)rv));
+    strbuf_done(&token);
+    str at = arena_str(&f.arena, f.continue_token);
+    CHECK_INT(create(&f, &kind_config_map, "ns", CONFIG_MAP("ch2a", "")), 201);
+    CHECK_INT(delete (&f, &kind_config_map, "ns", "ch3"), 200);
+    CHECK_INT(
+        list(&f, &kind_config_map, "ns", (struct api_request){.limit = 2, .continue_token = at}),
+        200);
+    CHECK_STR(names(&f), STR("ch2 ch3"));
+    CHECK_INT(f.rv, rv);
+    CHECK_INT(f.remaining, 1);
+    at = arena_str(&f.arena, f.continue_token);
+    CHECK_INT(
+        list(&f, &kind_config_map, "ns", (struct api_request){.limit = 2, .continue_token = at}),
+        200);
+    CHECK_STR(names(&f), STR("ch4"));
+    CHECK_INT(f.continue_token.len, 0);
+    CHECK_INT(f.remaining, -1);
+    /* across namespaces */
+    CHECK_INT(create(&f, &kind_config_map, "default", CONFIG_MAP("zz", "")), 201);
+    CHECK_INT(list(&f, &kind_config_map, "", (struct api_request){.limit = 1}), 200);
+    CHECK_STR(names(&f), STR("zz"));
+    at = arena_str(&f.arena, f.continue_token);
+    CHECK_INT(
+        list(&f, &kind_config_map, "", (struct api_request){.limit = 1, .continue_token = at}),
+        200);
+    CHECK_STR(names(&f), STR("ch0"));
+    fixture_done(&f);
+}
+
+TEST(a_selector_leaves_the_remaining_count_out)
+{
+    struct fixture f;
+    fixture_init(&f);
+    create_some(&f, 5);
+    CHECK_INT(list(&f, &kind_config_map, "ns",
+                   (struct api_request){.limit = 2, .label_selector = STR("g=even")}),
+              200);
+    CHECK_STR(names(&f), STR("ch0 ch2"));
+    CHECK(f.continue_token.len > 0);
+    CHECK_INT(f.remaining, -1);
+    fixture_done(&f);
+}
+
+TEST(list_versions)
+{
+    struct fixture f;
+    fixture_init(&f);
+    create_some(&f, 3);
+    uint64_t rv = store_revision(f.store);
+    CHECK_INT(delete (&f, &kind_config_map, "ns", "ch1"), 200);
+    struct api_request any = {.limit = 1, .rv_given = true};
+    CHECK_INT(list(&f, &kind_config_map, "ns", any), 200);
+    CHECK_INT(f.n_items, 2); /* "0" ignores the limit */
+    struct api_request exact = {.rv = rv, .rv_given = true, .rv_match = API_RV_EXACT};
+    CHECK_INT(list(&f, &kind_config_map, "ns", exact), 200);
+    CHECK_STR(names(&f), STR("ch0 ch1 ch2"));
+    CHECK_INT(f.rv, rv);
+    struct api_request newer = {.rv = rv, .rv_given = true, .rv_match = API_RV_NOT_OLDER_THAN};
+    CHECK_INT(list(&f, &kind_config_map, "ns", newer), 200);
+    CHECK_STR(names(&f), STR("ch0 ch2"));
+    struct api_request future = {.rv = 999999999, .rv_given = true};
+    CHECK_INT(list(&f, &kind_config_map, "ns", future), 504);
+    CHECK_STR(f.reason, STR("Timeout"));
+    CHECK_STR(f.message,
+              text_of(&f, "Timeout: Too large resource version: 999999999, current: %llu",
+                      (unsigned long long)store_revision(f.store)));
+    CHECK_STR(field(&f, "details.retryAfterSeconds"), STR("1"));
+    CHECK_STR(jstr(jgetc(jat(jpath(doc_root(f.doc), "details.causes"), 0), "reason")),
+              STR("ResourceVersionTooLarge"));
+    struct api_request no_rv = {.rv_match = API_RV_EXACT};
+    CHECK_INT(list(&f, &kind_config_map, "ns", no_rv), 422);
+    CHECK_STR(f.message,
+              STR("ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: "
+                  "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+    struct api_request zero = {.rv_match = API_RV_EXACT, .rv_given = true};
+    CHECK_INT(list(&f, &kind_config_map, "ns", zero), 422);
+    CHECK_STR(f.message,
+              STR("ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: "
+                  "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
+    fixture_done(&f);
+}
+
+TEST(bad_continue_tokens_are_refused)
+{
+    struct fixture f;
+    fixture_init(&f);
+    struct api_request r = {.continue_token = STR("zzz")};
+    CHECK_INT(list(&f, &kind_config_map, "ns", r), 400);
+    CHECK(str_starts(f.message, STR("invalid continue token: continue key is not valid: ")));
+    r.rv = 3;
+    r.rv_given = true;
+    CHECK_INT(list(&f, &kind_config_map, "ns", r), 400);
+    CHECK_STR(f.message, STR("specifying resource version is not allowed when using continue"));
+    fixture_done(&f);
+}
+
+TEST(expired_tokens_come_with_a_replacement)
+{
+    struct fixture f;
+    fixture_init(&f);
+    apiserver_free(f.server);
+    store_close(f.store);
+    struct store_options o = {.history_events = 20};
+    f.store = store_open(f.loop, &o, NULL);
+    f.server = apiserver_new(f.loop, f.store);
+    CHECK_INT(create(&f, &kind_namespace, "", "{'metadata':{'name':'ns'}}"), 201);
+    create_some(&f, 3);
+    CHECK_INT(list(&f, &kind_config_map, "ns", (struct api_request){.limit = 1}), 200);
+    str token = arena_str(&f.arena, f.continue_token);
+    uint64_t old = f.rv;
+    for (int i = 0; i < 50; i++) {
+        str body = text_of(&f, "{'data':{'n':'%d'}}", i);
+        CHECK_INT(patch(&f, &kind_config_map, "ns", "ch0", API_PATCH_MERGE, body.p), 200);
+    }
+    struct api_request exact = {.rv = old, .rv_given = true, .rv_match = API_RV_EXACT};
+    CHECK_INT(list(&f, &kind_config_map, "ns", exact), 410);
+    CHECK_STR(f.reason, STR("Expired"));
+    CHECK_STR(f.message, STR("The resourceVersion for the provided list is too old."));
+    struct api_request next = {.limit = 1, .continue_token = token};
+    CHECK_INT(list(&f, &kind_config_map, "ns", next), 410);
+    CHECK_STR(f.reason, STR("Expired"));
+    CHECK(str_starts(f.message, STR("The provided continue parameter is too old to display a "
+                                    "consistent list result. You can start a new list")));
+    next.continue_token = arena_str(&f.arena, field(&f, "metadata.continue"));
+    struct strbuf b = STRBUF_INIT(1000);
+    CHECK(b64_decode(next.continue_token, B64_URL | B64_NO_PAD, &b));
+    CHECK_STR(strbuf_str(&b), STR("{\"v\":\"meta.k8s.io/v1\",\"rv\":-1,\"start\":\"ch0\\u0000\"}"));
+    strbuf_done(&b);
+    CHECK_INT(list(&f, &kind_config_map, "ns", next), 200);
+    CHECK_STR(names(&f), STR("ch1"));
+    CHECK_INT(f.rv, store_revision(f.store));
+    fixture_done(&f);
+}
