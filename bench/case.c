@@ -3,8 +3,8 @@
 
 #include <time.h>
 
+#include "base/file.h"
 #include "base/map.h"
-#include "base/strbuf.h"
 
 enum { MAX_FILE = 16 << 20 };
 
@@ -24,19 +24,16 @@ void bench_must(bool good, const char *what)
     exit(1);
 }
 
-str bench_file(const char *name)
+struct doc *bench_doc(const char *name)
 {
     char path[4096];
+    struct strbuf text CLEANUP(strbuf_done) = STRBUF_INIT(MAX_FILE);
+    struct err err = ERR_INIT;
     snprintf(path, sizeof(path), BENCH_DATA "/%s", name);
-    FILE *f = fopen(path, "rb");
-    bench_must(f != NULL, path);
-    struct strbuf b = STRBUF_INIT(MAX_FILE);
-    char *p;
-    size_t n;
-    while ((p = strbuf_reserve(&b, 65536)) && (n = fread(p, 1, 65536, f)) > 0)
-        strbuf_commit(&b, n);
-    fclose(f);
-    return strbuf_str(&b); /* kept for the life of the process */
+    bench_must(file_read(path, &text, &err) == 0, err.message);
+    struct doc *d = doc_parse(strbuf_str(&text), NULL, &err);
+    bench_must(d != NULL, err.message);
+    return d;
 }
 
 /* The names callgrind is told. They must stay functions of their own. */

@@ -15,7 +15,7 @@
 #ifndef BENCH_CASE_H
 #define BENCH_CASE_H
 
-#include "base/str.h"
+#include "json/doc.h"
 
 struct bench_case {
     const char *name;
@@ -29,8 +29,8 @@ struct bench_case {
 
 int bench_main(int argc, char **argv, const struct bench_case *cases, size_t n);
 
-/* A file of bench/data; lives as long as the process. */
-str bench_file(const char *name);
+/* A JSON file of bench/data. */
+struct doc *bench_doc(const char *name);
 /* Refuses to go on: a benchmark whose operation fails measures nothing. */
 void bench_must(bool good, const char *what);
 

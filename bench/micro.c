@@ -93,7 +93,7 @@ static const char strategic_patch[] =
 static void doc_setup(void)
 {
     kinds_init();
-    pod = parse(bench_file("pod.json"));
+    pod = bench_doc("pod.json");
     patch = parse(str_of(status_patch));
     strategic = parse(str_of(strategic_patch));
     other = json_merge_patch(doc_root(pod), doc_root(patch), NULL);

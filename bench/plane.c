@@ -104,7 +104,7 @@ static void server_setup(void)
     apiserver_bootstrap(server, on_ready, NULL);
     (void)loop_run_until(loop, loop_now(loop) + USEC_PER_SEC, 1000000);
     api = apiserver_local(server, NULL);
-    pod = doc_parse(bench_file("pod.json"), NULL, NULL);
+    pod = bench_doc("pod.json");
     next_pod = 0;
 }
 
@@ -281,7 +281,7 @@ static const struct obj *gang_pods[GANG];
 static void place_setup(void)
 {
     settled_setup();
-    pod = doc_parse(bench_file("pod.json"), NULL, NULL);
+    pod = bench_doc("pod.json");
     for (size_t i = 0; i < GANG; i++) {
         char name[64];
         snprintf(name, sizeof(name), "llama-70b-0-decode-%zu", i);

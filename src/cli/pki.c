@@ -5,6 +5,7 @@
  */
 #include "cli/pki.h"
 
+#include "apiserver/token.h"
 #include "base/b64.h"
 #include "base/file.h"
 
@@ -52,6 +53,21 @@ static int save(const char *dir, const char *name, const struct pki_identity *id
     return r;
 }
 
+/* Tokens stay good over restarts because their key does. */
+static int open_sa_key(const char *dir, struct strbuf *ret, struct err *err)
+{
+    if (read_part(dir, "sa", "key", ret) == 0)
+        return 0;
+    strbuf_done(ret);
+    struct strbuf path = STRBUF_INIT(4096);
+    strbuf_printf(&path, "%s/sa.key", dir);
+    int r = token_key_make(ret, err);
+    if (r == 0)
+        r = file_write(path.p, strbuf_str(ret), 0600, err);
+    strbuf_done(&path);
+    return r;
+}
+
 int plane_pki_open(const char *dir, usec now, struct plane_pki *ret, struct err *err)
 {
     static const char *const masters[] = {"system:masters", NULL};
@@ -74,6 +90,8 @@ int plane_pki_open(const char *dir, usec now, struct plane_pki *ret, struct err 
         if (r == 0)
             r = save(dir, "admin", &ret->admin, err);
     }
+    if (r == 0)
+        r = open_sa_key(dir, &ret->sa_key, err);
     if (r)
         plane_pki_done(ret);
     return r;
@@ -84,6 +102,7 @@ void plane_pki_done(struct plane_pki *p)
     pki_identity_done(&p->ca);
     pki_identity_done(&p->server);
     pki_identity_done(&p->admin);
+    strbuf_done(&p->sa_key);
     *p = (struct plane_pki){0};
 }
 

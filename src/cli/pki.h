@@ -7,6 +7,7 @@
 
 struct plane_pki {
     struct pki_identity ca, server, admin;
+    struct strbuf sa_key; /* signs service account tokens; PEM */
 };
 
 /* Loads what is in dir, makes what is missing or about to expire. */

@@ -87,7 +87,8 @@ static int open_plane(struct up *u, const struct up_options *o, struct err *err)
 static int open_front(struct up *u, const struct up_options *o, struct err *err)
 {
     char *listen = str_dup(o->listen);
-    struct front_options fo = {.listen = listen, .tls = u->tls};
+    struct front_options fo = {
+        .listen = listen, .tls = u->tls, .sa_key = strbuf_str(&u->pki.sa_key)};
     u->front = front_new(plane_server(u->plane), &fo, err);
     free(listen);
     return u->front ? 0 : err->code;

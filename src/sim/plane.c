@@ -8,46 +8,178 @@
 #include "operator/operator.h"
 #include "sched/sched.h"
 
+enum { MAX_PARTS = 4 };
+
+/* One access to the API: layer -1 is the plain one, the wrappers count from 0. */
+struct access {
+    struct api *api;
+    const char *component;
+    int layer;
+};
+
+struct part {
+    const char *name;
+    struct runtime *runtime; /* NULL: stopped */
+    VEC(struct access) accesses;
+};
+
 struct plane {
     struct loop *loop;
     struct plane_options options;
     struct store *store;
     struct apiserver *server;
-    struct runtime *runtime;
     struct api *admin;
-    VEC(struct api *) apis; /* one per component */
+    struct part parts[MAX_PARTS];
+    size_t n_parts;
     void (*ready)(void *ctx, const struct err *err);
     void *ctx;
 };
 
-/* The API as one component sees it. */
-static struct api *component_api(struct plane *p, const char *name)
+/* ---- components ---- */
+
+typedef void add_fn(struct plane *p, struct runtime *r, struct api *api);
+
+static void add_gc(struct plane *p, struct runtime *r, struct api *api)
 {
-    struct api *api = apiserver_local(p->server, name);
-    *vec_push(&p->apis) = api;
-    if (p->options.wrap) {
-        api = p->options.wrap(p->options.wrap_ctx, api, name);
-        *vec_push(&p->apis) = api;
+    (void)p;
+    gc_add(r, api);
+}
+
+static void add_namespaces(struct plane *p, struct runtime *r, struct api *api)
+{
+    namespaces_add(r, api, p->options.ca_pem);
+}
+
+static void add_operator(struct plane *p, struct runtime *r, struct api *api)
+{
+    (void)p;
+    operator_add(r, api);
+}
+
+static void add_scheduler(struct plane *p, struct runtime *r, struct api *api)
+{
+    (void)p;
+    sched_add(r, api);
+}
+
+static void add_nodes(struct plane *p, struct runtime *r, struct api *api)
+{
+    (void)nodes_add(r, api, &p->options.nodes);
+}
+
+/* In the order of their parts. */
+static const struct component {
+    const char *part;
+    const char *account;
+    add_fn *add;
+} components[] = {
+    {"api", "garbage-collector", add_gc},      {"api", "namespace-controller", add_namespaces},
+    {"operator", "grove-operator", add_operator}, {"scheduler", "grove-scheduler", add_scheduler},
+    {"nodes", "simulated-nodes", add_nodes},
+};
+
+/* The API as one component sees it. */
+static struct api *component_api(struct plane *p, struct part *part, const char *name)
+{
+    struct api *api = apiserver_local(p->server, name), *outer;
+    *vec_push(&part->accesses) = (struct access){api, name, -1};
+    for (int i = 0; p->options.wrap; i++) {
+        outer = p->options.wrap(p->options.wrap_ctx, api, name, (unsigned)i);
+        if (!outer)
+            break;
+        api = outer;
+        *vec_push(&part->accesses) = (struct access){api, name, i};
     }
     return api;
 }
 
-static void start_controllers(struct plane *p)
+/* ---- parts ---- */
+
+static void define_parts(struct plane *p)
 {
-    p->runtime = runtime_new(p->loop, component_api(p, "grove-cache"));
-    gc_add(p->runtime, component_api(p, "garbage-collector"));
-    namespaces_add(p->runtime, component_api(p, "namespace-controller"), p->options.ca_pem);
-    operator_add(p->runtime, component_api(p, "grove-operator"));
-    sched_add(p->runtime, component_api(p, "grove-scheduler"));
-    (void)nodes_add(p->runtime, component_api(p, "simulated-nodes"), &p->options.nodes);
-    runtime_start(p->runtime);
+    if (!p->options.split) {
+        p->parts[p->n_parts++].name = "all";
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(components); i++) {
+        const char *name = components[i].part;
+        if (p->n_parts == 0 || !str_is(str_of(p->parts[p->n_parts - 1].name), name))
+            p->parts[p->n_parts++].name = name;
+    }
 }
+
+void plane_start(struct plane *p, size_t n)
+{
+    struct part *part = &p->parts[n];
+    if (part->runtime)
+        return;
+    part->runtime = runtime_new(p->loop, component_api(p, part, "grove-cache"));
+    for (size_t i = 0; i < ARRAY_LEN(components); i++) {
+        const struct component *c = &components[i];
+        if (!p->options.split || str_is(str_of(c->part), part->name))
+            c->add(p, part->runtime, component_api(p, part, c->account));
+    }
+    if (p->options.journal)
+        runtime_set_journal(part->runtime, p->options.journal, p->options.journal_ctx);
+    runtime_start(part->runtime);
+}
+
+void plane_stop(struct plane *p, size_t n)
+{
+    struct part *part = &p->parts[n];
+    if (part->runtime)
+        runtime_free(TAKE_PTR(part->runtime));
+    /* Wrappers come after what they wrap. */
+    while (part->accesses.len > 0)
+        api_free(vec_pop(&part->accesses).api);
+    vec_done(&part->accesses);
+}
+
+bool plane_is_idle(const struct plane *p)
+{
+    for (size_t i = 0; i < p->n_parts; i++) {
+        if (!p->parts[i].runtime || !runtime_is_idle(p->parts[i].runtime))
+            return false;
+    }
+    return true;
+}
+
+void plane_each_wrapper(struct plane *p,
+                        void (*fn)(void *ctx, struct api *api, const char *component,
+                                   unsigned layer),
+                        void *ctx)
+{
+    for (size_t i = 0; i < p->n_parts; i++) {
+        for (size_t k = 0; k < p->parts[i].accesses.len; k++) {
+            const struct access *a = &p->parts[i].accesses.p[k];
+            if (a->layer >= 0)
+                fn(ctx, a->api, a->component, (unsigned)a->layer);
+        }
+    }
+}
+
+size_t plane_parts(const struct plane *p)
+{
+    return p->n_parts;
+}
+
+const char *plane_part_name(const struct plane *p, size_t part)
+{
+    return p->parts[part].name;
+}
+
+struct runtime *plane_runtime(struct plane *p)
+{
+    return p->parts[0].runtime;
+}
+
+/* ---- life cycle ---- */
 
 static void on_bootstrap(void *ctx, const struct err *err)
 {
     struct plane *p = ctx;
-    if (!err)
-        start_controllers(p);
+    for (size_t i = 0; !err && i < p->n_parts; i++)
+        plane_start(p, i);
     p->ready(p->ctx, err);
 }
 
@@ -61,6 +193,7 @@ struct plane *plane_new(struct loop *l, const struct plane_options *o,
         return NULL;
     struct plane *p = xnew(struct plane);
     *p = (struct plane){.loop = l, .options = *o, .store = store, .ready = ready, .ctx = ctx};
+    define_parts(p);
     p->server = apiserver_new(l, store);
     p->admin = apiserver_local(p->server, NULL);
     apiserver_bootstrap(p->server, on_bootstrap, p);
@@ -71,12 +204,8 @@ void plane_free(struct plane *p)
 {
     if (!p)
         return;
-    if (p->runtime)
-        runtime_free(p->runtime);
-    /* Wrappers come after what they wrap. */
-    while (p->apis.len > 0)
-        api_free(vec_pop(&p->apis));
-    vec_done(&p->apis);
+    for (size_t i = 0; i < p->n_parts; i++)
+        plane_stop(p, i);
     api_free(p->admin);
     apiserver_free(p->server);
     store_close(p->store);
@@ -86,11 +215,6 @@ void plane_free(struct plane *p)
 struct apiserver *plane_server(struct plane *p)
 {
     return p->server;
-}
-
-struct runtime *plane_runtime(struct plane *p)
-{
-    return p->runtime;
 }
 
 struct api *plane_admin(struct plane *p)

@@ -2,6 +2,10 @@
  * A whole control plane in one process: store, API server, controllers, scheduler, simulated nodes,
  * on whatever loop it is given. `grove up` runs it on the real loop behind HTTPS, simulations on
  * the virtual one with nothing behind it; it is the same assembly.
+ *
+ * Controllers run in parts. A part has its own caches, queues and clients and can be stopped and
+ * started again while the store and the API stay, as a process in a cluster can. Usually there is
+ * one part, as in `grove up`; split, there is one per process of a cluster installation.
  */
 #ifndef SIM_PLANE_H
 #define SIM_PLANE_H
@@ -12,14 +16,20 @@
 
 struct plane;
 
+/* Wraps the API a component uses. Called with what it returned before (layer 0: the plain one)
+ * until it returns NULL; the plane frees the wrappers, outermost first. */
+typedef struct api *plane_wrap(void *ctx, struct api *api, const char *component, unsigned layer);
+
 struct plane_options {
     const char *data_dir; /* NULL: memory only */
     struct nodes_options nodes;
     str ca_pem; /* for the root CA ConfigMap of every namespace; may be empty */
-    /* Wraps the API a component uses (fault injection); NULL: none. The component's name is given.
-     */
-    struct api *(*wrap)(void *ctx, struct api *api, const char *component);
+    bool split; /* parts "api", "operator", "scheduler", "nodes" instead of one, "all" */
+    plane_wrap *wrap; /* fault injection; NULL: none */
     void *wrap_ctx;
+    /* Every plan with writes, of all parts; see runtime_set_journal. */
+    void (*journal)(void *ctx, str line);
+    void *journal_ctx;
 };
 
 /* ready is called once, when what every cluster has exists and the controllers were started, or
@@ -30,8 +40,26 @@ struct plane *plane_new(struct loop *l, const struct plane_options *o,
 void plane_free(struct plane *p);
 
 struct apiserver *plane_server(struct plane *p);
-struct runtime *plane_runtime(struct plane *p);
 /* An administrator's access. */
 struct api *plane_admin(struct plane *p);
+
+/* ---- parts; after ready ---- */
+
+size_t plane_parts(const struct plane *p);
+const char *plane_part_name(const struct plane *p, size_t part);
+/* The first part's; NULL while it is stopped. */
+struct runtime *plane_runtime(struct plane *p);
+/* As if its process was killed: what it sent is carried out, what it knew is gone. Not from inside
+ * a callback of the loop. */
+void plane_stop(struct plane *p, size_t part);
+/* With empty caches. Does nothing when it runs. */
+void plane_start(struct plane *p, size_t part);
+/* All parts run and are idle; see runtime_is_idle. */
+bool plane_is_idle(const struct plane *p);
+/* Every wrapper there is at present. */
+void plane_each_wrapper(struct plane *p,
+                        void (*fn)(void *ctx, struct api *api, const char *component,
+                                   unsigned layer),
+                        void *ctx);
 
 #endif

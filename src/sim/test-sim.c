@@ -23,8 +23,11 @@ static bool is_ours(const struct obj *o)
 static struct sim *start(uint64_t seed, unsigned nodes)
 {
     struct err err = ERR_INIT;
-    struct sim *s =
-        sim_new(&(struct sim_options){.seed = seed, .nodes = nodes, .tainted = true}, &err);
+    struct sim_options o = {.seed = seed, .nodes = nodes_defaults, .faults = sim_default_faults};
+    o.nodes.count = nodes;
+    o.nodes.tainted = true;
+    o.split = seed % 2;
+    struct sim *s = sim_new(&o, &err);
     if (!s)
         test_note("%s", err.message);
     REQUIRE(s != NULL);
@@ -35,6 +38,8 @@ static struct sim *start(uint64_t seed, unsigned nodes)
 static void expect_pods(struct sim *s, size_t n)
 {
     CHECK(sim_settle(s, LIMIT));
+    if (sim_failure(s)->code)
+        test_note("%s", sim_failure(s)->message);
     CHECK_INT(sim_count(s, &kind_pod, is_ready), n);
     CHECK_INT(sim_count(s, &kind_pod, NULL), n);
 }
@@ -44,7 +49,7 @@ static void run_guide(struct sim *s)
 {
     struct err err = ERR_INIT;
     str ns = STR("default");
-    CHECK_INT(sim_apply(s, str_of(sample_aggregated), &err), 0);
+    CHECK_INT(sim_apply_yaml(s, str_of(sample_aggregated), &err), 0);
     expect_pods(s, 2);
     CHECK_INT(sim_scale(s, &kind_pclq, ns, STR("single-node-aggregated-0-model-worker"), 4, &err),
               0);
@@ -53,7 +58,7 @@ static void run_guide(struct sim *s)
     expect_pods(s, 8);
     CHECK_INT(sim_delete(s, &kind_pcs, ns, AGGREGATED, &err), 0);
     expect_pods(s, 0);
-    CHECK_INT(sim_apply(s, str_of(sample_disaggregated), &err), 0);
+    CHECK_INT(sim_apply_yaml(s, str_of(sample_disaggregated), &err), 0);
     expect_pods(s, 5);
     CHECK_INT(sim_scale(s, &kind_pcs, ns, DISAGGREGATED, 2, &err), 0);
     expect_pods(s, 10);
@@ -111,7 +116,7 @@ TEST(a_gang_that_does_not_fit_stays_whole_and_says_why)
 {
     struct sim *s = start(3, 1);
     struct err err = ERR_INIT;
-    CHECK_INT(sim_apply(s,
+    CHECK_INT(sim_apply_yaml(s,
                         STR("apiVersion: grove.io/v1alpha1\n"
                             "kind: PodCliqueSet\n"
                             "metadata: {name: big}\n"

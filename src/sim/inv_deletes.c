@@ -1,0 +1,247 @@
+/*
+ * Nothing of Grove's is deleted that nobody asked to delete. A deletion, when it is marked, must
+ * have one of these reasons:
+ *
+ *   any          a user deleted it; its owner is gone or being deleted
+ *   PodClique,   its index is at or above the lowest number of replicas that its owner had since it
+ *   scaling      was made; the template of its set changed since it was made; something of its
+ *   group        replica has been in breach of its minimum for at least the termination delay
+ *   Pod          it has finished; its clique was scaled in (as many as the numbers came down, in
+ *                all, and no more); its template is not its clique's any more; its node is gone or
+ *                not ready; its gang must make room
+ *
+ * A set is deleted by users only. Time and lag play no part in the first three: what is counted are
+ * the numbers that were really asked for.
+ */
+#include "base/hash.h"
+#include "base/vec.h"
+#include "grove/types.h"
+#include "sim/inv_impl.h"
+
+struct version {
+    uint64_t revision;
+    int64_t replicas;
+    uint64_t template; /* of a set: hash of the text */
+};
+
+/* A live set, scaling group or clique. */
+struct inv_owner {
+    struct obj *last;
+    uint64_t born;
+    VEC(struct version) versions; /* changes only */
+    int64_t most;                 /* replicas */
+    int64_t came_down;            /* by how many replicas, in all */
+    int64_t taken;                /* pods deleted on that account */
+};
+
+static struct inv_owner *find_owner(const struct inv_deletes *d, str uid)
+{
+    return str_is_empty(uid) ? NULL : map_get(&d->owners, uid);
+}
+
+int64_t deletes_most_replicas(const struct inv_deletes *d, str pclq_uid)
+{
+    const struct inv_owner *o = find_owner(d, pclq_uid);
+    return o ? o->most : -1;
+}
+
+/* ---- what is known ---- */
+
+static void learn_version(struct inv_owner *o)
+{
+    jval spec = obj_spec(o->last);
+    struct version v = {.revision = o->last->rv, .replicas = jint(jgetc(spec, "replicas"), 0)};
+    if (o->last->kind == &kind_pcs)
+        v.template = hash_fnv1a64(jtext(jgetc(spec, "template")));
+    const struct version *before = o->versions.len ? vec_last(&o->versions) : NULL;
+    if (before && before->replicas == v.replicas && before->template == v.template)
+        return;
+    if (before && v.replicas < before->replicas)
+        o->came_down += before->replicas - v.replicas;
+    o->most = MAX(o->most, v.replicas);
+    *vec_push(&o->versions) = v;
+}
+
+static void owner_free(struct inv_owner *o)
+{
+    vec_done(&o->versions);
+    obj_unref(o->last);
+    free(o);
+}
+
+static void learn(struct inv_deletes *d, const struct store_event *e)
+{
+    struct inv_owner *o = find_owner(d, e->obj->uid);
+    if (e->type == STORE_DELETED) {
+        if (o) {
+            (void)map_del(&d->owners, o->last->uid);
+            owner_free(o);
+        }
+        return;
+    }
+    if (!o) {
+        o = xnew(struct inv_owner);
+        o->born = e->revision;
+    }
+    const struct obj *before = o->last;
+    o->last = obj_ref(e->obj);
+    (void)map_put(&d->owners, o->last->uid, o); /* the key is the new object's */
+    obj_unref(before);
+    learn_version(o);
+}
+
+/* ---- reasons ---- */
+
+static bool is_going(const struct inv_deletes *d, str uid)
+{
+    const struct inv_owner *o = find_owner(d, uid);
+    return !o || o->last->deleting;
+}
+
+static const struct inv_owner *set_of(const struct inv_deletes *d, const struct obj *o)
+{
+    const struct inv_owner *owner = find_owner(d, o->owner_uid);
+    while (owner && owner->last->kind != &kind_pcs)
+        owner = find_owner(d, owner->last->owner_uid);
+    return owner;
+}
+
+/* The version in force at a revision is the last one not after it. */
+static size_t version_at(const struct inv_owner *o, uint64_t revision)
+{
+    size_t i = o->versions.len - 1;
+    while (i > 0 && o->versions.p[i].revision > revision)
+        i--;
+    return i;
+}
+
+static bool is_surplus(const struct inv_deletes *d, const struct inv_owner *o)
+{
+    const struct inv_owner *owner = find_owner(d, o->last->owner_uid);
+    const char *label = owner->last->kind == &kind_pcs ? LABEL_PCS_INDEX : LABEL_PCSG_INDEX;
+    int64_t index;
+    if (!str_to_int(obj_label(o->last, str_of(label)), &index))
+        return false;
+    for (size_t i = version_at(owner, o->born); i < owner->versions.len; i++) {
+        if (index >= owner->versions.p[i].replicas)
+            return true;
+    }
+    return false;
+}
+
+static bool is_of_old_template(const struct inv_deletes *d, const struct inv_owner *o)
+{
+    const struct inv_owner *set = set_of(d, o->last);
+    return set && set->versions.p[version_at(set, o->born)].template !=
+                      vec_last(&set->versions)->template;
+}
+
+/* For how long it has been in breach of its minimum; -1: it is not. */
+static usec breach_time(const struct invariants *v, const struct obj *o)
+{
+    jval c =
+        condition_find(jgetc(obj_status(o), "conditions"), STR("MinAvailableBreached"));
+    usec since;
+    if (!str_is(jstr(jgetc(c, "status")), "True") ||
+        !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &since))
+        return -1;
+    return inv_wall(v) - since;
+}
+
+/* Times are whole seconds, rounded down. */
+static bool is_terminated(const struct invariants *v, const struct inv_deletes *d,
+                          const struct inv_owner *o)
+{
+    const struct inv_owner *set = set_of(d, o->last);
+    usec delay = 4 * USEC_PER_HOUR;
+    str key, replica = obj_label(o->last, STR(LABEL_PCS_INDEX));
+    void *value;
+    if (!set)
+        return false;
+    (void)duration_parse_usec(jstr(jpath(obj_root(set->last), "spec.template.terminationDelay")),
+                              &delay);
+    for (size_t it = 0; map_next(&d->owners, &it, &key, &value);) {
+        const struct inv_owner *other = value;
+        if (other != set && set_of(d, other->last) == set &&
+            str_eq(obj_label(other->last, STR(LABEL_PCS_INDEX)), replica) &&
+            breach_time(v, other->last) >= delay - USEC_PER_SEC)
+            return true;
+    }
+    return false;
+}
+
+static bool part_has_reason(const struct invariants *v, const struct inv_deletes *d, str uid)
+{
+    const struct inv_owner *o = find_owner(d, uid);
+    return !o || is_surplus(d, o) || is_of_old_template(d, o) || is_terminated(v, d, o);
+}
+
+static bool node_is_lost(const struct invariants *v, str node)
+{
+    if (str_is_empty(node))
+        return false;
+    const struct obj *o = store_get(inv_store(v), &kind_node, STR_NONE, node);
+    return !o || !condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
+}
+
+static bool must_make_room(const struct invariants *v, const struct obj *pod)
+{
+    const struct obj *gang =
+        store_get(inv_store(v), &kind_pod_gang, pod->ns, obj_label(pod, STR(LABEL_PODGANG)));
+    return gang &&
+           condition_is_true(jgetc(obj_status(gang), "conditions"), STR("DisruptionTarget"));
+}
+
+static bool pod_has_reason(const struct invariants *v, struct inv_deletes *d, const struct obj *pod)
+{
+    struct inv_owner *clique = find_owner(d, pod->owner_uid);
+    str hash = STR(LABEL_TEMPLATE_HASH);
+    if (pod_has_finished(pod) || node_is_lost(v, pod_node(pod)) || must_make_room(v, pod) ||
+        !str_eq(obj_label(pod, hash), obj_label(clique->last, hash)))
+        return true;
+    if (clique->taken == clique->came_down)
+        return false;
+    clique->taken++;
+    return true;
+}
+
+static bool is_watched(const struct kind *k)
+{
+    return k == &kind_pcs || k == &kind_pcsg || k == &kind_pclq;
+}
+
+static bool has_reason(const struct invariants *v, struct inv_deletes *d, const struct obj *o)
+{
+    if (counter_get(&d->asked, o->uid) > 0)
+        return true;
+    if (o->kind == &kind_pcs)
+        return false;
+    if (is_going(d, o->owner_uid))
+        return true;
+    return o->kind == &kind_pod ? pod_has_reason(v, d, o) : part_has_reason(v, d, o->uid);
+}
+
+void deletes_event(struct invariants *v, struct inv_deletes *d, const struct store_event *e)
+{
+    const struct obj *o = e->obj;
+    bool watched = is_watched(o->kind);
+    bool ours = watched || (o->kind == &kind_pod &&
+                            str_is(obj_label(o, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE));
+    bool was_marked = e->prev && e->prev->deleting;
+    bool is_marked = o->deleting || e->type == STORE_DELETED;
+    if (ours && is_marked && !was_marked && !has_reason(v, d, e->prev ? e->prev : o))
+        inv_fail(v, "deletes", "%s %.*s/%.*s is deleted and nobody asked for it", o->kind->kind,
+                 STR_ARG(o->ns), STR_ARG(o->name));
+    if (watched)
+        learn(d, e);
+}
+
+void deletes_done(struct inv_deletes *d)
+{
+    str key;
+    void *value;
+    for (size_t it = 0; map_next(&d->owners, &it, &key, &value);)
+        owner_free(value);
+    map_done(&d->owners);
+    counters_done(&d->asked);
+}

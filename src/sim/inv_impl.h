@@ -1,0 +1,56 @@
+/* Inside the invariants: each check has its state and looks at every event. */
+#ifndef SIM_INV_IMPL_H
+#define SIM_INV_IMPL_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "sim/invariants.h"
+
+/* ---- helpers ---- */
+
+/* A count by text. What is counted back to zero takes no memory. Returns the new count. */
+int64_t counter_add(struct map *m, str key, int64_t delta);
+int64_t counter_get(const struct map *m, str key);
+void counters_done(struct map *m);
+
+void inv_fail(struct invariants *v, const char *check, const char *fmt, ...) PRINTF_LIKE(3, 4);
+usec inv_wall(const struct invariants *v);
+const struct store *inv_store(const struct invariants *v);
+
+/* The object after the event; NULL when it is gone. */
+static inline const struct obj *event_now(const struct store_event *e)
+{
+    return e->type == STORE_DELETED ? NULL : e->obj;
+}
+
+bool pod_has_finished(const struct obj *pod);
+str pod_node(const struct obj *pod);
+
+/* ---- deletes ---- */
+
+struct inv_deletes {
+    struct map owners; /* uid -> struct inv_owner */
+    struct map asked;  /* uids */
+};
+
+void deletes_event(struct invariants *v, struct inv_deletes *d, const struct store_event *e);
+void deletes_done(struct inv_deletes *d);
+/* The most replicas a live clique ever wanted, -1: not live. */
+int64_t deletes_most_replicas(const struct inv_deletes *d, str pclq_uid);
+
+/* ---- gangs ---- */
+
+struct inv_gangs {
+    usec window;
+    struct map gangs;   /* "namespace/label" -> struct inv_gang */
+    struct map bound;   /* "namespace/gang label/clique label" -> pods on nodes */
+    struct map active;  /* the same -> pods that are not going */
+    struct list partial;
+};
+
+void gangs_init(struct inv_gangs *g, usec window);
+void gangs_event(struct invariants *v, struct inv_gangs *g, const struct store_event *e);
+void gangs_tick(struct invariants *v, struct inv_gangs *g);
+void gangs_done(struct inv_gangs *g);
+
+#endif

@@ -1,0 +1,389 @@
+/* See invariants.h: the frame, and the checks that need little state. */
+#include "sim/invariants.h"
+
+#include <stdarg.h>
+
+#include "base/quantity.h"
+#include "base/vec.h"
+#include "grove/types.h"
+#include "sim/inv_impl.h"
+
+#define GANG_WINDOW (60 * USEC_PER_SEC)
+enum { MAX_RESOURCES = 16 };
+
+struct node_use {
+    int64_t total[MAX_RESOURCES], used[MAX_RESOURCES]; /* in thousandths */
+    char name[];
+};
+
+struct invariants {
+    struct invariants_options options;
+    struct err failure;
+    unsigned off; /* a bit per check */
+    uint64_t revision;
+    /* capacity */
+    struct map nodes; /* name -> struct node_use */
+    VEC(char *) resources;
+    struct map indices;  /* "clique uid/index" -> active pods */
+    struct map replicas; /* "Kind namespace/name=n" -> times asked for */
+    struct inv_deletes deletes;
+    struct inv_gangs gangs;
+};
+
+/* ---- helpers ---- */
+
+struct counter {
+    int64_t n;
+    char key[];
+};
+
+int64_t counter_add(struct map *m, str key, int64_t delta)
+{
+    struct counter *c = map_get(m, key);
+    if (!c) {
+        c = xcalloc(1, sizeof(*c) + key.len + 1);
+        memcpy(c->key, key.p, key.len);
+        (void)map_put(m, str_n(c->key, key.len), c);
+    }
+    int64_t n = c->n += delta;
+    if (n == 0) {
+        (void)map_del(m, key);
+        free(c);
+    }
+    return n;
+}
+
+int64_t counter_get(const struct map *m, str key)
+{
+    const struct counter *c = map_get(m, key);
+    return c ? c->n : 0;
+}
+
+static void map_free_values(struct map *m)
+{
+    str key;
+    void *value;
+    for (size_t it = 0; map_next(m, &it, &key, &value);)
+        free(value);
+    map_done(m);
+}
+
+void counters_done(struct map *m)
+{
+    map_free_values(m);
+}
+
+void inv_fail(struct invariants *v, const char *check, const char *fmt, ...)
+{
+    struct strbuf b = STRBUF_INIT(16384);
+    va_list ap;
+    if (v->failure.code)
+        return;
+    va_start(ap, fmt);
+    strbuf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    usec now = loop_now(v->options.loop);
+    (void)err_set(&v->failure, ERR_INTERNAL, "invariant %s broken at %lld.%06lld s, revision %llu: %s",
+                  check, (long long)(now / USEC_PER_SEC), (long long)(now % USEC_PER_SEC),
+                  (unsigned long long)v->revision, b.p);
+    strbuf_done(&b);
+}
+
+usec inv_wall(const struct invariants *v)
+{
+    return loop_wall(v->options.loop);
+}
+
+const struct store *inv_store(const struct invariants *v)
+{
+    return v->options.store;
+}
+
+bool pod_has_finished(const struct obj *pod)
+{
+    str phase = jstr(jgetc(obj_status(pod), "phase"));
+    return str_is(phase, "Succeeded") || str_is(phase, "Failed");
+}
+
+str pod_node(const struct obj *pod)
+{
+    return jstr(jgetc(obj_spec(pod), "nodeName"));
+}
+
+/* ---- revisions ---- */
+
+static void check_revisions(struct invariants *v, const struct store_event *e)
+{
+    const struct obj *o = e->obj, *prev = e->prev;
+    if (v->revision && e->revision != v->revision + 1)
+        inv_fail(v, "revisions", "%llu follows %llu", (unsigned long long)e->revision,
+                 (unsigned long long)v->revision);
+    v->revision = e->revision;
+    if (o->rv != e->revision)
+        inv_fail(v, "revisions", "%s %.*s carries %llu", o->kind->kind, STR_ARG(o->name),
+                 (unsigned long long)o->rv);
+    if (prev && o->generation < prev->generation)
+        inv_fail(v, "revisions", "generation of %s %.*s went from %lld to %lld", o->kind->kind,
+                 STR_ARG(o->name), (long long)prev->generation, (long long)o->generation);
+}
+
+/* ---- identity ---- */
+
+static void check_identity(struct invariants *v, const struct store_event *e)
+{
+    const struct obj *o = e->obj, *prev = e->prev;
+    if (!prev)
+        return;
+    const char *what = NULL;
+    if (!str_eq(o->uid, prev->uid))
+        what = "UID";
+    else if (obj_created(o) != obj_created(prev))
+        what = "creation time";
+    else if (prev->deleting && !o->deleting)
+        what = "deletion";
+    else if (o->kind == &kind_pod && !str_is_empty(pod_node(prev)) &&
+             !str_eq(pod_node(prev), pod_node(o)))
+        what = "node";
+    if (what)
+        inv_fail(v, "identity", "the %s of %s %.*s/%.*s changed", what, o->kind->kind,
+                 STR_ARG(o->ns), STR_ARG(o->name));
+}
+
+/* ---- capacity ---- */
+
+static size_t resource_number(struct invariants *v, str name)
+{
+    for (size_t i = 0; i < v->resources.len; i++) {
+        if (str_is(name, v->resources.p[i]))
+            return i;
+    }
+    if (v->resources.len == MAX_RESOURCES)
+        return 0;
+    *vec_push(&v->resources) = str_dup(name);
+    return v->resources.len - 1;
+}
+
+static void read_amounts(struct invariants *v, jval map, int64_t ret[MAX_RESOURCES])
+{
+    for (struct jiter it = jiter(map); jnext(&it);) {
+        struct quantity q;
+        str text = jtype(it.value) == J_STRING ? jstr(it.value) : jtext(it.value);
+        if (quantity_parse(text, &q, NULL) == 0)
+            ret[resource_number(v, it.key)] += quantity_milli(&q);
+    }
+}
+
+static void pod_demand(struct invariants *v, const struct obj *pod, int64_t ret[MAX_RESOURCES])
+{
+    jval spec = obj_spec(pod);
+    for (struct jiter it = jiter(jgetc(spec, "containers")); jnext(&it);)
+        read_amounts(v, jpath(it.value, "resources.requests"), ret);
+    for (struct jiter it = jiter(jgetc(spec, "initContainers")); jnext(&it);) {
+        int64_t init[MAX_RESOURCES] = {0};
+        read_amounts(v, jpath(it.value, "resources.requests"), init);
+        for (size_t r = 0; r < MAX_RESOURCES; r++)
+            ret[r] = MAX(ret[r], init[r]);
+    }
+    read_amounts(v, jgetc(spec, "overhead"), ret);
+    ret[resource_number(v, STR("pods"))] = 1000;
+}
+
+static struct node_use *node_use(struct invariants *v, str name)
+{
+    struct node_use *n = map_get(&v->nodes, name);
+    if (n)
+        return n;
+    n = xcalloc(1, sizeof(*n) + name.len + 1);
+    memcpy(n->name, name.p, name.len);
+    (void)map_put(&v->nodes, str_n(n->name, name.len), n);
+    return n;
+}
+
+static bool holds_node(const struct obj *pod)
+{
+    return pod && !str_is_empty(pod_node(pod)) && !pod_has_finished(pod);
+}
+
+static void use_node(struct invariants *v, const struct obj *pod, int sign)
+{
+    int64_t demand[MAX_RESOURCES] = {0};
+    struct node_use *n = node_use(v, pod_node(pod));
+    pod_demand(v, pod, demand);
+    for (size_t r = 0; r < v->resources.len; r++) {
+        n->used[r] += sign * demand[r];
+        if (sign > 0 && demand[r] > 0 && n->used[r] > n->total[r])
+            inv_fail(v, "capacity", "with pod %.*s/%.*s node %s has %lldm of %lldm %s in use",
+                     STR_ARG(pod->ns), STR_ARG(pod->name), n->name, (long long)n->used[r],
+                     (long long)n->total[r], v->resources.p[r]);
+    }
+}
+
+static void check_capacity(struct invariants *v, const struct store_event *e)
+{
+    if (e->obj->kind == &kind_node && event_now(e)) {
+        struct node_use *n = node_use(v, e->obj->name);
+        memset(n->total, 0, sizeof(n->total));
+        read_amounts(v, jgetc(obj_status(e->obj), "allocatable"), n->total);
+    }
+    if (e->obj->kind != &kind_pod)
+        return;
+    bool was = holds_node(e->prev), is = holds_node(event_now(e));
+    if (was && !is)
+        use_node(v, e->prev, -1);
+    else if (is && !was)
+        use_node(v, e->obj, 1);
+}
+
+/* ---- indices ---- */
+
+static bool is_active(const struct obj *pod)
+{
+    return pod && !pod->deleting && !pod_has_finished(pod) &&
+           !str_is_empty(obj_label(pod, STR(LABEL_POD_INDEX)));
+}
+
+static int64_t count_index(struct invariants *v, const struct obj *pod, int delta)
+{
+    struct strbuf key = STRBUF_INIT(256);
+    strbuf_printf(&key, "%.*s/%.*s", STR_ARG(pod->owner_uid),
+                  STR_ARG(obj_label(pod, STR(LABEL_POD_INDEX))));
+    int64_t n = counter_add(&v->indices, strbuf_str(&key), delta);
+    strbuf_done(&key);
+    return n;
+}
+
+static void check_new_index(struct invariants *v, const struct obj *pod)
+{
+    int64_t index, most = deletes_most_replicas(&v->deletes, pod->owner_uid);
+    str label = obj_label(pod, STR(LABEL_POD_INDEX));
+    if (!str_to_int(label, &index) || index < 0 || (most >= 0 && index >= most))
+        inv_fail(v, "indices", "pod %.*s/%.*s has index %.*s, its clique wanted at most %lld",
+                 STR_ARG(pod->ns), STR_ARG(pod->name), STR_ARG(label), (long long)most);
+}
+
+static void check_indices(struct invariants *v, const struct store_event *e)
+{
+    if (e->obj->kind != &kind_pod)
+        return;
+    bool was = is_active(e->prev), is = is_active(event_now(e));
+    if (was && !is)
+        (void)count_index(v, e->prev, -1);
+    if (was || !is)
+        return;
+    if (count_index(v, e->obj, 1) > 1)
+        inv_fail(v, "indices", "pod %.*s/%.*s is the second active one with index %.*s",
+                 STR_ARG(e->obj->ns), STR_ARG(e->obj->name),
+                 STR_ARG(obj_label(e->obj, STR(LABEL_POD_INDEX))));
+    check_new_index(v, e->obj);
+}
+
+/* ---- replicas ---- */
+
+static str replicas_key(struct strbuf *b, const struct kind *k, str ns, str name, int64_t n)
+{
+    strbuf_printf(b, "%s %.*s/%.*s=%lld", k->kind, STR_ARG(ns), STR_ARG(name), (long long)n);
+    return strbuf_str(b);
+}
+
+void invariants_allow_replicas(struct invariants *v, const struct kind *k, str ns, str name,
+                               int64_t replicas)
+{
+    struct strbuf b = STRBUF_INIT(1024);
+    (void)counter_add(&v->replicas, replicas_key(&b, k, ns, name, replicas), 1);
+    strbuf_done(&b);
+}
+
+static void check_replicas(struct invariants *v, const struct store_event *e)
+{
+    const struct obj *o = event_now(e);
+    if (!o || !e->prev || (o->kind != &kind_pclq && o->kind != &kind_pcsg))
+        return;
+    int64_t was = jint(jgetc(obj_spec(e->prev), "replicas"), -1);
+    int64_t is = jint(jgetc(obj_spec(o), "replicas"), -1);
+    struct strbuf b = STRBUF_INIT(1024);
+    if (was != is &&
+        counter_get(&v->replicas, replicas_key(&b, o->kind, o->ns, o->name, is)) == 0)
+        inv_fail(v, "replicas", "%s %.*s/%.*s went from %lld to %lld and nobody asked",
+                 o->kind->kind, STR_ARG(o->ns), STR_ARG(o->name), (long long)was, (long long)is);
+    strbuf_done(&b);
+}
+
+/* ---- the frame ---- */
+
+static void check_deletes(struct invariants *v, const struct store_event *e)
+{
+    deletes_event(v, &v->deletes, e);
+}
+
+static void check_gangs(struct invariants *v, const struct store_event *e)
+{
+    gangs_event(v, &v->gangs, e);
+}
+
+/* indices reads what deletes has learnt before. */
+static const struct check {
+    const char *name;
+    void (*event)(struct invariants *v, const struct store_event *e);
+} checks[] = {
+    {"revisions", check_revisions}, {"identity", check_identity}, {"capacity", check_capacity},
+    {"deletes", check_deletes},     {"indices", check_indices},   {"replicas", check_replicas},
+    {"gangs", check_gangs},
+};
+
+struct invariants *invariants_new(const struct invariants_options *o)
+{
+    struct invariants *v = xnew(struct invariants);
+    v->options = *o;
+    gangs_init(&v->gangs, o->gang_window ? o->gang_window : GANG_WINDOW);
+    return v;
+}
+
+void invariants_free(struct invariants *v)
+{
+    if (!v)
+        return;
+    map_free_values(&v->nodes);
+    while (v->resources.len > 0)
+        free(vec_pop(&v->resources));
+    vec_done(&v->resources);
+    counters_done(&v->indices);
+    counters_done(&v->replicas);
+    deletes_done(&v->deletes);
+    gangs_done(&v->gangs);
+    free(v);
+}
+
+int invariants_disable(struct invariants *v, str name, struct err *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
+        if (str_is(name, checks[i].name)) {
+            v->off |= 1u << i;
+            return 0;
+        }
+    }
+    return err_set(err, ERR_INVALID, "there is no invariant %.*s", STR_ARG(name));
+}
+
+void invariants_event(struct invariants *v, const struct store_event *e)
+{
+    for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
+        if (!(v->off & 1u << i))
+            checks[i].event(v, e);
+    }
+    invariants_tick(v);
+}
+
+void invariants_tick(struct invariants *v)
+{
+    gangs_tick(v, &v->gangs);
+}
+
+const struct err *invariants_failure(const struct invariants *v)
+{
+    return &v->failure;
+}
+
+void invariants_allow_delete(struct invariants *v, str uid)
+{
+    (void)counter_add(&v->deletes.asked, uid, 1);
+}

@@ -1,0 +1,47 @@
+/*
+ * What must hold at every single revision of a simulation, whatever the seed and the faults. Fed
+ * with every event of the store in order; the first breach is kept with the time and the revision.
+ *
+ *   revisions  dense and rising; a version carries its revision; generations do not go back
+ *   identity   while a name is held its UID and creation time stay, a deletion is not taken back,
+ *              a pod does not change nodes
+ *   capacity   the pods on a node ask for no more than it has
+ *   indices    no two active pods of a clique have the same index, none has one beyond what its
+ *              clique ever wanted
+ *   replicas   how many there are of a clique or group is changed by users only
+ *   deletes    nothing is deleted that nobody asked to delete: see inv_deletes.c for the reasons
+ *   gangs      once the first pod of a gang is bound, its minimum is bound within the window: see
+ *              inv_gangs.c
+ *
+ * The checks judge by the objects alone and share no code with what they check.
+ */
+#ifndef SIM_INVARIANTS_H
+#define SIM_INVARIANTS_H
+
+#include "store/store.h"
+
+struct invariants;
+
+struct invariants_options {
+    struct loop *loop;
+    struct store *store;
+    usec gang_window; /* 0: 60 s */
+};
+
+struct invariants *invariants_new(const struct invariants_options *o);
+void invariants_free(struct invariants *v);
+/* Leaves a check out; ERR_INVALID when there is none of that name. */
+int invariants_disable(struct invariants *v, str name, struct err *err);
+
+void invariants_event(struct invariants *v, const struct store_event *e);
+/* What is judged by time, up to now. */
+void invariants_tick(struct invariants *v);
+/* The first breach; code 0: none so far. */
+const struct err *invariants_failure(const struct invariants *v);
+
+/* What users ask for, told before they ask. */
+void invariants_allow_delete(struct invariants *v, str uid);
+void invariants_allow_replicas(struct invariants *v, const struct kind *k, str ns, str name,
+                               int64_t replicas);
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * Random schedules: so many operations drawn from a list, with a pause before each, on the sets
+ * that the step names. What users do may fail because the object went meanwhile; that is part of
+ * it. At the end every node is open and alive again, so that what follows can be judged.
+ *
+ *   random: {ops: 30, wait: 0s..2s, most: 3, sets: [PodCliqueSet, ...], of: [apply, scale-set, ...]}
+ */
+#include "grove/types.h"
+#include "sim/scenario_impl.h"
+
+struct mess {
+    struct run *run;
+    jval sets;
+    int64_t most; /* replicas */
+};
+
+/* ---- drawing ---- */
+
+static uint64_t below(struct mess *m, uint64_t n)
+{
+    return rng_below(sim_rng(m->run->sim), n);
+}
+
+/* One of a kind, with a reference; NULL when there is none. */
+static struct obj *draw_object(struct mess *m, const struct kind *k, bool (*wanted)(struct mess *m,
+                                                                                    const struct obj *o))
+{
+    struct query q = {.kind = k};
+    obj_vec all = {0}, some = {0};
+    query_list(&q, sim_store(m->run->sim), &all);
+    for (size_t i = 0; i < all.len; i++) {
+        if (!wanted || wanted(m, all.p[i]))
+            *vec_push(&some) = all.p[i];
+    }
+    struct obj *o = some.len ? obj_ref(some.p[below(m, some.len)]) : NULL;
+    vec_done(&some);
+    obj_vec_done(&all);
+    return o;
+}
+
+static bool is_running(struct mess *m, const struct obj *o)
+{
+    return !o->deleting && str_is(jstr(jgetc(obj_status(o), "phase")), "Running") &&
+           !sim_node_is_dead(m->run->sim, jstr(jgetc(obj_spec(o), "nodeName")));
+}
+
+static bool is_unready(struct mess *m, const struct obj *o)
+{
+    return is_running(m, o) &&
+           !condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
+}
+
+/* ---- operations ---- */
+
+static int op_apply(struct mess *m, struct err *err)
+{
+    size_t n = jlen(m->sets);
+    return n ? sim_apply(m->run->sim, jat(m->sets, (size_t)below(m, n)), err) : 0;
+}
+
+static int scale(struct mess *m, const struct kind *k, struct err *err)
+{
+    struct obj *o = draw_object(m, k, NULL);
+    int r = o ? sim_scale(m->run->sim, k, o->ns, o->name,
+                          (int64_t)below(m, (uint64_t)m->most + 1), err)
+              : 0;
+    obj_unref(o);
+    return r;
+}
+
+static int op_scale_set(struct mess *m, struct err *err)
+{
+    return scale(m, &kind_pcs, err);
+}
+
+static int op_scale_group(struct mess *m, struct err *err)
+{
+    return scale(m, &kind_pcsg, err);
+}
+
+static int op_scale_clique(struct mess *m, struct err *err)
+{
+    return scale(m, &kind_pclq, err);
+}
+
+static int delete(struct mess *m, const struct kind *k, struct err *err)
+{
+    struct obj *o = draw_object(m, k, NULL);
+    int r = o ? sim_delete(m->run->sim, k, o->ns, o->name, err) : 0;
+    obj_unref(o);
+    return r;
+}
+
+static int op_delete_set(struct mess *m, struct err *err)
+{
+    return delete (m, &kind_pcs, err);
+}
+
+static int op_delete_pod(struct mess *m, struct err *err)
+{
+    return delete (m, &kind_pod, err);
+}
+
+static int op_delete_clique(struct mess *m, struct err *err)
+{
+    return delete (m, &kind_pclq, err);
+}
+
+static int op_delete_gang(struct mess *m, struct err *err)
+{
+    return delete (m, &kind_pod_gang, err);
+}
+
+static int op_crash(struct mess *m, struct err *err)
+{
+    struct obj *o = draw_object(m, &kind_pod, is_running);
+    int r = o ? sim_crash_pod(m->run->sim, o, false, err) : 0;
+    obj_unref(o);
+    return r;
+}
+
+static int op_finish(struct mess *m, struct err *err)
+{
+    struct obj *o = draw_object(m, &kind_pod, is_running);
+    int r = o ? sim_crash_pod(m->run->sim, o, true, err) : 0;
+    obj_unref(o);
+    return r;
+}
+
+static int op_heal(struct mess *m, struct err *err)
+{
+    struct obj *o = draw_object(m, &kind_pod, is_unready);
+    int r = o ? sim_heal_pod(m->run->sim, o, err) : 0;
+    obj_unref(o);
+    return r;
+}
+
+static int set_open(struct mess *m, const struct obj *node, bool open, struct err *err)
+{
+    struct doc *d = doc_parse(open ? STR("{\"spec\":{\"unschedulable\":null}}")
+                                   : STR("{\"spec\":{\"unschedulable\":true}}"),
+                              NULL, err);
+    int r = sim_patch(m->run->sim, &kind_node, STR_NONE, node->name, STR_NONE, doc_root(d), err);
+    doc_unref(d);
+    return r;
+}
+
+static int op_cordon(struct mess *m, struct err *err)
+{
+    struct obj *o = draw_object(m, &kind_node, NULL);
+    int r = o ? set_open(m, o, below(m, 2), err) : 0;
+    obj_unref(o);
+    return r;
+}
+
+static int op_fail_node(struct mess *m, struct err *err)
+{
+    struct obj *o = draw_object(m, &kind_node, NULL);
+    int r = 0;
+    if (o)
+        r = below(m, 2) ? sim_fail_node(m->run->sim, o->name, err)
+                        : sim_recover_node(m->run->sim, o->name, err);
+    obj_unref(o);
+    return r;
+}
+
+static int op_restart(struct mess *m, struct err *err)
+{
+    struct plane *p = sim_plane(m->run->sim);
+    size_t n = (size_t)below(m, plane_parts(p) + 1);
+    (void)err;
+    sim_restart(m->run->sim, n < plane_parts(p) ? plane_part_name(p, n) : NULL,
+                (usec)below(m, 2) * (usec)below(m, 2 * USEC_PER_SEC));
+    return 0;
+}
+
+static int op_break(struct mess *m, struct err *err)
+{
+    (void)err;
+    sim_break_watches(m->run->sim, below(m, 2));
+    return 0;
+}
+
+static const struct op {
+    const char *name;
+    int (*fn)(struct mess *m, struct err *err);
+} ops[] = {
+    {"apply", op_apply},
+    {"scale-set", op_scale_set},
+    {"scale-group", op_scale_group},
+    {"scale-clique", op_scale_clique},
+    {"delete-set", op_delete_set},
+    {"delete-clique", op_delete_clique},
+    {"delete-gang", op_delete_gang},
+    {"delete-pod", op_delete_pod},
+    {"crash", op_crash},
+    {"finish", op_finish},
+    {"heal", op_heal},
+    {"cordon", op_cordon},
+    {"fail-node", op_fail_node},
+    {"restart", op_restart},
+    {"break-watches", op_break},
+};
+
+/* ---- the step ---- */
+
+static const struct op *find_op(str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
+        if (str_is(name, ops[i].name))
+            return &ops[i];
+    }
+    return NULL;
+}
+
+/* What goes wrong for a user whose object went meanwhile is nobody's fault. */
+static bool is_bad(int result)
+{
+    return result && result != ERR_NOT_FOUND && result != ERR_CONFLICT;
+}
+
+static int open_all(struct mess *m, struct err *err)
+{
+    struct query q = {.kind = &kind_node};
+    obj_vec nodes = {0};
+    int r = 0;
+    query_list(&q, sim_store(m->run->sim), &nodes);
+    for (size_t i = 0; r == 0 && i < nodes.len; i++) {
+        r = sim_recover_node(m->run->sim, nodes.p[i]->name, err);
+        if (r == 0 && j_is_true(jgetc(obj_spec(nodes.p[i]), "unschedulable")))
+            r = set_open(m, nodes.p[i], true, err);
+    }
+    obj_vec_done(&nodes);
+    return r;
+}
+
+static int run_ops(struct mess *m, jval of, int64_t count, usec min, usec max, struct err *err)
+{
+    for (int64_t i = 0; i < count; i++) {
+        struct err one = ERR_INIT;
+        str name = jstr(jat(of, (size_t)below(m, jlen(of))));
+        const struct op *op = find_op(name);
+        if (!op)
+            return err_set(err, ERR_INVALID, "there is no random operation \"%.*s\"",
+                           STR_ARG(name));
+        if (!sim_advance(m->run->sim, min + (usec)below(m, (uint64_t)(max - min) + 1)))
+            return 0; /* the step's end tells what broke */
+        int r = op->fn(m, &one);
+        if (r)
+            sim_note(m->run->sim, "%s: %s", op->name, one.message);
+        if (is_bad(r))
+            return err_set(err, r, "operation %lld, %s: %s", (long long)i, op->name, one.message);
+    }
+    return open_all(m, err);
+}
+
+int run_random(struct run *r, jval v, struct err *err)
+{
+    static const char *const keys[] = {"ops", "wait", "sets", "of", "most", NULL};
+    struct mess m = {.run = r, .sets = jgetc(v, "sets"), .most = jint(jgetc(v, "most"), 3)};
+    jval of = jgetc(v, "of");
+    usec min = 0, max = 0;
+    if (keys_check(v, keys, NULL, "random", err) ||
+        (j_has(jgetc(v, "wait")) && range_parse(jgetc(v, "wait"), &min, &max, err)))
+        return err->code;
+    if (jlen(of) == 0 || m.most < 0)
+        return err_set(err, ERR_INVALID, "random: of which operations?");
+    return run_ops(&m, of, jint(jgetc(v, "ops"), 10), min, max, err);
+}

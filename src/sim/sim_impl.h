@@ -1,0 +1,36 @@
+/* Inside a simulation: what sim.c and misfortune.c share. */
+#ifndef SIM_SIM_IMPL_H
+#define SIM_SIM_IMPL_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "sim/invariants.h"
+#include "sim/sim.h"
+
+struct sim_observer {
+    void (*fn)(void *ctx, const struct store_event *e);
+    void *ctx;
+};
+
+struct sim {
+    struct loop *loop;
+    struct plane *plane;
+    struct nodes_options nodes;
+    struct api_faulty_options faults;
+    struct invariants *invariants;
+    struct rng rng;
+    struct store_sub sub;
+    VEC(struct sim_observer) observers;
+    struct map dead; /* nodes; the values are the keys' text */
+    struct strbuf log;
+    struct sim_stats stats;
+    usec changed_at; /* last revision */
+    usec calm_at;    /* watches may be waiting until then to be opened again */
+    bool ready;
+    struct err failure;
+};
+
+/* As an administrator; returns when it is answered. */
+int sim_call(struct sim *s, struct api_request *q, struct err *err);
+
+#endif
