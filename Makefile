@@ -14,6 +14,9 @@ FUZZ_SECONDS ?= 300
 SCALE ?= 1
 
 all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet grove
+
+everything: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 
 $(BUILD)/build.ninja:
@@ -27,14 +30,14 @@ deps:
 demo: all
 	@$(BUILD)/grove demo
 
-test: all
+test: everything
 	@GROVE_TEST_SCALE=$(SCALE) tests/run $(BUILD)
 
 check:
 	@tools/deps build check
 	@tools/check
 
-bench: all
+bench: everything
 	@bench/run $(BUILD)
 
 fuzz:
@@ -54,4 +57,4 @@ install: $(BUILD)/build.ninja
 clean:
 	@rm -rf build build-*
 
-.PHONY: all deps demo test check bench fuzz soak install clean
+.PHONY: all everything deps demo test check bench fuzz soak install clean
