@@ -2,6 +2,7 @@
  * Errors have fixed room so that making one never allocates; what does not fit is cut at a
  * character border and ends in "...".
  */
+#define ERR_IMPLEMENTATION
 #include "base/err.h"
 
 #include <errno.h>

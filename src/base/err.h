@@ -45,6 +45,14 @@ int err_set_field(struct err *err, int code, str field, const char *fmt, ...) PR
 int err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* message becomes "fmt...: strerror(errno)". */
 int err_errno(struct err *err, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* The analyzer cannot see that these return the code they are given. */
+#if defined(__clang_analyzer__) && !defined(ERR_IMPLEMENTATION)
+#define err_set(err, code, ...) ((err_set)((err), (code), __VA_ARGS__), (code))
+#define err_set_field(err, code, field, ...) \
+    ((err_set_field)((err), (code), (field), __VA_ARGS__), (code))
+#define err_errno(err, code, ...) ((err_errno)((err), (code), __VA_ARGS__), (code))
+#endif
+
 /* Short name of a code: "not found". */
 const char *err_code_name(int code);
 

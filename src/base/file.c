@@ -18,7 +18,7 @@ static int read_all(int fd, const char *path, struct strbuf *out, struct err *er
 {
     for (;;) {
         /* One byte beyond the limit tells a file that just fits from one that does not. */
-        char beyond;
+        char beyond = 0;
         size_t room = MIN((size_t)4096, out->max - out->len);
         char *to = room > 0 ? strbuf_reserve(out, room) : &beyond;
         ssize_t n = read(fd, to, MAX(room, (size_t)1));

@@ -90,6 +90,14 @@ static void add_wrapped(struct strbuf *b, str text, size_t indent, size_t used)
     strbuf_add_char(b, '\n');
 }
 
+/* Lines of their own stay apart; each is wrapped. */
+static void add_paragraphs(struct strbuf *b, str text)
+{
+    strbuf_add_char(b, '\n');
+    while (text.len > 0)
+        add_wrapped(b, str_cut(&text, '\n'), 0, 0);
+}
+
 /* A name and its explanation, in two columns. */
 static void add_row(struct strbuf *b, str left, str right, size_t indent)
 {
@@ -169,7 +177,7 @@ void command_write_help(const struct command *const *path, size_t depth, struct 
     add_usage(b, path, depth);
     strbuf_printf(b, "\n\n%s.\n", c->summary);
     if (c->description)
-        strbuf_printf(b, "\n%s\n", c->description);
+        add_paragraphs(b, str_of(c->description));
     if (c->subs)
         help_commands(c, b);
     help_options(c, b);
@@ -272,9 +280,7 @@ static void man_command(struct man *m, size_t depth)
     const struct command *c = m->path[depth - 1];
     if (c->run) {
         strbuf_add_cstr(m->b, "## ");
-        struct strbuf usage CLEANUP(strbuf_done) = STRBUF_INIT(1000);
-        add_usage(&usage, m->path, depth);
-        man_text(m->b, strbuf_str(&usage));
+        add_usage(m->b, m->path, depth); /* scdoc takes a heading as it is */
         strbuf_add_cstr(m->b, "\n\n");
         man_text(m->b, str_of(c->summary));
         strbuf_add_cstr(m->b, ".\n\n");

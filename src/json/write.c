@@ -54,6 +54,8 @@ static const char *add_special(struct strbuf *out, const char *p, const char *en
 /* What needs no escape, which is nearly everything, is one reservation and one copy. */
 void json_quote(struct strbuf *out, str s)
 {
+    if (!s.p)
+        s = STR(""); /* no arithmetic on a null pointer */
     const char *p = s.p, *end = s.p + s.len, *run = p;
     while (p < end && !is_special((unsigned char)*p))
         p++;
