@@ -1,4 +1,4 @@
-"""What bench/run and bench/budgets share: building the benchmark programs and counting with callgrind.
+"""What bench/run and bench/budgets share: building the programs and counting with callgrind.
 
 A figure is instructions per operation. Callgrind runs a program once and writes one part per case
 (see case.h). The C library picks its string functions by the processor's features; they are held at
@@ -51,10 +51,18 @@ def why_not_comparable(build):
     return None
 
 
-def make(build):
-    """Builds what there is to run. Nothing else in BUILD is touched."""
-    done = subprocess.run(["ninja", "-C", build, *PROGRAMS, JSON], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, check=False)
+def place(build, name):
+    """Where in BUILD the program of that name is made."""
+    for target in json.loads(run(["meson", "introspect", "--targets", build])[0]):
+        if target["name"] == name and target["type"] == "executable":
+            return os.path.relpath(target["filename"][0], os.path.abspath(build))
+    raise Broken(f"{build} knows no program {name}")
+
+
+def make(build, *programs):
+    """Builds them, or all that is counted. Nothing else in BUILD is touched."""
+    done = subprocess.run(["ninja", "-C", build, *(programs or [*PROGRAMS, JSON])],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if done.returncode != 0:
         raise Broken(done.stdout.decode("utf-8", "replace")[-4000:])
 

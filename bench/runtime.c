@@ -4,11 +4,13 @@
  * that changes nothing; and the memory of a cached pod. See case.h.
  *
  *   bench-runtime --memory      bytes per cached pod, embedded and remote
+ *   bench-runtime --cpu         processor time per change, whatever else the machine does
  *
  * The API is a stub that keeps the watch and hands it what the case wants, so that only the runtime
  * is measured.
  */
 #include <malloc.h>
+#include <time.h>
 
 #include "bench/case.h"
 #include "client/controller.h"
@@ -49,6 +51,15 @@ static struct doc *event_lines[BATCH];
 static struct obj *changed[BATCH];
 static uint64_t rv = 1000;
 
+/* What an API server keeps beside it, here for three writers. */
+#define MANAGER(name)                                                                             \
+    "{\"manager\":\"" name "\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"time\":"          \
+    "\"2026-08-01T09:12:44Z\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:metadata\":{"         \
+    "\"f:labels\":{\".\":{},\"f:grove.io/podclique\":{},\"f:grove.io/podgang\":{}}},\"f:spec\":{" \
+    "\"f:containers\":{\"k:{\\\"name\\\":\\\"main\\\"}\":{\".\":{},\"f:image\":{},\"f:name\":{}," \
+    "\"f:resources\":{}}}}}}"
+#define MANAGED "[" MANAGER("operator") "," MANAGER("scheduler") "," MANAGER("kubelet") "]"
+
 static struct doc *make_pod(size_t i, uint64_t version)
 {
     struct arena a = ARENA_INIT;
@@ -63,6 +74,7 @@ static struct doc *make_pod(size_t i, uint64_t version)
                              "\"owner-%04zu\",\"uid\":\"owner-%04zu\",\"controller\":true}]",
                              i % OWNERS, i % OWNERS);
     edit_set_raw(&e, STR("/metadata/ownerReferences"), owner);
+    edit_set_raw(&e, STR("/metadata/managedFields"), STR(MANAGED));
     struct doc *d = edit_apply(&e, model, NULL);
     bench_must(d != NULL, "no pod");
     edit_done(&e);
@@ -94,13 +106,10 @@ static struct loop *loop;
 static struct runtime *runtime;
 static struct controller *controller;
 
-/* What most planners begin with: the owner's pods, counted. */
+/* Only that it is asked; what planners do is measured elsewhere. */
 static void plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
-    size_t n = 0;
-    for (struct cache_iter it = world_owned(w, &kind_pod, key->name); cache_next(&it);)
-        n++;
-    bench_must(n == PODS / OWNERS, "pods of an owner");
+    bench_must(key->kind == &kind_replica_set, "the owner's key");
 }
 
 static const struct controller_watch watches[] = {
@@ -286,6 +295,32 @@ static void print_memory(void)
     }
 }
 
+/* ---- processor time ---- */
+
+static double cpu_usec(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static void print_cpu(void)
+{
+    for (int remote = 0; remote < 2; remote++) {
+        double spent = 0;
+        setup_with(remote);
+        for (int i = 0; i < 10; i++) {
+            prepare_change();
+            double before = cpu_usec();
+            (void)change(remote);
+            spent += cpu_usec() - before;
+        }
+        printf("%-9s %.1f us of processor time from a changed pod to its planner, %d cached\n",
+               remote ? "remote" : "embedded", spent / (10.0 * BATCH), PODS);
+        teardown();
+    }
+}
+
 static const struct bench_case cases[] = {
     {"runtime-change", BATCH, 10, setup, prepare_change, change_op, teardown},
     {"runtime-change-remote", BATCH, 10, setup_remote, prepare_change, change_remote_op, teardown},
@@ -296,6 +331,10 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--memory") == 0) {
         print_memory();
+        return 0;
+    }
+    if (argc == 2 && strcmp(argv[1], "--cpu") == 0) {
+        print_cpu();
         return 0;
     }
     return bench_main(argc, argv, cases, ARRAY_LEN(cases));

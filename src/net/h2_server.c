@@ -32,6 +32,7 @@ enum {
     PENDING_FACTOR = 4,
     MAX_FRAMES = 10000,
     TURN = 64, /* handler calls */
+    PSEUDO_HEADERS = 4,
     RESET_BURST = 200,
     RESET_RATE = 33,
 };
@@ -70,6 +71,7 @@ struct h2_server {
     struct list todo;    /* streams whose handler must hear something */
     struct list bodies;  /* requests that are not complete, oldest first */
     struct list stalled; /* replies with bytes to send, the one longest without progress first */
+    bool is_behind;      /* the last turn was not enough: the task goes on */
     size_t body_bytes;
     size_t pending;    /* bytes in all `out` */
     bool has_settings; /* the peer has said hello */
@@ -601,9 +603,12 @@ static bool may_dispatch(const struct h2_server *h)
     return !list_is_empty(&h->ready) && h->pending / PENDING_FACTOR < limits_of(h)->max_pending;
 }
 
+/* At most one full turn in each phase of the loop, however much is read in it. */
 static void settle(struct h2_server *h)
 {
     struct conn *c = &h->sc->c;
+    if (h->is_behind)
+        return;
     for (int n = 0; n < TURN && c->state == CONN_MUX; n++) {
         struct list *first = list_pop_front(&h->todo);
         if (first) {
@@ -615,6 +620,7 @@ static void settle(struct h2_server *h)
             return;
         }
     }
+    h->is_behind = true;
     settle_later(h);
 }
 
@@ -702,6 +708,7 @@ static void look_around(struct h2_server *h)
 static void on_task(struct loop_task *t)
 {
     struct h2_server *h = container_of(t, struct h2_server, task);
+    h->is_behind = false;
     settle(h);
     look_around(h);
 }
@@ -825,7 +832,7 @@ void h2_server_start(struct server_conn *sc)
     loop_task_init(&h->task, on_task);
     h->quiet_since = h->written_at = h->resets_at = now_of(h);
     h2_init_server(&h->h2, &sc->c, server_callbacks(), limits->max_header_bytes,
-                   limits->max_headers);
+                   limits->max_headers + PSEUDO_HEADERS);
     submit_settings(h);
     sc->c.role = &h2_server_role;
     conn_set_state(&sc->c, CONN_MUX);

@@ -212,7 +212,7 @@ static int bind_listener(int fd, const union address *a, struct err *err, const 
 
 static int start_listening(struct http_server *s, const char *text, struct err *err)
 {
-    union address a;
+    union address a = {0};
     int r = parse_listen(text, &a, err);
     if (r < 0)
         return r;

@@ -279,8 +279,8 @@ TEST(chunk_extensions_and_trailers_are_limited_in_bytes)
         h1_init(&p, H1_REQUEST, 256, 8);
         CLEANUP(strbuf_done) struct strbuf log = STRBUF_INIT(4096);
         str rest;
-        enum h1_event e = run_pieces(&p, STR(CHUNKED), &log, &rest);
-        e = run_pieces(&p, trailers ? STR("0\r\n") : STR("1;"), &log, &rest);
+        (void)run_pieces(&p, STR(CHUNKED), &log, &rest);
+        enum h1_event e = run_pieces(&p, trailers ? STR("0\r\n") : STR("1;"), &log, &rest);
         for (int i = 0; i < 100 && e == H1_MORE; i++)
             e = run_pieces(&p, trailers ? STR("a: b\r\n") : STR("abcdef"), &log, &rest);
         CHECK_INT(e, H1_ERROR);

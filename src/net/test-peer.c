@@ -102,9 +102,9 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *u
 
 static nghttp2_session *new_session(struct peer *p, bool is_server)
 {
-    nghttp2_session_callbacks *cb;
-    nghttp2_option *o;
-    nghttp2_session *session;
+    nghttp2_session_callbacks *cb = NULL;
+    nghttp2_option *o = NULL;
+    nghttp2_session *session = NULL;
     REQUIRE(nghttp2_session_callbacks_new(&cb) == 0 && nghttp2_option_new(&o) == 0);
     nghttp2_session_callbacks_set_on_begin_headers_callback(cb, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(cb, on_header);
@@ -221,6 +221,14 @@ int32_t peer_get(struct peer *p, const char *path)
 void peer_reset(struct peer *p, int32_t id)
 {
     CHECK_INT(nghttp2_submit_rst_stream(p->session, 0, id, NGHTTP2_CANCEL), 0);
+}
+
+void peer_widen(struct peer *p)
+{
+    nghttp2_settings_entry e = {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 128 << 20};
+    CHECK_INT(nghttp2_submit_settings(p->session, 0, &e, 1), 0);
+    CHECK_INT(nghttp2_session_set_local_window_size(p->session, 0, 0, 128 << 20), 0);
+    peer_steps(p, 2);
 }
 
 static ssize_t read_text(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length,

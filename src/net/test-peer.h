@@ -57,6 +57,8 @@ int32_t peer_get(struct peer *p, const char *path);
 int32_t peer_request(struct peer *p, const char *method, const char *path, const nghttp2_nv *more,
                      size_t n_more, bool has_body);
 void peer_reset(struct peer *p, int32_t id);
+/* Windows that nothing here fills. */
+void peer_widen(struct peer *p);
 void peer_reply(struct peer *p, int32_t id, const char *text);
 
 #define PEER_NV(n, v)                                                   \
