@@ -8,6 +8,7 @@
  * what is to be done. The rest is the same for every controller: whom to talk to and, with --lease,
  * that of several processes one acts at a time (client/host.h).
  */
+#include "base/log.h"
 #include "base/opt.h"
 #include "client/host.h"
 
@@ -72,12 +73,6 @@ static void add(void *ctx, struct runtime *r, struct api *api)
     runtime_add(r, &def, api);
 }
 
-static void on_lead(void *ctx)
-{
-    puts("leading");
-    fflush(stdout);
-}
-
 struct args {
     str lease;
     usec duration;
@@ -93,11 +88,10 @@ static int run(void *ctx, const void *o, const struct command_call *call)
 {
     const struct args *args = o;
     struct err err = ERR_INIT;
-    struct host_options ho = {
-        .lease = args->lease, .lease_duration = args->duration, .on_lead = on_lead, .add = add};
+    struct host_options ho = {.lease = args->lease, .lease_duration = args->duration, .add = add};
     if (host_run(&ho, &err) == 0)
         return 0;
-    fprintf(stderr, "toy: %s\n", err.message);
+    log_error(err.message);
     return 1;
 }
 

@@ -57,7 +57,7 @@ struct fake_watch {
     struct api_watch *w;
     size_t at; /* in the history, forgotten ones included */
     struct arena arena;
-    struct selector *selector;
+    struct selector *labels, *fields;
     VEC(struct obj *) initial;
     size_t initial_at;
     uint64_t initial_rv;
@@ -76,6 +76,12 @@ static struct fake *fake_of(struct api *api)
 static usec draw_delay(struct fake *f)
 {
     return f->max_delay ? (usec)(loop_random_u64(f->loop) % (uint64_t)f->max_delay) + 1 : 0;
+}
+
+static bool matches(const struct selector *labels, const struct selector *fields,
+                    const struct obj *o)
+{
+    return label_selector_match(labels, o->labels) && field_selector_match(fields, o);
 }
 
 /* ---- objects ---- */
@@ -279,7 +285,8 @@ static void do_delete(struct fake *f, struct api_request *r, struct entry *e, st
 
 static void do_list(struct fake *f, struct api_request *r, struct arena *a)
 {
-    struct selector *sel = label_selector_parse(a, r->label_selector, NULL);
+    struct selector *labels = label_selector_parse(a, r->label_selector, NULL);
+    struct selector *fields = field_selector_parse(a, r->kind, r->field_selector, NULL);
     VEC(struct obj *) items = {0};
     struct entry_key from = {r->kind, STR_NONE, STR_NONE};
     /* The token is "ns/name" of the last one; the fake does not keep the revision of page one. */
@@ -295,7 +302,7 @@ static void do_list(struct fake *f, struct api_request *r, struct arena *a)
         struct entry *e = container_of(n, struct entry, node);
         if (e->kind != r->kind)
             break;
-        if (!e->obj || !label_selector_match(sel, e->obj->labels))
+        if (!e->obj || !matches(labels, fields, e->obj))
             continue;
         if (r->limit && items.len == (size_t)r->limit) {
             const struct obj *last = *vec_last(&items);
@@ -411,8 +418,8 @@ static bool see(const struct fake_watch *w, const struct change *c, enum api_eve
 {
     if (c->new->kind != w->w->kind)
         return false;
-    bool was = c->old && label_selector_match(w->selector, c->old->labels);
-    bool is = c->type != API_DELETED && label_selector_match(w->selector, c->new->labels);
+    bool was = c->old && matches(w->labels, w->fields, c->old);
+    bool is = c->type != API_DELETED && matches(w->labels, w->fields, c->new);
     *ret = is ? (was ? API_MODIFIED : API_ADDED) : API_DELETED;
     return was || is;
 }
@@ -475,7 +482,7 @@ static void watch_begin_initial(struct fake *f, struct fake_watch *w)
     w->initial_rv = f->rv;
     for (struct tree_node *n = tree_first(&f->entries); n; n = tree_next(n)) {
         struct entry *e = container_of(n, struct entry, node);
-        if (e->kind == w->w->kind && e->obj && label_selector_match(w->selector, e->obj->labels))
+        if (e->kind == w->w->kind && e->obj && matches(w->labels, w->fields, e->obj))
             *vec_push(&w->initial) = obj_ref(e->obj);
     }
 }
@@ -487,7 +494,8 @@ static void fake_watch(struct api *api, struct api_watch *aw)
     w->fake = f;
     w->w = aw;
     aw->impl = w;
-    w->selector = label_selector_parse(&w->arena, aw->label_selector, NULL);
+    w->labels = label_selector_parse(&w->arena, aw->label_selector, NULL);
+    w->fields = field_selector_parse(&w->arena, aw->kind, aw->field_selector, NULL);
     list_push_back(&f->watches, &w->link);
     loop_timer_init(f->loop, &w->timer, on_watch_due);
     w->at = f->forgotten;

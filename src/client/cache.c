@@ -86,11 +86,14 @@ static void index_owner(const struct obj *o, struct arena *a, str *keys, size_t 
         keys[(*n)++] = o->owner_uid;
 }
 
-static bool keys_have(const str *keys, size_t n, str key)
+/* Takes the key out of the list; false: it is not there. */
+static bool take_key(str *keys, size_t *n, str key)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(keys[i], key))
-            return true;
+    for (size_t i = 0; i < *n; i++) {
+        if (!str_eq(keys[i], key))
+            continue;
+        keys[i] = keys[--*n];
+        return true;
     }
     return false;
 }
@@ -113,7 +116,7 @@ static void index_add(struct cache *c, struct cache_entry *e, unsigned index, st
         memcpy(r->key, key.p, key.len);
     struct index_key k = {ref_key(r), e->obj->ns, e->obj->name};
     if (tree_insert(&c->indexes.p[index].tree, &r->node, &k, cmp_ref)) {
-        free(r); /* the function named the key twice, or it was there before */
+        free(r); /* the function named the key twice */
         return;
     }
     r->next = e->refs;
@@ -129,7 +132,7 @@ static void index_update(struct cache *c, struct cache_entry *e, unsigned index)
     BUG_ON(n > INDEX_KEYS_MAX);
     for (struct index_ref **at = &e->refs; *at;) {
         struct index_ref *r = *at;
-        if (r->index != index || keys_have(keys, n, ref_key(r))) {
+        if (r->index != index || take_key(keys, &n, ref_key(r))) {
             at = &r->next;
             continue;
         }
@@ -282,7 +285,8 @@ static void entry_remove(struct cache *c, struct cache_entry *e)
 
 static bool is_selected(const struct cache *c, const struct obj *o)
 {
-    return !c->selector || label_selector_match(c->selector, o->labels);
+    return (!c->labels || label_selector_match(c->labels, o->labels)) &&
+           (!c->fields || field_selector_match(c->fields, o));
 }
 
 /* Rules 1 to 4 of the comment at the top. */
@@ -338,10 +342,12 @@ void cache_observe(struct cache *c, struct obj *o)
 void cache_observe_deleted(struct cache *c, str ns, str name, str uid)
 {
     struct cache_entry *e = find_entry(c, ns, name);
-    if (!uid.len && !e)
+    if (!uid.len && e)
+        uid = e->obj->uid;
+    if (!uid.len)
         return;
-    tomb_add(c, uid.len ? uid : e->obj->uid, UINT64_MAX, false);
-    if (e && (!uid.len || str_eq(e->obj->uid, uid)))
+    tomb_add(c, uid, UINT64_MAX, false);
+    if (e && str_eq(e->obj->uid, uid))
         entry_remove(c, e);
 }
 
@@ -395,10 +401,15 @@ struct cache *cache_new(struct loop *l, struct api *api, const struct cache_opti
     c->api = api;
     c->kind = o->kind;
     c->stall_timeout = o->stall_timeout;
+    c->label_selector = arena_str(&c->arena, o->label_selector);
+    c->field_selector = arena_str(&c->arena, o->field_selector);
     if (o->label_selector.len) {
-        c->label_selector = arena_str(&c->arena, o->label_selector);
-        c->selector = label_selector_parse(&c->arena, c->label_selector, NULL);
-        BUG_ON(!c->selector);
+        c->labels = label_selector_parse(&c->arena, c->label_selector, NULL);
+        BUG_ON(!c->labels);
+    }
+    if (o->field_selector.len) {
+        c->fields = field_selector_parse(&c->arena, c->kind, c->field_selector, NULL);
+        BUG_ON(!c->fields);
     }
     list_init(&c->live);
     list_init(&c->stale);

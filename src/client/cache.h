@@ -26,7 +26,8 @@ struct cache;
 
 struct cache_options {
     const struct kind *kind;
-    str label_selector; /* server-side filter; empty: all */
+    str label_selector; /* server-side filters; empty: all */
+    str field_selector;
     /* Reopen a watch that shows nothing, not even a bookmark, for this long; 0: never. For peers
      * behind a network; the embedded API does not fall silent. */
     usec stall_timeout;

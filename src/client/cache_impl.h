@@ -81,7 +81,8 @@ struct cache {
     const struct kind *kind;
     struct arena arena; /* the selector and its text */
     str label_selector;
-    struct selector *selector; /* NULL: everything */
+    str field_selector;
+    struct selector *labels, *fields; /* NULL: everything */
     usec stall_timeout;
 
     struct tree entries;

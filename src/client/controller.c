@@ -404,15 +404,16 @@ struct cache *runtime_cache(struct runtime *r, const struct kind *k)
 {
     while (r->caches.len <= kind_id(k))
         *vec_push(&r->caches) = NULL;
-    struct cache **slot = &r->caches.p[kind_id(k)];
-    if (*slot)
-        return *slot;
+    struct cache *c = r->caches.p[kind_id(k)];
+    if (c)
+        return c;
     BUG_ON(r->started);
-    *slot = cache_new(r->loop, r->api,
-                      &(struct cache_options){.kind = k, .stall_timeout = r->stall_timeout});
-    cache_add_handler(*slot, on_own_change, r);
-    cache_on_synced(*slot, on_synced, r);
-    return *slot;
+    c = cache_new(r->loop, r->api,
+                  &(struct cache_options){.kind = k, .stall_timeout = r->stall_timeout});
+    cache_add_handler(c, on_own_change, r);
+    cache_on_synced(c, on_synced, r);
+    r->caches.p[kind_id(k)] = c;
+    return c;
 }
 
 static struct cache *env_cache(void *ctx, const struct kind *k)

@@ -443,7 +443,9 @@ static void on_verify_answer(struct op *op, const struct api_reply *reply)
     const struct plan_write *w = op->w;
     if (!is_transient(reply))
         observe_get(op, w->absent_kind, w->absent_ns, w->absent_name, reply);
-    if (reply->code == 404 && !op->run->dropped)
+    bool other =
+        reply->obj && !str_is_empty(w->absent_uid) && !str_eq(reply->obj->uid, w->absent_uid);
+    if ((reply->code == 404 || other) && !op->run->dropped)
         send_write(op);
     else
         op_end(op, false);
@@ -494,6 +496,7 @@ static void own_slices(struct arena *a, struct plan_write *w)
 {
     w->absent_ns = arena_str(a, w->absent_ns);
     w->absent_name = arena_str(a, w->absent_name);
+    w->absent_uid = arena_str(a, w->absent_uid);
     w->component_uid = arena_str(a, w->component_uid);
     w->manager = arena_str(a, w->manager);
 }

@@ -194,6 +194,7 @@ static void open_watch(struct cache *c, bool initial)
     f->watch = (struct api_watch){
         .kind = c->kind,
         .label_selector = c->label_selector,
+        .field_selector = c->field_selector,
         .rv = initial ? 0 : f->rv,
         .rv_given = !initial,
         .send_initial = initial,
@@ -275,6 +276,7 @@ static void send_list(struct cache *c)
         .verb = API_LIST,
         .kind = c->kind,
         .label_selector = arena_str(&l->arena, c->label_selector),
+        .field_selector = arena_str(&l->arena, c->field_selector),
         .limit = PAGE_LIMIT,
         .continue_token = arena_str(&l->arena, str_of(f->token)),
         .done = on_list,

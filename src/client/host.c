@@ -30,8 +30,6 @@ static void on_lead(void *ctx)
     struct host *h = ctx;
     log_info("leading", LOG_S("lease", h->o->lease));
     runtime_lead(h->runtime);
-    if (h->o->on_lead)
-        h->o->on_lead(h->o->ctx);
 }
 
 static void on_lost(void *ctx, const char *why)
@@ -124,8 +122,6 @@ static void host_start(struct host *h)
     if (h->lease)
         runtime_set_standby(h->runtime);
     runtime_start(h->runtime);
-    if (!h->lease && h->o->on_lead)
-        h->o->on_lead(h->o->ctx);
 }
 
 static void host_close(struct host *h)

@@ -16,7 +16,6 @@ struct host_options {
     str lease;                        /* name; empty: act at once, alone */
     str lease_ns;                     /* empty: the kubeconfig's */
     usec lease_duration;              /* 0: 15 s; to be renewed within 2/3 of it */
-    void (*on_lead)(void *ctx);       /* told when it begins to act; may be NULL */
     /* Adds controllers, acting through `api`. */
     void (*add)(void *ctx, struct runtime *r, struct api *api);
     void *ctx;

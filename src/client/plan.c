@@ -152,11 +152,12 @@ void plan_why(struct plan_write *w, struct plan *p, const char *fmt, ...)
     va_end(ap);
 }
 
-void plan_verify_absent(struct plan_write *w, const struct kind *k, str ns, str name)
+void plan_verify_absent(struct plan_write *w, const struct kind *k, str ns, str name, str uid)
 {
     w->absent_kind = k;
     w->absent_ns = ns;
     w->absent_name = name;
+    w->absent_uid = uid;
 }
 
 void plan_look_again(struct plan *p, usec wall)

@@ -42,9 +42,10 @@ struct plan_write {
     /* A status that changes counts only: written at most once per 100 ms and key. The first goes at
      * once; one that comes too soon is left out and the key looked at again when its time comes. */
     bool counts_only;
-    /* Do it only if a live GET says this is absent. */
+    /* Do it only if a live GET says this is absent; with a UID, another object of that name counts
+     * as absent too. */
     const struct kind *absent_kind;
-    str absent_ns, absent_name;
+    str absent_ns, absent_name, absent_uid;
     str why; /* one sentence with numbers */
 };
 
@@ -89,7 +90,8 @@ struct plan_write *plan_sub_create(struct plan *p, unsigned stage, const struct 
 struct plan_write *plan_bind(struct plan *p, unsigned stage, const struct obj *pod, str node);
 void plan_why(struct plan_write *w, struct plan *p, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Slices set in a write by hand, these included, need to live until the planner returns. */
-void plan_verify_absent(struct plan_write *w, const struct kind *k, str ns, str name);
+/* uid may be empty. */
+void plan_verify_absent(struct plan_write *w, const struct kind *k, str ns, str name, str uid);
 /* Earliest of all calls. */
 void plan_look_again(struct plan *p, usec wall);
 void plan_event(struct plan *p, const struct obj *about, bool warning, str reason, const char *fmt,

@@ -65,7 +65,7 @@ TEST(plan_prints_stage_by_stage)
     plan_create(p, 0, &kind_config_map, STR("ns"), STR("c"), parse("{}"));
     plan_create(p, 0, &kind_node, STR_NONE, STR("n1"), parse("{}"));
     plan_merge_patch(p, 7, r.pod, STR("status"), parse("{\"status\":{\"phase\":\"Running\"}}"), 12);
-    plan_verify_absent(plan_delete(p, 1, r.pod), &kind_node, STR_NONE, STR("n1"));
+    plan_verify_absent(plan_delete(p, 1, r.pod), &kind_node, STR_NONE, STR("n1"), STR_NONE);
     plan_event(p, r.pod, true, STR("Killed"), "it had %s", "to be");
     plan_look_again(p, 1767225600 * USEC_PER_SEC + USEC_PER_SEC);
     plan_look_again(p, 1767225600 * USEC_PER_SEC);

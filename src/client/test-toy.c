@@ -69,7 +69,7 @@ void toy_plan(const struct world *w, const struct key *key, void *ctx, struct pl
         struct plan_write *d = plan_delete(p, 1, child);
         d->component_uid = parent->uid;
         if (t->verify)
-            plan_verify_absent(d, CM, parent->ns, str_of(t->verify));
+            plan_verify_absent(d, CM, parent->ns, str_of(t->verify), STR_NONE);
     }
     plan_count(t, parent, have, p);
     if (t->event)
