@@ -7,6 +7,7 @@
 #include "grove/admit.h"
 #include "apiserver/admit_impl.h"
 #include "base/b64.h"
+#include "grove/types.h"
 #include "kube/selector.h"
 
 #define DATA_MAX ((size_t)1 << 20)
@@ -237,6 +238,22 @@ struct doc *admit_mutate(const struct admit *a, struct doc *d, struct edit *more
     return out;
 }
 
+/* The levels of a ClusterTopologyBinding, as constraints are judged by them. */
+static jval binding_levels(void *ctx, str name)
+{
+    const struct admit *a = ctx;
+    const struct obj *binding = store_newest(a->store, &kind_ctb, STR_NONE, name);
+    return binding ? jgetc(obj_spec(binding), "levels") : JVAL_ABSENT;
+}
+
+static void validate_custom(const struct admit *a, struct doc *d)
+{
+    struct grove_context context = grove_default_context;
+    context.levels = binding_levels;
+    context.ctx = (void *)a;
+    grove_validate_in(&context, a->kind, a->old ? a->old->doc : NULL, d, a->errors);
+}
+
 void admit_validate(const struct admit *a, struct doc *d)
 {
     const struct admit_ops *ops = ops_of(a->kind);
@@ -245,5 +262,5 @@ void admit_validate(const struct admit *a, struct doc *d)
     if (ops && ops->validate)
         ops->validate(a, doc_root(d));
     if (kind_is(a->kind, KIND_CUSTOM))
-        grove_validate(a->kind, a->old ? a->old->doc : NULL, d, a->errors);
+        validate_custom(a, d);
 }

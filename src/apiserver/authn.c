@@ -54,9 +54,9 @@ static void from_certificate(const struct http_peer *peer, struct arena *a, stru
 {
     str *groups = arena_array(a, str, peer->n_organizations + 1);
     for (size_t i = 0; i < peer->n_organizations; i++)
-        groups[i] = peer->organizations[i];
+        groups[i] = arena_str(a, peer->organizations[i]);
     groups[peer->n_organizations] = STR("system:authenticated");
-    ret->user = (struct user){peer->common_name, groups, peer->n_organizations + 1};
+    ret->user = (struct user){arena_str(a, peer->common_name), groups, peer->n_organizations + 1};
 }
 
 /* ---- tokens ---- */
@@ -215,7 +215,7 @@ static struct status *impersonate(const struct http_exchange *x, str as, struct 
     size_t n = 0;
     for (size_t i = 0; i < x->n_headers; i++)
         if (str_is(x->headers[i].name, "impersonate-group"))
-            groups[n++] = x->headers[i].value;
+            groups[n++] = arena_str(a, x->headers[i].value);
     groups[n++] = STR("system:authenticated");
     *who = (struct identity){.user = {as, groups, n}, .anonymous = str_is(as, "system:anonymous")};
     return NULL;
@@ -225,7 +225,7 @@ struct status *authn_request(struct authn *n, const struct http_exchange *x, str
                              struct identity *ret)
 {
     str token = bearer(http_header_get(x, STR("authorization"))), audience;
-    str as = http_header_get(x, STR("impersonate-user"));
+    str as = arena_str(a, http_header_get(x, STR("impersonate-user")));
     *ret = (struct identity){0};
     if (!str_is_empty(x->peer->common_name)) {
         from_certificate(x->peer, a, ret);

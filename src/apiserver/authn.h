@@ -37,7 +37,7 @@ int authn_init(struct authn *n, struct apiserver *a, str admin_token, str sa_key
 void authn_done(struct authn *n);
 
 /* NULL, or why not: 401 for credentials that are wrong, 403 for impersonation by somebody who may
- * not. What is returned lives in the arena and in the exchange. */
+ * not. What is returned lives in the arena: the exchange may be gone before the request is done. */
 struct status *authn_request(struct authn *n, const struct http_exchange *x, struct arena *a,
                              struct identity *ret);
 /* A bearer token on its own, good for at least one of the audiences (none: for this server);

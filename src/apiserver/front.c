@@ -316,6 +316,31 @@ static void serve_core_v1(struct call *c)
     call_reply_doc(c, 200, discovery_legacy_resources(STR(""), STR("v1")));
 }
 
+/* Where others learn how to check our tokens. */
+static void serve_openid(struct call *c)
+{
+    static const struct {
+        const char *key, *value;
+    } lists[] = {
+        {"response_types_supported", "id_token"},
+        {"subject_types_supported", "public"},
+        {"id_token_signing_alg_values_supported", "ES256"},
+    };
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_cstr(&w, "issuer", TOKEN_ISSUER);
+    jw_key(&w, STR("jwks_uri"));
+    jw_printf(&w, "https://%s/openid/v1/jwks", front_address(c->front));
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        jw_put_array(&w, lists[i].key);
+        jw_str(&w, str_of(lists[i].value));
+        jw_end(&w);
+    }
+    jw_end(&w);
+    call_reply_doc(c, 200, jw_doc(&w));
+}
+
 static void serve_keys(struct call *c)
 {
     struct http_header h[FRONT_MAX_HEADERS];
@@ -358,20 +383,66 @@ static void serve_openapi_v3(struct call *c, const struct page *p)
     call_send(c, 301, h, n, (struct http_slice){0});
 }
 
+static void serve_root(struct call *c);
+
 static const struct {
     const char *path;
     void (*serve)(struct call *c);
     bool open; /* also for anonymous */
 } fixed_paths[] = {
+    {"/", serve_root, false},
     {"/api", serve_api, false},
     {"/apis", serve_apis, false},
     {"/api/v1", serve_core_v1, false},
     {"/version", serve_version, true},
     {"/metrics", serve_metrics, false},
+    {"/.well-known/openid-configuration", serve_openid, false},
     {"/openid/v1/jwks", serve_keys, false},
     {"/openapi/v2", serve_openapi_v2, false},
     {"/openapi/v3", serve_openapi_index, false},
 };
+
+typedef VEC(str) str_vec;
+
+static int compare_paths(const void *a, const void *b)
+{
+    return str_cmp(*(const str *)a, *(const str *)b);
+}
+
+static void add_group_paths(struct call *c, str_vec *paths)
+{
+    for (size_t i = 0; i < kinds_count(); i++) {
+        const struct kind *k = kinds_at(i);
+        if (!*k->group)
+            continue;
+        *vec_push(paths) = arena_printf(&c->arena, "/apis/%s", k->group);
+        *vec_push(paths) = arena_printf(&c->arena, "/apis/%s/%s", k->group, k->version);
+    }
+}
+
+/* Where one can go from here. */
+static void serve_root(struct call *c)
+{
+    static const char *const more[] = {"/healthz", "/livez", "/readyz"};
+    str_vec paths = {0};
+    struct jw w;
+    for (size_t i = 1; i < ARRAY_LEN(fixed_paths); i++)
+        *vec_push(&paths) = str_of(fixed_paths[i].path);
+    for (size_t i = 0; i < ARRAY_LEN(more); i++)
+        *vec_push(&paths) = str_of(more[i]);
+    add_group_paths(c, &paths);
+    vec_sort(&paths, compare_paths);
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_array(&w, "paths");
+    for (size_t i = 0; i < paths.len; i++)
+        if (i == 0 || !str_eq(paths.p[i], paths.p[i - 1]))
+            jw_str(&w, paths.p[i]);
+    jw_end(&w);
+    jw_end(&w);
+    vec_done(&paths);
+    call_reply_doc(c, 200, jw_doc(&w));
+}
 
 /* /apis/G, /apis/G/V, /openapi/v3/...; false when it is none of them. */
 static bool serve_group_path(struct call *c)

@@ -12,7 +12,7 @@
  *
  * A new object of the owner's name proves that the old one is gone when its version is newer than
  * that of the dependent: the reference was written while the old one was there, so it was there
- * before, and a name has one holder at a time.
+ * before, and a name has one holder at a time. Otherwise the live check compares UIDs.
  *
  * As an owner that is being deleted: with the finalizer "orphan" its dependents lose their
  * references to it, with "foregroundDeletion" it waits until none is left that blocks it; then the
@@ -201,34 +201,35 @@ static void verify(struct plan_write *w, const struct obj *o, const struct owner
 {
     if (!owner->proven)
         plan_verify_absent(w, owner->kind, owner_ns(owner->kind, o),
-                           jstr(jgetc(owner->ref, "name")));
+                           jstr(jgetc(owner->ref, "name")), jstr(jgetc(owner->ref, "uid")));
 }
 
 /* ---- as a dependent ---- */
 
 static void plan_dependent(const struct world *w, const struct obj *o, struct plan *p)
 {
-    struct owner gone = {0}, waiting = {0};
-    size_t count[OWNER_GONE + 1] = {0}, n = 0;
+    struct owner gone = {0}, waiting = {0}; /* one of each, if any */
+    size_t n = 0, solid = 0;
     for (struct jiter it = jiter(owners_of(o)); n < OWNERS_MAX && jnext(&it); n++) {
         struct owner owner = judge(w, o, it.value);
-        if (count[owner.state]++ == 0 && owner.state == OWNER_GONE)
+        solid += owner.state == OWNER_SOLID;
+        if (owner.state == OWNER_GONE && !gone.kind)
             gone = owner;
         else if (owner.state == OWNER_WAITING)
             waiting = owner;
     }
-    if (count[OWNER_GONE] && n > 1) {
+    if (gone.kind && n > 1) {
         verify(drop_ref(p, o, gone.ref), o, &gone);
-    } else if (count[OWNER_GONE]) {
+    } else if (gone.kind) {
         struct plan_write *d = plan_delete(p, 0, o);
         d->rv = o->rv;
         d->propagation = API_PROPAGATION_DEFAULT;
         verify(d, o, &gone);
         plan_why(d, p, "its owner %.*s %.*s is gone", STR_ARG(jstr(jgetc(gone.ref, "kind"))),
                  STR_ARG(jstr(jgetc(gone.ref, "name"))));
-    } else if (count[OWNER_WAITING] && count[OWNER_SOLID]) {
+    } else if (waiting.kind && solid) {
         (void)drop_ref(p, o, waiting.ref);
-    } else if (count[OWNER_WAITING]) {
+    } else if (waiting.kind) {
         struct plan_write *d = plan_delete(p, 0, o);
         d->rv = o->rv;
         d->propagation = has_dependents(w, o->uid) ? API_FOREGROUND : API_PROPAGATION_DEFAULT;

@@ -112,11 +112,9 @@ static void serve_checks(struct call *c, const char *endpoint)
                       : good   ? "ok"
                                : "failed: reason withheld");
     }
-    if (all && !http_query_get(&c->arena, c->x->query, STR("verbose"), &verbose))
-        strbuf_reset(&text), strbuf_add_cstr(&text, "ok");
-    else
-        strbuf_printf(&text, "%s check %s\n", endpoint, all ? "passed" : "failed");
-    call_reply_text(c, all ? 200 : 500, strbuf_str(&text));
+    strbuf_printf(&text, "%s check %s\n", endpoint, all ? "passed" : "failed");
+    bool brief = all && !http_query_get(&c->arena, c->x->query, STR("verbose"), &verbose);
+    call_reply_text(c, all ? 200 : 500, brief ? STR("ok") : strbuf_str(&text));
     strbuf_done(&text);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "apiserver/front_impl.h"
 
+#include "apiserver/review.h"
+
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -40,7 +42,7 @@ static struct metric uptime = METRIC_GAUGE("grove_uptime_seconds", "Since the se
 
 /* ---- requests ---- */
 
-/* kube-apiserver's word for a verb. */
+/* kube-apiserver's word for a verb; off the API the method is the word. */
 static const struct {
     const char *verb, *label;
 } verb_labels[] = {
@@ -55,15 +57,17 @@ static str verb_label(const struct call *c)
     const struct route *r = &c->route;
     if (r->verb && r->request.verb == API_PATCH && r->request.patch == API_PATCH_APPLY)
         return STR("APPLY");
-    for (size_t i = 0; r->verb && i < ARRAY_LEN(verb_labels); i++)
-        if (str_is(str_of(r->verb), verb_labels[i].verb))
+    for (size_t i = 0; i < ARRAY_LEN(verb_labels); i++)
+        if (r->verb ? str_is(str_of(r->verb), verb_labels[i].verb)
+                    : str_is(c->x->method, verb_labels[i].label))
             return str_of(verb_labels[i].label);
     return STR("other");
 }
 
 static str resource_label(const struct call *c)
 {
-    return c->route.kind ? str_of(c->route.kind->plural) : STR_NONE;
+    const struct route *r = &c->route;
+    return r->kind ? str_of(r->kind->plural) : r->review ? str_of(r->review->plural) : STR_NONE;
 }
 
 /* Only those that exist come this far with a verb. */

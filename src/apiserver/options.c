@@ -70,7 +70,7 @@ static str quoted(struct arena *a, const char *open, str v, const char *close)
 static struct status *invalid(struct field_errors *e, const char *kind)
 {
     struct status *s =
-        e->items.len ? status_invalid_named(e->arena, "meta.k8s.io", kind, STR_NONE, e) : NULL;
+        e->items.len ? status_invalid_named(e->arena, "meta.k8s.io", kind, STR(""), e) : NULL;
     field_errors_done(e);
     return s;
 }
@@ -240,7 +240,8 @@ static void parse_manager(struct field_errors *e, struct api_request *q,
     q->field_manager = manager;
     if (!str_is_empty(manager) || (q->verb == API_PATCH && q->patch == API_PATCH_APPLY))
         return;
-    agent = str_sub(str_cut(&agent, '/'), 0, MANAGER_MAX);
+    /* A copy: the exchange may be gone before the write is done. */
+    agent = arena_str(e->arena, str_sub(str_cut(&agent, '/'), 0, MANAGER_MAX));
     q->field_manager = str_is_empty(agent) || !is_printable(agent) ? STR("unknown") : agent;
 }
 

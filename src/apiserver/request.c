@@ -92,6 +92,7 @@ static void req_free(struct req *q)
     if (q->commit)
         q->commit->q = NULL;
     field_errors_done(&q->errors);
+    doc_unref(q->doc);
     arena_done(&q->arena);
     free(q);
 }

@@ -80,7 +80,7 @@ struct req {
     bool dry_run;
     str name;         /* the object's, also when the server made it up */
     struct obj *base; /* held by the arena; NULL: there is none */
-    struct doc *doc;  /* the candidate; held by the arena */
+    struct doc *doc;  /* the candidate; a reference of our own */
     enum req_effect effect;
     bool reply_old_version; /* the object went away by this update: show the version it had */
     uint64_t stamped;       /* version the candidate already carries; 0: none */
@@ -148,7 +148,7 @@ struct doc *patch_apply(struct req *q, const struct type *type, jval target);
 bool check_preconditions(struct req *q, jval meta);
 /* Reads resourceVersion; false when it is not a number. Absent and "0" are 0. */
 bool meta_version(jval meta, uint64_t *ret);
-/* The candidate is base with these changes, and nothing else needs to be looked at. */
+/* The candidate from now on; takes the reference over and drops that to the one before. */
 void write_set_doc(struct req *q, struct doc *d);
 
 /* ---- meta.c: metadata the server owns ---- */

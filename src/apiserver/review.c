@@ -16,7 +16,7 @@ enum { EXPIRATION_DEFAULT = 3600, EXPIRATION_MIN = 600, AUDIENCES_MAX = 64 };
 
 static struct status *invalid(const char *group, const char *kind, struct field_errors *e)
 {
-    struct status *s = status_invalid_named(e->arena, group, kind, STR_NONE, e);
+    struct status *s = status_invalid_named(e->arena, group, kind, STR(""), e);
     field_errors_done(e);
     return s;
 }
@@ -421,7 +421,7 @@ struct doc *token_request(struct review_call *c, struct status **ret_why)
         *ret_why = check_expiration(c, seconds);
     if (!*ret_why && !account)
         *ret_why = status_not_found(c->arena, &kind_service_account, c->name);
-    if (*ret_why)
+    if (*ret_why || !account)
         return NULL;
     usec now = now_of(c);
     struct token_claims t = {.ns = account->ns,

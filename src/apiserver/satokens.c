@@ -95,7 +95,7 @@ static void satokens_plan(const struct world *w, const struct key *key, void *ct
     struct plan_write *d = plan_delete(ret_plan, 0, secret);
     plan_why(d, ret_plan, "service account %.*s is gone", STR_ARG(name));
     if (!account)
-        plan_verify_absent(d, &kind_service_account, secret->ns, name);
+        plan_verify_absent(d, &kind_service_account, secret->ns, name, STR_NONE);
 }
 
 static void map_account(struct controller *c, const struct world *w, const struct obj *old,
@@ -103,7 +103,7 @@ static void map_account(struct controller *c, const struct world *w, const struc
 {
     const struct obj *account = new ? new : old;
     /* Only its coming and going matters. */
-    if (old && new)
+    if (!account || (old && new))
         return;
     struct cache_iter it = cache_all(world_cache(w, &kind_secret), account->ns);
     for (const struct obj *o; (o = cache_next(&it));)

@@ -472,6 +472,20 @@ TEST(review_is_this_token_good)
     web_done(&w);
 }
 
+TEST(review_others_can_check_our_tokens)
+{
+    struct web w;
+    web_init(&w);
+    CHECK_INT(ask(&w, "GET", "/.well-known/openid-configuration", NULL), 200);
+    CHECK_CSTR(member(&w, "issuer"), TOKEN_ISSUER);
+    CHECK_CSTR(member(&w, "id_token_signing_alg_values_supported"), "[\"ES256\"]");
+    CHECK_INT(ask(&w, "GET", "/openid/v1/jwks", NULL), 200);
+    CHECK_CSTR(header(&w, "content-type"), "application/jwk-set+json");
+    CHECK_INT(jlen(jgetc(doc_root(w.doc), "keys")), 1);
+    CHECK(str_find(body(&w), STR("\"d\":")) < 0); /* the private half stays here */
+    web_done(&w);
+}
+
 /* ---- tokens in secrets ---- */
 
 struct controllers {

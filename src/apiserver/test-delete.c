@@ -72,6 +72,8 @@ TEST(finalizers_hold_an_object_until_the_last_is_gone)
     CHECK_STR(field(&f, "metadata.deletionTimestamp"), STR("2026-11-15T00:00:01Z"));
     CHECK_STR(field(&f, "metadata.deletionGracePeriodSeconds"), STR("0"));
     uint64_t rv = f.obj->rv;
+    CHECK_INT(create(&f, k, "ns", CONFIG_MAP("f1", "")), 409);
+    CHECK_STR(f.message, STR("object is being deleted: configmaps \"f1\" already exists"));
     CHECK_INT(delete (&f, k, "ns", "f1"), 200);
     CHECK_INT(f.obj->rv, rv);
     CHECK_INT(patch(&f, k, "ns", "f1", API_PATCH_MERGE,

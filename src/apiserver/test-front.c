@@ -758,6 +758,40 @@ TEST(front_a_client_may_vanish_at_any_moment)
     web_done(&w);
 }
 
+static bool hold_request(void *ctx, struct req *q)
+{
+    *(struct req **)ctx = q;
+    return true;
+}
+
+TEST(front_a_write_goes_on_when_its_client_is_gone)
+{
+    struct web w;
+    struct front_peer p;
+    struct req *held = NULL;
+    web_init(&w);
+    apiserver_set_suspend(w.f.server, hold_request, &held);
+    front_peer_open(&p, &w.pipe);
+    front_peer_send(
+        &p,
+        STR("POST " MAPS " HTTP/1.1\r\nhost: x\r\nauthorization: Bearer " WEB_TOKEN
+            "\r\nuser-agent: somebody/1\r\nimpersonate-user: bob\r\n"
+            "content-length: 43\r\n\r\n{\"metadata\":{\"name\":\"v\"},\"data\":{\"a\":\"1\"}} "));
+    fixture_run(&w.f, USEC_PER_SEC);
+    REQUIRE(held);
+    front_peer_close(&p);
+    fixture_run(&w.f, USEC_PER_SEC);
+    CHECK_INT(w.front->n_calls, 0);
+    CHECK_CSTR(held->user->name, "bob");
+    CHECK_CSTR(held->r->field_manager, "somebody");
+    apiserver_set_suspend(w.f.server, NULL, NULL);
+    write_resume(held);
+    fixture_run(&w.f, USEC_PER_SEC);
+    CHECK_INT(ask(&w, "GET", MAPS "/v", NULL), 200);
+    CHECK(str_find(body(&w), STR("\"manager\":\"somebody\"")) > 0);
+    web_done(&w);
+}
+
 TEST(front_stopping_with_work_in_flight)
 {
     struct web w;
@@ -805,6 +839,11 @@ TEST(front_health_and_version)
     CHECK(str_ends(body(&w), STR("readyz check failed\n")));
     CHECK_INT(ask(&w, "GET", "/readyz?exclude=controllers", NULL), 200);
     CHECK_INT(ask(&w, "GET", "/livez", NULL), 200);
+    CHECK_INT(ask(&w, "GET", "/", NULL), 200);
+    CHECK(str_starts(
+        body(&w),
+        STR("{\"paths\":[\"/.well-known/openid-configuration\",\"/api\",\"/api/v1\",\"/apis\",")));
+    CHECK(str_find(body(&w), STR("\"/apis/apps\",\"/apis/apps/v1\",")) > 0);
     CHECK_INT(ask(&w, "GET", "/version/", NULL), 200);
     static const char *const fields[] = {
         "major",      "minor",     "emulationMajor", "emulationMinor", "minCompatibilityMajor",

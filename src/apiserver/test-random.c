@@ -123,12 +123,14 @@ static void random_value(struct rng *r, struct strbuf *b, unsigned depth)
 /* What makes sense for most kinds. */
 static void sensible_body(struct rng *r, struct strbuf *b)
 {
+    static const char workload[] =
+        "\"spec\":{\"replicas\":2,\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{"
+        "\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
+        "\"image\":\"x\"}]}}}";
     static const char *const parts[] = {
         "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"x\"}]}",
         "\"spec\":{\"ports\":[{\"port\":80}]}",
-        "\"spec\":{\"replicas\":2,\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{"
-        "\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
-        "\"image\":\"x\"}]}}}",
+        workload,
         "\"data\":{\"a\":\"MQ==\"}",
         "\"involvedObject\":{\"namespace\":\"ns\"}",
         "\"status\":{\"phase\":\"Running\",\"replicas\":1}",

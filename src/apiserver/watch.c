@@ -34,6 +34,14 @@ struct bucket {
     char key[];
 };
 
+/* Parsed selectors, shared by all watches that ask for the same. */
+struct filter {
+    unsigned refs;
+    struct arena arena;
+    struct selector *labels, *fields;
+    str key;
+};
+
 enum watch_state { WATCH_NEW, WATCH_INITIAL, WATCH_LIVE };
 
 struct watcher {
@@ -41,8 +49,7 @@ struct watcher {
     struct api_watch *w;
     const struct user *user;
     enum watch_state state;
-    struct arena arena;               /* selectors */
-    struct selector *labels, *fields; /* NULL: everything */
+    struct filter *filter; /* NULL: everything */
     uint64_t after;
     struct bucket *bucket; /* NULL: not live */
     struct list link;      /* bucket->watchers */
@@ -59,6 +66,7 @@ struct watcher {
 struct hub {
     struct apiserver *server;
     struct map buckets;
+    struct map filters;
     struct list all;
     struct list bookmarks;
     struct loop_timer bookmark;
@@ -110,6 +118,48 @@ static void bucket_drop_if_empty(struct hub *h, struct bucket *b)
     free(b);
 }
 
+/* ---- filters ---- */
+
+static void filter_unref(struct hub *h, struct filter *f)
+{
+    if (!f || --f->refs)
+        return;
+    map_del(&h->filters, f->key);
+    arena_done(&f->arena);
+    free(f);
+}
+
+/* *ret is NULL when there is nothing to select. */
+static int filter_get(struct hub *h, const struct api_watch *w, struct filter **ret,
+                      struct err *err)
+{
+    *ret = NULL;
+    if (!w->label_selector.len && !w->field_selector.len)
+        return 0;
+    struct filter *f = xnew(struct filter);
+    f->refs = 1;
+    f->key = arena_printf(&f->arena, "%zu %zu %.*s%.*s", kind_id(w->kind), w->label_selector.len,
+                          STR_ARG(w->label_selector), STR_ARG(w->field_selector));
+    struct filter *known = map_get(&h->filters, f->key);
+    if (!known) {
+        f->labels = label_selector_parse(&f->arena, w->label_selector, err);
+        if (f->labels)
+            f->fields = field_selector_parse(&f->arena, w->kind, w->field_selector, err);
+        if (f->fields) {
+            map_put(&h->filters, f->key, f);
+            *ret = f;
+            return 0;
+        }
+    }
+    arena_done(&f->arena);
+    free(f);
+    if (!known)
+        return ERR_INVALID;
+    known->refs++;
+    *ret = known;
+    return 0;
+}
+
 /* ---- leaving ---- */
 
 static void watcher_free(struct watcher *x)
@@ -131,7 +181,7 @@ static void watcher_free(struct watcher *x)
     for (size_t i = x->next; i < x->initial.len; i++)
         obj_unref(x->initial.p[i]);
     vec_done(&x->initial);
-    arena_done(&x->arena);
+    filter_unref(h, x->filter);
     free(x);
 }
 
@@ -139,19 +189,16 @@ static void watcher_free(struct watcher *x)
 static void watcher_end(struct watcher *x, const struct status *why)
 {
     struct api_watch *w = x->w;
-    struct arena keep = x->arena; /* the status may live in it */
-    x->arena = ARENA_INIT;
     watcher_free(x);
     w->on_end(w, why);
-    arena_done(&keep);
 }
 
 /* ---- events ---- */
 
 static bool matches(const struct watcher *x, const struct obj *o)
 {
-    return (!x->labels || label_selector_match(x->labels, o->labels)) &&
-           (!x->fields || field_selector_match(x->fields, o));
+    const struct filter *f = x->filter;
+    return !f || (label_selector_match(f->labels, o->labels) && field_selector_match(f->fields, o));
 }
 
 /* False when the watch was stopped meanwhile. Nothing is told from inside a callback, so there is
@@ -299,16 +346,17 @@ static usec timeout_of(struct hub *h, const struct api_watch *w)
 static str single_name(const struct watcher *x)
 {
     bool placed = x->w->ns.len || !kind_is(x->w->kind, KIND_NAMESPACED);
-    return placed && x->fields ? field_selector_name(x->fields) : STR_NONE;
+    return placed && x->filter ? field_selector_name(x->filter->fields) : STR_NONE;
 }
 
 /* The bucket of one object says all that "metadata.name=x" says; an idle watch need not keep it. */
-static void drop_name_selector(struct watcher *x)
+static void drop_name_filter(struct watcher *x)
 {
-    if (x->labels || str_find_char(x->w->field_selector, ',') >= 0)
+    const struct api_watch *w = x->w;
+    if (w->label_selector.len || str_find_char(w->field_selector, ',') >= 0)
         return;
-    x->fields = NULL;
-    arena_clear(&x->arena);
+    filter_unref(x->hub, x->filter);
+    x->filter = NULL;
 }
 
 static void join(struct watcher *x)
@@ -328,7 +376,7 @@ static void join(struct watcher *x)
     x->bucket = bucket_get(h, str_n(buf, n));
     list_push_back(&x->bucket->watchers, &x->link);
     if (name.len)
-        drop_name_selector(x);
+        drop_name_filter(x);
     if (!w->bookmarks)
         return;
     if (list_is_empty(&h->bookmarks))
@@ -356,6 +404,15 @@ static void replay_event(void *ctx, const struct store_event *e)
     h->left = NULL;
 }
 
+static void end_expired(struct watcher *x, uint64_t from)
+{
+    struct arena a = ARENA_INIT;
+    uint64_t oldest = store_oldest_revision(x->hub->server->store);
+    watcher_end(x, status_expired(&a, "too old resource version: %llu (%llu)",
+                                  (unsigned long long)from, (unsigned long long)oldest));
+    arena_done(&a);
+}
+
 /* What happened after x->after, then live. */
 static void replay_and_join(struct watcher *x)
 {
@@ -368,9 +425,7 @@ static void replay_and_join(struct watcher *x)
         if (!r.alive)
             return;
         if (e == ERR_GONE) {
-            watcher_end(x, status_expired(&x->arena, "too old resource version: %llu (%llu)",
-                                          (unsigned long long)from,
-                                          (unsigned long long)store_oldest_revision(s)));
+            end_expired(x, from);
             return;
         }
         x->after = MAX(x->after, current);
@@ -425,55 +480,43 @@ static void begin_initial(struct watcher *x)
 
 /* ---- beginning ---- */
 
-static const struct status *parse_selectors(struct watcher *x)
-{
-    const struct api_watch *w = x->w;
-    struct err err = ERR_INIT;
-    if (w->label_selector.len) {
-        x->labels = label_selector_parse(&x->arena, w->label_selector, &err);
-        if (!x->labels)
-            return status_bad_request(&x->arena, "%s", err.message);
-    }
-    if (w->field_selector.len) {
-        x->fields = field_selector_parse(&x->arena, w->kind, w->field_selector, &err);
-        if (!x->fields)
-            return status_bad_request(&x->arena, "%s", err.message);
-    }
-    return NULL;
-}
-
-static const struct status *check_watch(struct watcher *x, const struct user *user)
+static const struct status *check_watch(struct watcher *x, struct arena *a)
 {
     struct api_watch *w = x->w;
+    struct err err = ERR_INIT;
     uint64_t current = store_revision(x->hub->server->store);
     if (!(w->kind->verbs & VERB_WATCH))
-        return status_method_not_allowed(&x->arena);
+        return status_method_not_allowed(a);
     const struct status *why =
-        authorize_status(&x->arena, user, "watch", w->kind, w->ns, STR_NONE, STR_NONE);
+        authorize_status(a, x->user, "watch", w->kind, w->ns, STR_NONE, STR_NONE);
     if (why)
         return why;
     if (w->send_initial && w->rv_given && w->rv > current)
-        return status_version_too_large(&x->arena, w->rv, current);
-    return parse_selectors(x);
+        return status_version_too_large(a, w->rv, current);
+    if (filter_get(x->hub, w, &x->filter, &err) < 0)
+        return status_bad_request(a, "%s", err.message);
+    return NULL;
 }
 
 static void watch_task(struct loop_task *t)
 {
     struct watcher *x = container_of(t, struct watcher, task);
     const struct api_watch *w = x->w;
+    struct arena a = ARENA_INIT;
     if (x->state == WATCH_INITIAL) {
         run_initial(x);
         return;
     }
-    const struct status *why = check_watch(x, x->user);
-    if (why)
+    const struct status *why = check_watch(x, &a);
+    if (why) {
         watcher_end(x, why);
-    else if (w->send_initial || !w->rv_given || w->rv == 0)
+    } else if (w->send_initial || !w->rv_given || w->rv == 0) {
         begin_initial(x);
-    else {
+    } else {
         x->after = w->rv;
         replay_and_join(x);
     }
+    arena_done(&a);
 }
 
 void hub_watch(struct hub *h, const struct user *user, struct api_watch *w, struct list *peers)
@@ -483,7 +526,6 @@ void hub_watch(struct hub *h, const struct user *user, struct api_watch *w, stru
     x->w = w;
     x->user = user;
     w->impl = x;
-    arena_init(&x->arena);
     list_init(&x->link);
     list_init(&x->bookmarks);
     list_init(&x->peer);
@@ -525,5 +567,6 @@ void hub_free(struct hub *h)
         watcher_free(container_of(h->all.next, struct watcher, all));
     loop_timer_cancel(&h->bookmark);
     map_done(&h->buckets);
+    map_done(&h->filters);
     free(h);
 }

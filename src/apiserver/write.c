@@ -37,7 +37,8 @@ const struct write_ops *write_ops_find(enum api_verb verb, str subresource)
 
 void write_set_doc(struct req *q, struct doc *d)
 {
-    q->doc = doc_hold(&q->arena, d);
+    doc_unref(q->doc);
+    q->doc = d;
 }
 
 /* ---- what the client sent ---- */
@@ -294,13 +295,12 @@ static void make_apply(struct req *q)
 
 void make_patch(struct req *q)
 {
-    if (q->r->patch == API_PATCH_APPLY) {
-        if (patch_check_options(q))
-            make_apply(q);
-        return;
-    }
     if (!patch_check_options(q))
         return;
+    if (q->r->patch == API_PATCH_APPLY) {
+        make_apply(q);
+        return;
+    }
     if (!q->base) {
         req_refuse(q, status_not_found(&q->arena, q->kind, q->name));
         return;
@@ -317,7 +317,7 @@ void make_patch(struct req *q)
 static void step_decode(struct req *q)
 {
     struct obj *base = store_newest(q->server->store, q->kind, q->r->ns, q->name);
-    q->doc = NULL;
+    write_set_doc(q, NULL);
     q->effect = EFFECT_STORE;
     q->base = base ? obj_hold(&q->arena, convert_obj(base, q->kind)) : NULL;
     q->ops->make(q);
@@ -513,10 +513,19 @@ static bool is_still_newest(struct req *q)
     return now->rv == q->base->rv;
 }
 
+static void refuse_existing(struct req *q)
+{
+    const struct obj *o = store_newest(q->server->store, q->kind, q->r->ns, q->name);
+    struct status *s = status_already_exists(&q->arena, q->kind, q->name);
+    if (o && o->deleting)
+        s->message = arena_printf(&q->arena, "object is being deleted: %.*s", STR_ARG(s->message));
+    req_refuse(q, s);
+}
+
 static void start_over(struct req *q)
 {
     if (q->r->verb == API_CREATE && !q->r->subresource.len)
-        req_refuse(q, status_already_exists(&q->arena, q->kind, q->name));
+        refuse_existing(q);
     else if (++q->tries >= TRIES_MAX)
         req_refuse(q, status_conflict(&q->arena, q->kind, q->name, NULL));
     else
@@ -579,6 +588,7 @@ static void step_apply(struct req *q)
     q->result = o;
     if (q->reply_old_version)
         q->result = make_obj(q, final_doc(q, base_rv));
+    write_set_doc(q, NULL);
     if (q->dry_run)
         req_move(q, REQ_ANSWER);
     else
