@@ -5,6 +5,7 @@
 #include "operator/operator.h"
 
 #include "operator/clique.h"
+#include "operator/pod.h"
 
 /* Numbers of our indexes of the clique cache: the same in every runtime of a process, as all add
  * them in the same order. */
@@ -97,10 +98,20 @@ static void map_clique_to_gang(struct controller *c, const struct world *w, cons
     arena_done(&a);
 }
 
+/* A gang counts pods that exist, are on nodes and are ready; what else happens to one is nothing to
+ * it. */
+static bool gang_cares(const struct obj *old, const struct obj *new)
+{
+    return !old || !new || old->deleting != new->deleting ||
+           pod_is_scheduled(old) != pod_is_scheduled(new) || pod_is_ready(old) != pod_is_ready(new);
+}
+
 static void map_pod_to_gang(struct controller *c, const struct world *w, const struct obj *old,
                             const struct obj *new)
 {
     const struct obj *pod = either(old, new);
+    if (!gang_cares(old, new))
+        return;
     jval owner = obj_controller_ref(pod);
     const struct obj *pclq = world_get(w, &kind_pclq, pod->ns, jstr(jgetc(owner, "name")));
     if (pclq)

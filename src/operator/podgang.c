@@ -267,7 +267,8 @@ static void plan_gone(const struct world *w, const struct key *key, struct plan 
     struct plan_write *write = plan_delete(p, STAGE_SPEC, gang);
     plan_why(write, p, "no clique belongs to it any more");
     if (jlen(groups) > 0)
-        plan_verify_absent(write, &kind_pclq, key->ns, jstr(jgetc(jat(groups, 0), "name")));
+        plan_verify_absent(write, &kind_pclq, key->ns, jstr(jgetc(jat(groups, 0), "name")),
+                           STR_NONE);
 }
 
 /* More groups than an object can hold: the numbers of the set make no sense, and it is told. */

@@ -368,6 +368,8 @@ TEST(a_new_set_does_not_take_over_what_its_predecessor_left)
     ring_plan_pcs(&r, "svc");
     CHECK_CSTR(tw_writes(r.world), "patch PodCliqueSet default/svc\n");
     CHECK_INT(r.world->plan.events.len, 0);
+    /* What is left does not work for the new one either. */
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 9}}");
     CHECK(plan_is_empty(ring_plan_pclq(&r, "svc-0-fe")));
     ring_live(&r);
     CHECK_INT(tw_count(r.world, &kind_pod), 1);

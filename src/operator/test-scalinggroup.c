@@ -203,6 +203,19 @@ TEST(a_replica_counts_only_when_all_its_members_do)
     ring_free(&r);
 }
 
+/* Ready pods of a clique that has lost its nodes are on their way out. */
+TEST(a_replica_is_available_only_while_it_is_scheduled)
+{
+    struct ring r = with_groups();
+    ring_live(&r);
+    tw_patch(r.world, &kind_pclq, "svc-0-pf-2-pw",
+             "{status: {conditions: [{type: PodCliqueScheduled, status: 'False'}]}}");
+    ring_plan_pcsg(&r, "svc-0-pf");
+    tw_carry_out(r.world);
+    check_status(&r, "3/2/2", "False", "SufficientAvailablePodCliqueScalingGroupReplicas");
+    ring_free(&r);
+}
+
 /* Breached: fewer than minAvailable replicas have all members there and none of them breached. */
 TEST(breach_is_about_members_in_breach)
 {

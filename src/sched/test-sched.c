@@ -45,7 +45,7 @@ static void add_gang(struct test_world *t, const char *name, int min, int n)
     tw_loadf(t,
              "{apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang, metadata: {name: %s}, spec: "
              "{podgroups: [{name: %s, minReplicas: %d, podReferences: [%s]}]}}",
-             name, name, min, refs.p);
+             name, name, min, refs.p ? refs.p : "");
     strbuf_done(&refs);
 }
 
