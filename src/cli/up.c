@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "apiserver/front.h"
+#include "apiserver/token.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/cli.h"
@@ -17,6 +18,7 @@ struct up {
     bool temporary;
     struct plane_pki pki;
     struct tls_server *tls;
+    struct token_key *token_key;
     struct plane *plane;
     struct front *front;
     void (*on_ready)(void *ctx, const struct err *err);
@@ -55,7 +57,10 @@ static int open_keys(struct up *u, const struct up_options *o, struct err *err)
         return r;
     u->tls = tls_server_new(strbuf_str(&u->pki.server.cert_pem), strbuf_str(&u->pki.server.key_pem),
                             strbuf_str(&u->pki.ca.cert_pem), err);
-    return u->tls ? 0 : err->code;
+    if (!u->tls)
+        return err->code;
+    u->token_key = token_key_new(strbuf_str(&u->pki.sa_key), err);
+    return u->token_key ? 0 : err->code;
 }
 
 static void on_plane_ready(void *ctx, const struct err *err)
@@ -75,8 +80,10 @@ static int open_plane(struct up *u, const struct up_options *o, struct err *err)
     strbuf_printf(&dir, "%s/store", u->dir.p);
     int r = dir_make(dir.p, 0700, err);
     if (r == 0) {
-        struct plane_options po = {
-            .data_dir = dir.p, .nodes = o->nodes, .ca_pem = strbuf_str(&u->pki.ca.cert_pem)};
+        struct plane_options po = {.data_dir = dir.p,
+                                   .nodes = o->nodes,
+                                   .ca_pem = strbuf_str(&u->pki.ca.cert_pem),
+                                   .token_key = u->token_key};
         u->plane = plane_new(u->loop, &po, on_plane_ready, u, err);
         r = u->plane ? 0 : err->code;
     }
@@ -132,6 +139,7 @@ void up_free(struct up *u)
     if (u->front)
         front_free(u->front);
     plane_free(u->plane);
+    token_key_free(u->token_key);
     if (u->tls)
         tls_server_free(u->tls);
     plane_pki_done(&u->pki);

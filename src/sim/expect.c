@@ -5,9 +5,8 @@
 #include "sim/invariants.h"
 #include "sim/oracle.h"
 
-static const char *const expect_keys[] = {"is",   "min",   "max",       "distinct",
-                                          "kept", "fresh", "converged", "order",
-                                          NULL};
+static const char *const expect_keys[] = {"is",    "min",       "max",   "distinct", "kept",
+                                          "fresh", "converged", "order", NULL};
 
 /* Numbers of a map; false when absent. */
 static bool number(jval v, const char *key, int64_t *ret)
@@ -190,8 +189,9 @@ static int check_order(struct run *r, jval list, struct err *err)
         if (!m || !m->revision)
             return err_set(err, ERR_INVALID, "%.*s did not happen", STR_ARG(jtext(it.value)));
         if (m->revision < before)
-            return err_set(err, ERR_INVALID, "%.*s happened at revision %llu, before the other at "
-                                             "%llu",
+            return err_set(err, ERR_INVALID,
+                           "%.*s happened at revision %llu, before the other at "
+                           "%llu",
                            STR_ARG(jtext(it.value)), (unsigned long long)m->revision,
                            (unsigned long long)before);
         before = m->revision;
@@ -238,13 +238,17 @@ int run_await(struct run *r, jval v, struct err *err)
     uint64_t judged = 0;
     for (;;) {
         uint64_t revision = store_revision(sim_store(r->sim));
-        if (revision != judged && run_expect(r, until, err) == 0)
+        if (revision != judged && run_expect(r, until, err) == 0) {
+            *err = ERR_INIT; /* of the times before */
             return 0;
+        }
         judged = revision;
         if (sim_now(r->sim) >= end)
             return err_wrap(err, "waited in vain");
-        if (!sim_advance(r->sim, USEC_PER_MSEC))
+        if (!sim_advance(r->sim, USEC_PER_MSEC)) {
+            *err = ERR_INIT;
             return world_result(r, err);
+        }
     }
 }
 

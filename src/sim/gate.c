@@ -86,8 +86,7 @@ struct api *gate_new(struct loop *l, struct api *inner, const struct store *stor
                      const struct map *dead)
 {
     struct gate *g = xnew(struct gate);
-    *g = (struct gate){
-        .api = {&gate_ops}, .loop = l, .inner = inner, .store = store, .dead = dead};
+    *g = (struct gate){.api = {&gate_ops}, .loop = l, .inner = inner, .store = store, .dead = dead};
     list_init(&g->swallowed);
     loop_task_init(&g->task, answer_all);
     return &g->api;

@@ -4,14 +4,14 @@
  *
  *   any          a user deleted it; its owner is gone or being deleted
  *   PodClique,   its index is at or above the lowest number of replicas that its owner had since it
- *   scaling      was made; the template of its set changed since it was made; something of its
- *   group        replica has been in breach of its minimum for at least the termination delay
+ *   scaling      was made, or that those who made it may still have believed; the template of its
+ *   group        set changed since then; something of its replica has been in breach of its
+ *                minimum for at least the termination delay
  *   Pod          it has finished; its clique was scaled in (as many as the numbers came down, in
  *                all, and no more); its template is not its clique's any more; its node is gone or
  *                not ready; its gang must make room
  *
- * A set is deleted by users only. Time and lag play no part in the first three: what is counted are
- * the numbers that were really asked for.
+ * A set is deleted by users only.
  */
 #include "base/hash.h"
 #include "base/vec.h"
@@ -19,7 +19,7 @@
 #include "sim/inv_impl.h"
 
 struct version {
-    uint64_t revision;
+    usec since; /* wall time */
     int64_t replicas;
     uint64_t template; /* of a set: hash of the text */
 };
@@ -27,7 +27,7 @@ struct version {
 /* A live set, scaling group or clique. */
 struct inv_owner {
     struct obj *last;
-    uint64_t born;
+    usec born;                    /* wall time */
     VEC(struct version) versions; /* changes only */
     int64_t most;                 /* replicas */
     int64_t came_down;            /* by how many replicas, in all */
@@ -47,10 +47,10 @@ int64_t deletes_most_replicas(const struct inv_deletes *d, str pclq_uid)
 
 /* ---- what is known ---- */
 
-static void learn_version(struct inv_owner *o)
+static void learn_version(struct inv_owner *o, usec now)
 {
     jval spec = obj_spec(o->last);
-    struct version v = {.revision = o->last->rv, .replicas = jint(jgetc(spec, "replicas"), 0)};
+    struct version v = {.since = now, .replicas = jint(jgetc(spec, "replicas"), 0)};
     if (o->last->kind == &kind_pcs)
         v.template = hash_fnv1a64(jtext(jgetc(spec, "template")));
     const struct version *before = o->versions.len ? vec_last(&o->versions) : NULL;
@@ -69,7 +69,7 @@ static void owner_free(struct inv_owner *o)
     free(o);
 }
 
-static void learn(struct inv_deletes *d, const struct store_event *e)
+static void learn(struct inv_deletes *d, const struct store_event *e, usec now)
 {
     struct inv_owner *o = find_owner(d, e->obj->uid);
     if (e->type == STORE_DELETED) {
@@ -81,13 +81,23 @@ static void learn(struct inv_deletes *d, const struct store_event *e)
     }
     if (!o) {
         o = xnew(struct inv_owner);
-        o->born = e->revision;
+        o->born = now;
     }
     const struct obj *before = o->last;
     o->last = obj_ref(e->obj);
     (void)map_put(&d->owners, o->last->uid, o); /* the key is the new object's */
     obj_unref(before);
-    learn_version(o);
+    learn_version(o, now);
+}
+
+/* A late word of its node may bring a finished pod back; it is over all the same. */
+static void learn_pod(struct inv_deletes *d, const struct store_event *e)
+{
+    bool known = counter_get(&d->over, e->obj->uid) > 0;
+    if (e->type == STORE_DELETED && known)
+        (void)counter_add(&d->over, e->obj->uid, -1);
+    else if (e->type != STORE_DELETED && !known && pod_has_finished(e->obj))
+        (void)counter_add(&d->over, e->obj->uid, 1);
 }
 
 /* ---- reasons ---- */
@@ -106,41 +116,43 @@ static const struct inv_owner *set_of(const struct inv_deletes *d, const struct 
     return owner;
 }
 
-/* The version in force at a revision is the last one not after it. */
-static size_t version_at(const struct inv_owner *o, uint64_t revision)
+/* The oldest version that somebody may have believed in at a time: the last one in force as long
+ * before it as knowledge may be old. */
+static size_t version_at(const struct invariants *v, const struct inv_owner *o, usec time)
 {
     size_t i = o->versions.len - 1;
-    while (i > 0 && o->versions.p[i].revision > revision)
+    while (i > 0 && o->versions.p[i].since > time - inv_lag(v))
         i--;
     return i;
 }
 
-static bool is_surplus(const struct inv_deletes *d, const struct inv_owner *o)
+static bool is_surplus(const struct invariants *v, const struct inv_deletes *d,
+                       const struct inv_owner *o)
 {
     const struct inv_owner *owner = find_owner(d, o->last->owner_uid);
     const char *label = owner->last->kind == &kind_pcs ? LABEL_PCS_INDEX : LABEL_PCSG_INDEX;
     int64_t index;
     if (!str_to_int(obj_label(o->last, str_of(label)), &index))
         return false;
-    for (size_t i = version_at(owner, o->born); i < owner->versions.len; i++) {
+    for (size_t i = version_at(v, owner, o->born); i < owner->versions.len; i++) {
         if (index >= owner->versions.p[i].replicas)
             return true;
     }
     return false;
 }
 
-static bool is_of_old_template(const struct inv_deletes *d, const struct inv_owner *o)
+static bool is_of_old_template(const struct invariants *v, const struct inv_deletes *d,
+                               const struct inv_owner *o)
 {
     const struct inv_owner *set = set_of(d, o->last);
-    return set && set->versions.p[version_at(set, o->born)].template !=
+    return set && set->versions.p[version_at(v, set, o->born)].template !=
                       vec_last(&set->versions)->template;
 }
 
 /* For how long it has been in breach of its minimum; -1: it is not. */
 static usec breach_time(const struct invariants *v, const struct obj *o)
 {
-    jval c =
-        condition_find(jgetc(obj_status(o), "conditions"), STR("MinAvailableBreached"));
+    jval c = condition_find(jgetc(obj_status(o), "conditions"), STR("MinAvailableBreached"));
     usec since;
     if (!str_is(jstr(jgetc(c, "status")), "True") ||
         !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &since))
@@ -173,7 +185,7 @@ static bool is_terminated(const struct invariants *v, const struct inv_deletes *
 static bool part_has_reason(const struct invariants *v, const struct inv_deletes *d, str uid)
 {
     const struct inv_owner *o = find_owner(d, uid);
-    return !o || is_surplus(d, o) || is_of_old_template(d, o) || is_terminated(v, d, o);
+    return !o || is_surplus(v, d, o) || is_of_old_template(v, d, o) || is_terminated(v, d, o);
 }
 
 static bool node_is_lost(const struct invariants *v, str node)
@@ -196,7 +208,7 @@ static bool pod_has_reason(const struct invariants *v, struct inv_deletes *d, co
 {
     struct inv_owner *clique = find_owner(d, pod->owner_uid);
     str hash = STR(LABEL_TEMPLATE_HASH);
-    if (pod_has_finished(pod) || node_is_lost(v, pod_node(pod)) || must_make_room(v, pod) ||
+    if (counter_get(&d->over, pod->uid) > 0 || node_is_lost(v, pod_node(pod)) || must_make_room(v, pod) ||
         !str_eq(obj_label(pod, hash), obj_label(clique->last, hash)))
         return true;
     if (clique->taken == clique->came_down)
@@ -232,8 +244,10 @@ void deletes_event(struct invariants *v, struct inv_deletes *d, const struct sto
     if (ours && is_marked && !was_marked && !has_reason(v, d, e->prev ? e->prev : o))
         inv_fail(v, "deletes", "%s %.*s/%.*s is deleted and nobody asked for it", o->kind->kind,
                  STR_ARG(o->ns), STR_ARG(o->name));
+    if (o->kind == &kind_pod)
+        learn_pod(d, e);
     if (watched)
-        learn(d, e);
+        learn(d, e, inv_wall(v));
 }
 
 void deletes_done(struct inv_deletes *d)
@@ -244,4 +258,5 @@ void deletes_done(struct inv_deletes *d)
         owner_free(value);
     map_done(&d->owners);
     counters_done(&d->asked);
+    counters_done(&d->over);
 }

@@ -51,8 +51,7 @@ static struct tally tally(const struct inv_gangs *g, const struct obj *gang)
     struct arena a = ARENA_INIT;
     str label = name_label(&a, gang->name);
     for (struct jiter it = jiter(jpath(obj_root(gang), "spec.podgroups")); jnext(&it);) {
-        str key =
-            group_key(&a, gang->ns, label, name_label(&a, jstr(jgetc(it.value, "name"))));
+        str key = group_key(&a, gang->ns, label, name_label(&a, jstr(jgetc(it.value, "name"))));
         int64_t min = jint(jgetc(it.value, "minReplicas"), 0), bound = counter_get(&g->bound, key);
         t.bound += bound;
         t.whole = t.whole && bound >= min;
@@ -65,8 +64,8 @@ static struct tally tally(const struct inv_gangs *g, const struct obj *gang)
 static void judge(struct invariants *v, struct inv_gangs *g, struct inv_gang *gang, bool disturbed)
 {
     struct tally t = tally(g, gang->last);
-    enum gang_state next = t.bound == 0  ? GANG_UNPLACED
-                           : t.whole     ? GANG_PLACED
+    enum gang_state next = t.bound == 0                 ? GANG_UNPLACED
+                           : t.whole                    ? GANG_PLACED
                            : gang->state == GANG_PLACED ? GANG_PLACED
                                                         : GANG_PARTIAL;
     if (next == GANG_PARTIAL && (gang->state != GANG_PARTIAL || disturbed))
@@ -89,9 +88,9 @@ void gangs_tick(struct invariants *v, struct inv_gangs *g)
             continue;
         struct tally t = tally(g, gang->last);
         if (t.possible)
-            inv_fail(v, "gangs", "gang %s has had %lld pods on nodes and not its minimum for %lld s",
-                     gang->key, (long long)t.bound,
-                     (long long)((inv_wall(v) - gang->since) / USEC_PER_SEC));
+            inv_fail(v, "gangs",
+                     "gang %s has had %lld pods on nodes and not its minimum for %lld s", gang->key,
+                     (long long)t.bound, (long long)((inv_wall(v) - gang->since) / USEC_PER_SEC));
         gang->since = inv_wall(v);
     }
 }

@@ -15,6 +15,8 @@ void counters_done(struct map *m);
 
 void inv_fail(struct invariants *v, const char *check, const char *fmt, ...) PRINTF_LIKE(3, 4);
 usec inv_wall(const struct invariants *v);
+/* How old what a component knows may be. */
+usec inv_lag(const struct invariants *v);
 const struct store *inv_store(const struct invariants *v);
 
 /* The object after the event; NULL when it is gone. */
@@ -31,6 +33,7 @@ str pod_node(const struct obj *pod);
 struct inv_deletes {
     struct map owners; /* uid -> struct inv_owner */
     struct map asked;  /* uids */
+    struct map over;   /* uids of pods that have finished, whatever they say now */
 };
 
 void deletes_event(struct invariants *v, struct inv_deletes *d, const struct store_event *e);
@@ -42,9 +45,9 @@ int64_t deletes_most_replicas(const struct inv_deletes *d, str pclq_uid);
 
 struct inv_gangs {
     usec window;
-    struct map gangs;   /* "namespace/label" -> struct inv_gang */
-    struct map bound;   /* "namespace/gang label/clique label" -> pods on nodes */
-    struct map active;  /* the same -> pods that are not going */
+    struct map gangs;  /* "namespace/label" -> struct inv_gang */
+    struct map bound;  /* "namespace/gang label/clique label" -> pods on nodes */
+    struct map active; /* the same -> pods that are not going */
     struct list partial;
 };
 

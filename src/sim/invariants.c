@@ -21,6 +21,7 @@ struct invariants {
     struct err failure;
     unsigned off; /* a bit per check */
     uint64_t revision;
+    usec lag;
     /* capacity */
     struct map nodes; /* name -> struct node_use */
     VEC(char *) resources;
@@ -83,8 +84,9 @@ void inv_fail(struct invariants *v, const char *check, const char *fmt, ...)
     strbuf_vprintf(&b, fmt, ap);
     va_end(ap);
     usec now = loop_now(v->options.loop);
-    (void)err_set(&v->failure, ERR_INTERNAL, "invariant %s broken at %lld.%06lld s, revision %llu: %s",
-                  check, (long long)(now / USEC_PER_SEC), (long long)(now % USEC_PER_SEC),
+    (void)err_set(&v->failure, ERR_INTERNAL,
+                  "invariant %s broken at %lld.%06lld s, revision %llu: %s", check,
+                  (long long)(now / USEC_PER_SEC), (long long)(now % USEC_PER_SEC),
                   (unsigned long long)v->revision, b.p);
     strbuf_done(&b);
 }
@@ -92,6 +94,11 @@ void inv_fail(struct invariants *v, const char *check, const char *fmt, ...)
 usec inv_wall(const struct invariants *v)
 {
     return loop_wall(v->options.loop);
+}
+
+usec inv_lag(const struct invariants *v)
+{
+    return v->lag;
 }
 
 const struct store *inv_store(const struct invariants *v)
@@ -301,8 +308,7 @@ static void check_replicas(struct invariants *v, const struct store_event *e)
     int64_t was = jint(jgetc(obj_spec(e->prev), "replicas"), -1);
     int64_t is = jint(jgetc(obj_spec(o), "replicas"), -1);
     struct strbuf b = STRBUF_INIT(1024);
-    if (was != is &&
-        counter_get(&v->replicas, replicas_key(&b, o->kind, o->ns, o->name, is)) == 0)
+    if (was != is && counter_get(&v->replicas, replicas_key(&b, o->kind, o->ns, o->name, is)) == 0)
         inv_fail(v, "replicas", "%s %.*s/%.*s went from %lld to %lld and nobody asked",
                  o->kind->kind, STR_ARG(o->ns), STR_ARG(o->name), (long long)was, (long long)is);
     strbuf_done(&b);
@@ -364,8 +370,9 @@ int invariants_disable(struct invariants *v, str name, struct err *err)
     return err_set(err, ERR_INVALID, "there is no invariant %.*s", STR_ARG(name));
 }
 
-void invariants_event(struct invariants *v, const struct store_event *e)
+void invariants_event(struct invariants *v, const struct store_event *e, usec lag)
 {
+    v->lag = lag;
     for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
         if (!(v->off & 1u << i))
             checks[i].event(v, e);

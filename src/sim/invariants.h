@@ -33,7 +33,8 @@ void invariants_free(struct invariants *v);
 /* Leaves a check out; ERR_INVALID when there is none of that name. */
 int invariants_disable(struct invariants *v, str name, struct err *err);
 
-void invariants_event(struct invariants *v, const struct store_event *e);
+/* lag: how old what a component knows may be at this time. */
+void invariants_event(struct invariants *v, const struct store_event *e, usec lag);
 /* What is judged by time, up to now. */
 void invariants_tick(struct invariants *v);
 /* The first breach; code 0: none so far. */

@@ -164,8 +164,8 @@ static void gang_add(struct oracle *x, struct gang *g, str ns, str clique, int64
     *vec_push(&g->names) = clique;
     *vec_push(&g->mins) = min;
     g->any = g->any || o;
-    g->complete = g->complete && o &&
-                  (int64_t)crew->pods.len >= jint(jgetc(obj_spec(o), "replicas"), 0);
+    g->complete =
+        g->complete && o && (int64_t)crew->pods.len >= jint(jgetc(obj_spec(o), "replicas"), 0);
     g->scheduled = g->scheduled && crew->scheduled >= min;
     g->ready = g->ready && crew->ready >= min;
     g->gated += crew->gated;
@@ -215,7 +215,8 @@ static void check_gang(struct oracle *x, const struct obj *pcs, struct gang *g,
         jval conditions = jgetc(obj_status(o), "conditions");
         check_groups(x, g, o);
         if (condition_is_true(conditions, STR("Ready")) != g->ready)
-            differ(x, "gang %.*s says that it is %sready", STR_ARG(g->name), g->ready ? "not " : "");
+            differ(x, "gang %.*s says that it is %sready", STR_ARG(g->name),
+                   g->ready ? "not " : "");
         if (g->complete && !condition_is_true(conditions, STR("Initialized")))
             differ(x, "gang %.*s is complete and not initialized", STR_ARG(g->name));
         if (g->complete && g->gated > 0 && (!base || (base->any && base->scheduled)))
@@ -251,8 +252,7 @@ static void gang_add_members(struct oracle *x, struct gang *g, const struct obj 
 /* ---- replicas ---- */
 
 /* Available as the members' pods say. */
-static bool member_is(struct oracle *x, const struct obj *pcsg, int64_t k, str clique,
-                      bool ready)
+static bool member_is(struct oracle *x, const struct obj *pcsg, int64_t k, str clique, bool ready)
 {
     str name = name_member_pclq(&x->arena, pcsg->name, k, clique);
     const struct obj *o = sim_get(x->sim, &kind_pclq, pcsg->ns, name);
@@ -406,9 +406,8 @@ static void check_strays(struct oracle *x)
 
 int oracle_check(struct sim *s, struct err *err)
 {
-    static const struct kind *const kinds[] = {&kind_pcsg,    &kind_pclq,
-                                               &kind_pod_gang, &kind_service,
-                                               &kind_role,    &kind_role_binding,
+    static const struct kind *const kinds[] = {&kind_pcsg,           &kind_pclq, &kind_pod_gang,
+                                               &kind_service,        &kind_role, &kind_role_binding,
                                                &kind_service_account};
     struct oracle x = {.sim = s, .err = err};
     struct obj *pcs;

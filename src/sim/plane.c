@@ -29,6 +29,7 @@ struct plane {
     struct store *store;
     struct apiserver *server;
     struct api *admin;
+    struct satokens_options tokens;
     struct part parts[MAX_PARTS];
     size_t n_parts;
     void (*ready)(void *ctx, const struct err *err);
@@ -48,6 +49,13 @@ static void add_gc(struct plane *p, struct runtime *r, struct api *api)
 static void add_namespaces(struct plane *p, struct runtime *r, struct api *api)
 {
     namespaces_add(r, api, p->options.ca_pem);
+}
+
+static void add_tokens(struct plane *p, struct runtime *r, struct api *api)
+{
+    p->tokens = (struct satokens_options){p->options.token_key, p->options.ca_pem};
+    if (p->tokens.key)
+        satokens_add(r, api, &p->tokens);
 }
 
 static void add_operator(struct plane *p, struct runtime *r, struct api *api)
@@ -73,8 +81,11 @@ static const struct component {
     const char *account;
     add_fn *add;
 } components[] = {
-    {"api", "garbage-collector", add_gc},      {"api", "namespace-controller", add_namespaces},
-    {"operator", "grove-operator", add_operator}, {"scheduler", "grove-scheduler", add_scheduler},
+    {"api", "garbage-collector", add_gc},
+    {"api", "namespace-controller", add_namespaces},
+    {"api", "tokens-controller", add_tokens},
+    {"operator", "grove-operator", add_operator},
+    {"scheduler", "grove-scheduler", add_scheduler},
     {"nodes", "simulated-nodes", add_nodes},
 };
 

@@ -15,6 +15,7 @@
 #include "nodes/nodes.h"
 
 struct plane;
+struct token_key; /* apiserver/token.h */
 
 /* Wraps the API a component uses. Called with what it returned before (layer 0: the plain one)
  * until it returns NULL; the plane frees the wrappers, outermost first. */
@@ -24,7 +25,9 @@ struct plane_options {
     const char *data_dir; /* NULL: memory only */
     struct nodes_options nodes;
     str ca_pem; /* for the root CA ConfigMap of every namespace; may be empty */
-    bool split; /* parts "api", "operator", "scheduler", "nodes" instead of one, "all" */
+    /* Signs what token Secrets hold; NULL: they stay empty. Must outlive the plane. */
+    const struct token_key *token_key;
+    bool split;       /* parts "api", "operator", "scheduler", "nodes" instead of one, "all" */
     plane_wrap *wrap; /* fault injection; NULL: none */
     void *wrap_ctx;
     /* Every plan with writes, of all parts; see runtime_set_journal. */

@@ -3,7 +3,8 @@
  * that the step names. What users do may fail because the object went meanwhile; that is part of
  * it. At the end every node is open and alive again, so that what follows can be judged.
  *
- *   random: {ops: 30, wait: 0s..2s, most: 3, sets: [PodCliqueSet, ...], of: [apply, scale-set, ...]}
+ *   random: {ops: 30, wait: 0s..2s, most: 3, sets: [PodCliqueSet, ...], of: [apply, scale-set,
+ * ...]}
  */
 #include "grove/types.h"
 #include "sim/scenario_impl.h"
@@ -22,8 +23,8 @@ static uint64_t below(struct mess *m, uint64_t n)
 }
 
 /* One of a kind, with a reference; NULL when there is none. */
-static struct obj *draw_object(struct mess *m, const struct kind *k, bool (*wanted)(struct mess *m,
-                                                                                    const struct obj *o))
+static struct obj *draw_object(struct mess *m, const struct kind *k,
+                               bool (*wanted)(struct mess *m, const struct obj *o))
 {
     struct query q = {.kind = k};
     obj_vec all = {0}, some = {0};
@@ -46,8 +47,7 @@ static bool is_running(struct mess *m, const struct obj *o)
 
 static bool is_unready(struct mess *m, const struct obj *o)
 {
-    return is_running(m, o) &&
-           !condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
+    return is_running(m, o) && !condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
 }
 
 /* ---- operations ---- */
@@ -61,9 +61,9 @@ static int op_apply(struct mess *m, struct err *err)
 static int scale(struct mess *m, const struct kind *k, struct err *err)
 {
     struct obj *o = draw_object(m, k, NULL);
-    int r = o ? sim_scale(m->run->sim, k, o->ns, o->name,
-                          (int64_t)below(m, (uint64_t)m->most + 1), err)
-              : 0;
+    int r =
+        o ? sim_scale(m->run->sim, k, o->ns, o->name, (int64_t)below(m, (uint64_t)m->most + 1), err)
+          : 0;
     obj_unref(o);
     return r;
 }
@@ -83,7 +83,7 @@ static int op_scale_clique(struct mess *m, struct err *err)
     return scale(m, &kind_pclq, err);
 }
 
-static int delete(struct mess *m, const struct kind *k, struct err *err)
+static int delete (struct mess *m, const struct kind *k, struct err *err)
 {
     struct obj *o = draw_object(m, k, NULL);
     int r = o ? sim_delete(m->run->sim, k, o->ns, o->name, err) : 0;
@@ -166,11 +166,12 @@ static int op_fail_node(struct mess *m, struct err *err)
 
 static int op_restart(struct mess *m, struct err *err)
 {
-    struct plane *p = sim_plane(m->run->sim);
+    struct sim *s = m->run->sim;
+    struct plane *p = sim_plane(s);
     size_t n = (size_t)below(m, plane_parts(p) + 1);
+    const char *part = n < plane_parts(p) ? plane_part_name(p, n) : NULL;
     (void)err;
-    sim_restart(m->run->sim, n < plane_parts(p) ? plane_part_name(p, n) : NULL,
-                (usec)below(m, 2) * (usec)below(m, 2 * USEC_PER_SEC));
+    sim_restart(s, part, below(m, 2) ? (usec)below(m, 2 * USEC_PER_SEC) : 0);
     return 0;
 }
 
@@ -181,7 +182,7 @@ static int op_break(struct mess *m, struct err *err)
     return 0;
 }
 
-static const struct op {
+static const struct operation {
     const char *name;
     int (*fn)(struct mess *m, struct err *err);
 } ops[] = {
@@ -204,7 +205,7 @@ static const struct op {
 
 /* ---- the step ---- */
 
-static const struct op *find_op(str name)
+static const struct operation *find_op(str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
         if (str_is(name, ops[i].name))
@@ -239,7 +240,7 @@ static int run_ops(struct mess *m, jval of, int64_t count, usec min, usec max, s
     for (int64_t i = 0; i < count; i++) {
         struct err one = ERR_INIT;
         str name = jstr(jat(of, (size_t)below(m, jlen(of))));
-        const struct op *op = find_op(name);
+        const struct operation *op = find_op(name);
         if (!op)
             return err_set(err, ERR_INVALID, "there is no random operation \"%.*s\"",
                            STR_ARG(name));

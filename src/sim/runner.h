@@ -5,8 +5,8 @@
 #include "sim/scenario.h"
 
 struct runner_options {
-    uint64_t seed;   /* 0: those of the scenario, from 1 on */
-    double scale;    /* of the number of seeds; 0: 1 */
+    uint64_t seed; /* 0: those of the scenario, from 1 on */
+    double scale;  /* of the number of seeds; 0: 1 */
     bool tap;
     bool twice;      /* also run the first seed twice and compare the logs */
     const char *log; /* write the last run's log here; NULL: nowhere */

@@ -3,9 +3,9 @@
 
 #include "base/file.h"
 #include "grove/types.h"
-#include "json/yaml.h"
 #include "sim/invariants.h"
 #include "sim/scenario_impl.h"
+#include "json/yaml.h"
 
 #define LIMIT (10 * USEC_PER_MIN)
 enum { MAX_FILE = 1 << 20, SEEDS = 3, MAX_SEEDS = 100000 };
@@ -18,7 +18,7 @@ struct scenario {
     bool processes_given;
     unsigned seeds;
     usec limit;
-    char *profile;
+    char *waits_for;
 };
 
 /* ---- faults ---- */
@@ -28,7 +28,10 @@ static const struct fault {
     enum { FAULT_TIME, FAULT_NUMBER, FAULT_FLAG } type;
     size_t offset;
 } faults[] = {
-#define F(name, type, field) {name, type, offsetof(struct api_faulty_options, field)}
+#define F(name, type, field)                                   \
+    {                                                          \
+        name, type, offsetof(struct api_faulty_options, field) \
+    }
     F("lag", FAULT_TIME, max_lag),
     F("delay", FAULT_TIME, max_delay),
     F("timeout", FAULT_TIME, timeout),
@@ -128,8 +131,9 @@ static int parse_cluster(struct scenario *s, jval v, struct err *err)
 
 static int parse_frame(struct scenario *s, struct err *err)
 {
-    static const char *const keys[] = {"about",  "cluster",    "processes", "seeds", "limit",
-                                       "faults", "invariants", "never",     "steps", NULL};
+    static const char *const keys[] = {"about",     "cluster", "processes",  "seeds",
+                                       "limit",     "faults",  "invariants", "never",
+                                       "waits-for", "steps",   NULL};
     jval v = doc_root(s->doc);
     if (keys_check(v, keys, NULL, "a scenario", err) ||
         parse_cluster(s, jgetc(v, "cluster"), err) ||
@@ -146,6 +150,8 @@ static int parse_frame(struct scenario *s, struct err *err)
     if (seeds < 1 || seeds > MAX_SEEDS)
         return err_set(err, ERR_INVALID, "a scenario has 1 to %d seeds", MAX_SEEDS);
     s->seeds = (unsigned)seeds;
+    if (j_has(jgetc(v, "waits-for")))
+        s->waits_for = str_dup(jstr(jgetc(v, "waits-for")));
     return 0;
 }
 
@@ -183,6 +189,7 @@ void scenario_free(struct scenario *s)
         return;
     free(s->path);
     free(s->name);
+    free(s->waits_for);
     doc_unref(s->doc);
     free(s);
 }
@@ -200,6 +207,11 @@ const char *scenario_path(const struct scenario *s)
 unsigned scenario_seeds(const struct scenario *s)
 {
     return s->seeds;
+}
+
+const char *scenario_waits_for(const struct scenario *s)
+{
+    return s->waits_for;
 }
 
 str scenario_file(const struct scenario *s, struct arena *a, str name)
@@ -241,6 +253,8 @@ int scenario_run(const struct scenario *s, uint64_t seed, struct scenario_result
     int result = prepare(&r, &ret->err);
     if (result == 0)
         result = run_steps(&r, jgetc(doc_root(s->doc), "steps"), &ret->err);
+    if (result == 0)
+        ret->err = ERR_INIT; /* what was tried in vain on the way */
     ret->stats = sim_stats(r.sim);
     ret->time = sim_now(r.sim);
     strbuf_add_str(&ret->log, sim_log(r.sim));

@@ -2,6 +2,7 @@
  * Scenarios: what befalls a simulated world and what must come of it, as a YAML file.
  *
  *   about: one sentence
+ *   waits-for: what            what must be built or mended before it can hold; not run by tests
  *   cluster: {nodes: 20, profile: h100, tainted: false, start: 300ms, stop: 200ms}
  *   processes: one | split       who shares caches: all (as `grove up`), or one process per
  *                                component; by default odd seeds are split
@@ -19,17 +20,14 @@
  *   scale: {pcs/NAME: 3}; patch: {object: pcs/NAME, merge: {...}, subresource: status}
  *   delete: WHICH; crash: WHICH (failed: true: for good); heal: WHICH
  *   cordon, uncordon, fail, recover: NODES
- *   restart: all | api | operator | scheduler | nodes, or {part: all, down: 1s}
- *   break-watches: broken | expired; faults: as above, from now on
- *   advance: 5s, or 0s..5s (drawn)
- *   settle: {}, or {limit: 5m, check: false}: until nothing happens any more; then everything must
- *           be as the sets say (oracle.h) and faults other than delay and lag are over
- *   expect: EXPECTATION or a list; await: the same, or {until: ..., within: 30s}
- *   quiet: 30s                   nothing may be written for so long
- *   remember: {as: NAME, kind: ...}
- *   never: WATCH; forget: {}     from now on; no longer
- *   repeat: {times: 3, steps: [STEP]}
- *   random: {ops: 30, wait: 0s..2s, sets: [OBJECT], of: [OP], most: 3}, see random.c
+ *   stop, start, restart: all | api | operator | scheduler | nodes (all, where they are one
+ * process) break-watches: broken | expired; faults: as above, from now on advance: 5s, or 0s..5s
+ * (drawn) settle: {}, or {limit: 5m, check: false}: until nothing happens any more; then everything
+ * must be as the sets say (oracle.h) and faults other than delay and lag are over expect:
+ * EXPECTATION or a list; await: the same, or {until: ..., within: 30s} quiet: 30s nothing may be
+ * written for so long remember: {as: NAME, kind: ...} never: WATCH; forget: {}     from now on; no
+ * longer repeat: {times: 3, steps: [STEP]} random: {ops: 30, wait: 0s..2s, sets: [OBJECT], of:
+ * [OP], most: 3}, see random.c
  *
  * WHICH    pcs/NAME, or a query (query.h) with first: N or any: N (drawn)
  * NODES    a name, a list of names, a number (the first so many), all, or {of: query of pods}
@@ -56,6 +54,8 @@ void scenario_free(struct scenario *s);
 const char *scenario_name(const struct scenario *s);
 const char *scenario_path(const struct scenario *s);
 unsigned scenario_seeds(const struct scenario *s);
+/* NULL: nothing. */
+const char *scenario_waits_for(const struct scenario *s);
 
 struct scenario_result {
     struct err err; /* code 0: it held */

@@ -5,13 +5,14 @@
 
 #include "base/hash.h"
 #include "grove/types.h"
-#include "json/yaml.h"
 #include "sim/gate.h"
 #include "sim/sim_impl.h"
+#include "json/yaml.h"
 
 /* 2026-01-01T00:00:00Z: any fixed start will do. */
 #define START_WALL ((usec)1767225600 * USEC_PER_SEC)
 #define CALL_LIMIT (60 * USEC_PER_SEC)
+#define RESTART_TIME (10 * USEC_PER_MSEC)
 #define SLICE (50 * USEC_PER_MSEC)
 /* Longer than any cache waits before it opens a watch again. */
 #define WATCH_RECOVERY (35 * USEC_PER_SEC)
@@ -58,6 +59,20 @@ static void log_event(struct sim *s, const struct store_event *e)
                   STR_ARG(o->name), (unsigned long long)hash_fnv1a64(doc_text(o->doc)));
 }
 
+static bool breaks_watches(const struct api_faulty_options *o)
+{
+    return o->watch_end || o->watch_expired || o->watch_silent || o->drop || o->error || o->gateway;
+}
+
+/* How old what a component acts on may be: an event on its way, a plan on its way, or, while
+ * watches are being broken, as long as a cache waits before it tries again. */
+static usec knowledge_age(const struct sim *s)
+{
+    usec age = s->faults.max_lag + 3 * s->faults.max_delay + USEC_PER_SEC;
+    bool broken = breaks_watches(&s->faults) || loop_now(s->loop) < s->calm_at;
+    return broken ? age + WATCH_RECOVERY : age;
+}
+
 static void on_event(struct store_sub *sub, const struct store_event *e)
 {
     struct sim *s = container_of(sub, struct sim, sub);
@@ -65,7 +80,7 @@ static void on_event(struct store_sub *sub, const struct store_event *e)
     s->stats.pods += e->type == STORE_ADDED && e->obj->kind == &kind_pod;
     s->changed_at = loop_now(s->loop);
     log_event(s, e);
-    invariants_event(s->invariants, e);
+    invariants_event(s->invariants, e, knowledge_age(s));
     for (size_t i = 0; i < s->observers.len; i++)
         s->observers.p[i].fn(s->observers.p[i].ctx, e);
 }
@@ -112,12 +127,6 @@ static void set_faults(void *ctx, struct api *api, const char *component, unsign
     struct api_faulty_options o = faults_of(&s->faults, component);
     if (is_faulty_layer(component, layer))
         api_faulty_set(api, &o);
-}
-
-static bool breaks_watches(const struct api_faulty_options *o)
-{
-    return o->watch_end || o->watch_expired || o->watch_silent || o->drop || o->error ||
-           o->gateway;
 }
 
 void sim_set_faults(struct sim *s, const struct api_faulty_options *o)
@@ -174,20 +183,37 @@ static void stop_part(struct sim *s, size_t part)
     s->stats.watch_faults += before.watch_faults - after.watch_faults;
 }
 
-void sim_restart(struct sim *s, const char *name, usec down)
+static bool is_meant(const struct sim *s, const char *name, size_t part)
 {
-    size_t n = plane_parts(s->plane), from = 0, to = n;
-    for (size_t i = 0; name && i < n; i++) {
-        if (str_is(str_of(name), plane_part_name(s->plane, i)))
-            from = i, to = i + 1;
+    bool known = false;
+    for (size_t i = 0; name && i < plane_parts(s->plane); i++)
+        known = known || str_is(str_of(name), plane_part_name(s->plane, i));
+    return !known || str_is(str_of(name), plane_part_name(s->plane, part));
+}
+
+void sim_stop(struct sim *s, const char *name)
+{
+    sim_note(s, "stop %s", name ? name : "all");
+    for (size_t i = 0; i < plane_parts(s->plane); i++) {
+        if (is_meant(s, name, i))
+            stop_part(s, i);
     }
-    sim_note(s, "restart %s", to - from == n ? "all" : name);
-    for (size_t i = from; i < to; i++)
-        stop_part(s, i);
-    if (down > 0)
-        (void)sim_advance(s, down);
-    for (size_t i = from; i < to; i++)
-        plane_start(s->plane, i);
+}
+
+void sim_start(struct sim *s, const char *name)
+{
+    sim_note(s, "start %s", name ? name : "all");
+    for (size_t i = 0; i < plane_parts(s->plane); i++) {
+        if (is_meant(s, name, i))
+            plane_start(s->plane, i);
+    }
+}
+
+void sim_restart(struct sim *s, const char *part, usec down)
+{
+    sim_stop(s, part);
+    (void)sim_advance(s, MAX(down, RESTART_TIME));
+    sim_start(s, part);
 }
 
 /* ---- users ---- */
@@ -200,9 +226,7 @@ struct sim_call {
 
 static int code_of(const struct status *status)
 {
-    return status->code == 404   ? ERR_NOT_FOUND
-           : status->code == 409 ? ERR_CONFLICT
-                                 : ERR_INVALID;
+    return status->code == 404 ? ERR_NOT_FOUND : status->code == 409 ? ERR_CONFLICT : ERR_INVALID;
 }
 
 static void on_done(struct api_request *q, const struct api_reply *reply)
@@ -210,8 +234,7 @@ static void on_done(struct api_request *q, const struct api_reply *reply)
     struct sim_call *c = q->ctx;
     c->done = true;
     if (reply->status)
-        c->error =
-            err_set(c->err, code_of(reply->status), "%.*s", STR_ARG(reply->status->message));
+        c->error = err_set(c->err, code_of(reply->status), "%.*s", STR_ARG(reply->status->message));
 }
 
 int sim_call(struct sim *s, struct api_request *q, struct err *err)

@@ -50,8 +50,12 @@ void sim_set_faults(struct sim *s, const struct api_faulty_options *o);
 const struct api_faulty_options *sim_faults(const struct sim *s);
 /* Every watch of every component ends now; see api_faulty_break_watches. */
 void sim_break_watches(struct sim *s, bool expired);
-/* A part ("operator"; NULL: all) is killed, and started again after a while. A name that is not a
- * part of this assembly means all of it. */
+/* A part ("operator"; NULL: all) is killed; started again with nothing but what the API says. A
+ * name that is not a part of this assembly means all of it. */
+void sim_stop(struct sim *s, const char *part);
+void sim_start(struct sim *s, const char *part);
+/* Both. What it had sent is carried out before it is back: no process starts faster than a request
+ * ends. (Writes that happen later than that are a fault of their own.) */
 void sim_restart(struct sim *s, const char *part, usec down);
 /* The node stops: nothing it would write arrives, others see it and its pods not ready. */
 int sim_fail_node(struct sim *s, str name, struct err *err);

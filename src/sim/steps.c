@@ -103,8 +103,8 @@ static int step_patch(struct run *r, jval v, struct err *err)
     if (keys_check(v, keys, NULL, "patch", err) ||
         query_parse_ref(&r->arena, jstr(jgetc(v, "object")), &q, err))
         return err->code;
-    return sim_patch(r->sim, q.kind, q.ns, q.name, jstr(jgetc(v, "subresource")),
-                     jgetc(v, "merge"), err);
+    return sim_patch(r->sim, q.kind, q.ns, q.name, jstr(jgetc(v, "subresource")), jgetc(v, "merge"),
+                     err);
 }
 
 static int delete_one(struct run *r, const struct obj *o, jval v, struct err *err)
@@ -141,24 +141,45 @@ static int step_heal(struct run *r, jval v, struct err *err)
     return each_picked(r, v, heal_one, err);
 }
 
-static int step_restart(struct run *r, jval v, struct err *err)
+/* A part by name; *ret NULL means all. */
+static int parse_part(str name, const char **ret, struct err *err)
 {
-    static const char *const keys[] = {"part", "down", NULL};
-    static const char *const parts[] = {"all", "api", "operator", "scheduler", "nodes", NULL};
-    usec min = 0, down = 0;
-    str part = jtype(v) == J_STRING ? jstr(v) : jstr(jgetc(v, "part"));
-    if (jtype(v) == J_OBJECT && (keys_check(v, keys, NULL, "restart", err) ||
-                                 (j_has(jgetc(v, "down")) &&
-                                  range_parse(jgetc(v, "down"), &min, &down, err))))
-        return err->code;
-    for (size_t i = 0; parts[i]; i++) {
-        if (str_is(part, parts[i])) {
-            sim_restart(r->sim, i == 0 ? NULL : parts[i], down);
-            return world_result(r, err);
+    static const char *const parts[] = {"all", "api", "operator", "scheduler", "nodes"};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (str_is(name, parts[i])) {
+            *ret = i ? parts[i] : NULL;
+            return 0;
         }
     }
-    return err_set(err, ERR_INVALID, "restart %.*s? all, api, operator, scheduler or nodes",
-                   STR_ARG(jtext(v)));
+    return err_set(err, ERR_INVALID, "\"%.*s\" is no part: all, api, operator, scheduler or nodes",
+                   STR_ARG(name));
+}
+
+static int step_stop(struct run *r, jval v, struct err *err)
+{
+    const char *part;
+    if (parse_part(jstr(v), &part, err))
+        return err->code;
+    sim_stop(r->sim, part);
+    return 0;
+}
+
+static int step_start(struct run *r, jval v, struct err *err)
+{
+    const char *part;
+    if (parse_part(jstr(v), &part, err))
+        return err->code;
+    sim_start(r->sim, part);
+    return 0;
+}
+
+static int step_restart(struct run *r, jval v, struct err *err)
+{
+    const char *part;
+    if (parse_part(jstr(v), &part, err))
+        return err->code;
+    sim_restart(r->sim, part, 0);
+    return 0;
 }
 
 static int step_break(struct run *r, jval v, struct err *err)
@@ -249,9 +270,9 @@ static int first_nodes(struct run *r, int64_t n, node_filter *filter, str_vec *r
         *vec_push(ret) = arena_str(&r->arena, o->name);
         found++;
     }
-    return n < 0 || found == n ? 0
-                               : err_set(err, ERR_NOT_FOUND, "there are only %lld such nodes",
-                                         (long long)found);
+    return n < 0 || found == n
+               ? 0
+               : err_set(err, ERR_NOT_FOUND, "there are only %lld such nodes", (long long)found);
 }
 
 static int nodes_of_pods(struct run *r, jval which, str_vec *ret, struct err *err)
@@ -385,30 +406,19 @@ static const struct step {
     const char *name;
     int (*fn)(struct run *r, jval v, struct err *err);
 } steps[] = {
-    {"apply", step_apply},
-    {"apply-file", step_apply_file},
-    {"scale", step_scale},
-    {"patch", step_patch},
-    {"delete", step_delete},
-    {"crash", step_crash},
-    {"heal", step_heal},
-    {"cordon", step_cordon},
-    {"uncordon", step_uncordon},
-    {"fail", step_fail},
-    {"recover", step_recover},
-    {"restart", step_restart},
-    {"break-watches", step_break},
-    {"faults", step_faults},
-    {"advance", step_advance},
-    {"settle", step_settle},
-    {"quiet", step_quiet},
-    {"expect", run_expect},
-    {"await", run_await},
-    {"remember", run_remember},
-    {"never", run_never},
-    {"forget", step_forget},
-    {"repeat", step_repeat},
-    {"random", run_random},
+    {"apply", step_apply},         {"apply-file", step_apply_file},
+    {"scale", step_scale},         {"patch", step_patch},
+    {"delete", step_delete},       {"crash", step_crash},
+    {"heal", step_heal},           {"cordon", step_cordon},
+    {"uncordon", step_uncordon},   {"fail", step_fail},
+    {"recover", step_recover},     {"stop", step_stop},
+    {"start", step_start},         {"restart", step_restart},
+    {"break-watches", step_break}, {"faults", step_faults},
+    {"advance", step_advance},     {"settle", step_settle},
+    {"quiet", step_quiet},         {"expect", run_expect},
+    {"await", run_await},          {"remember", run_remember},
+    {"never", run_never},          {"forget", step_forget},
+    {"repeat", step_repeat},       {"random", run_random},
 };
 
 static int run_step(struct run *r, jval v, struct err *err)
@@ -432,7 +442,8 @@ int run_steps(struct run *r, jval list, struct err *err)
     for (struct jiter it = jiter(list); jnext(&it);) {
         int result = run_step(r, it.value, err);
         if (result)
-            return err_wrap(err, "step %zu (%.*s)", it.index + 1, STR_ARG(str_sub(jtext(it.value), 0, 80)));
+            return err_wrap(err, "step %zu (%.*s)", it.index + 1,
+                            STR_ARG(str_sub(jtext(it.value), 0, 80)));
     }
     return 0;
 }

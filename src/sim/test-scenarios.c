@@ -6,7 +6,8 @@ int main(int argc, char **argv)
 {
     struct err err = ERR_INIT;
     const char *scale = getenv("GROVE_TEST_SCALE");
-    struct runner_options o = {.tap = true, .twice = true, .scale = scale ? strtod(scale, NULL) : 1};
+    struct runner_options o = {
+        .tap = true, .twice = true, .scale = scale ? strtod(scale, NULL) : 1};
     bool ok = runner_run((const char *const *)argv + 1, (size_t)argc - 1, &o, &err);
     if (err.code)
         printf("Bail out! %s\n", err.message);

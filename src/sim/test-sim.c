@@ -117,22 +117,22 @@ TEST(a_gang_that_does_not_fit_stays_whole_and_says_why)
     struct sim *s = start(3, 1);
     struct err err = ERR_INIT;
     CHECK_INT(sim_apply_yaml(s,
-                        STR("apiVersion: grove.io/v1alpha1\n"
-                            "kind: PodCliqueSet\n"
-                            "metadata: {name: big}\n"
-                            "spec:\n"
-                            "  replicas: 1\n"
-                            "  template:\n"
-                            "    cliques:\n"
-                            "    - name: a\n"
-                            "      spec:\n"
-                            "        replicas: 2\n"
-                            "        podSpec:\n"
-                            "          tolerations: [{operator: Exists}]\n"
-                            "          containers:\n"
-                            "          - {name: c, image: 'i:1', resources: {requests: "
-                            "{nvidia.com/gpu: 5}}}\n"),
-                        &err),
+                             STR("apiVersion: grove.io/v1alpha1\n"
+                                 "kind: PodCliqueSet\n"
+                                 "metadata: {name: big}\n"
+                                 "spec:\n"
+                                 "  replicas: 1\n"
+                                 "  template:\n"
+                                 "    cliques:\n"
+                                 "    - name: a\n"
+                                 "      spec:\n"
+                                 "        replicas: 2\n"
+                                 "        podSpec:\n"
+                                 "          tolerations: [{operator: Exists}]\n"
+                                 "          containers:\n"
+                                 "          - {name: c, image: 'i:1', resources: {requests: "
+                                 "{nvidia.com/gpu: 5}}}\n"),
+                             &err),
               0);
     CHECK(sim_settle(s, LIMIT));
     CHECK_INT(sim_count(s, &kind_pod, NULL), 2);
