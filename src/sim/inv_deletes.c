@@ -208,8 +208,8 @@ static bool pod_has_reason(const struct invariants *v, struct inv_deletes *d, co
 {
     struct inv_owner *clique = find_owner(d, pod->owner_uid);
     str hash = STR(LABEL_TEMPLATE_HASH);
-    if (counter_get(&d->over, pod->uid) > 0 || node_is_lost(v, pod_node(pod)) || must_make_room(v, pod) ||
-        !str_eq(obj_label(pod, hash), obj_label(clique->last, hash)))
+    if (counter_get(&d->over, pod->uid) > 0 || node_is_lost(v, pod_node(pod)) ||
+        must_make_room(v, pod) || !str_eq(obj_label(pod, hash), obj_label(clique->last, hash)))
         return true;
     if (clique->taken == clique->came_down)
         return false;
