@@ -179,61 +179,31 @@ static const struct step {
 static int do_apply(struct session *s, const struct step *step, struct err *err)
 {
     struct doc *d = yaml_parse_one(str_of(step->manifest), err);
-    if (!d)
-        return err->code;
-    struct api_request q = {.verb = API_PATCH,
-                            .patch = API_PATCH_APPLY,
-                            .kind = &kind_pcs,
-                            .ns = STR("default"),
-                            .name = str_of(step->set),
-                            .body = d,
-                            .field_manager = STR("grove-demo"),
-                            .force = true};
-    int r = session_send(s, &q, NULL, NULL, err);
+    int r = !d ? err->code
+               : session_apply(s, &kind_pcs, STR("default"), str_of(step->set), d, false, NULL,
+                               NULL, err);
     doc_unref(d);
     return r;
 }
 
-static int do_scale(struct session *s, const struct step *step, struct err *err)
+static int act(struct session *s, const struct step *step, struct err *err)
 {
-    struct jw w;
-    jw_init(&w);
-    jw_object(&w);
-    jw_put_object(&w, "spec");
-    jw_put_int(&w, "replicas", step->replicas);
-    jw_end(&w);
-    jw_end(&w);
-    struct doc *patch = jw_doc(&w);
-    struct api_request q = {.verb = API_PATCH,
-                            .patch = API_PATCH_MERGE,
-                            .kind = step->kind,
-                            .ns = STR("default"),
-                            .name = str_of(step->name),
-                            .subresource = STR("scale"),
-                            .body = patch,
-                            .field_manager = STR("grove-demo")};
-    int r = session_send(s, &q, NULL, NULL, err);
-    doc_unref(patch);
-    return r;
-}
-
-static int do_delete(struct session *s, const struct step *step, struct err *err)
-{
-    struct api_request q = {.verb = API_DELETE,
-                            .kind = step->kind,
-                            .ns = STR("default"),
-                            .name = str_of(step->name),
-                            .grace_seconds = -1,
-                            .propagation = API_BACKGROUND};
-    return session_send(s, &q, NULL, NULL, err);
+    str ns = STR("default"), name = str_of(step->name);
+    switch (step->action) {
+    case APPLY:
+        return do_apply(s, step, err);
+    case SCALE:
+        return session_scale(s, step->kind, ns, name, step->replicas, err);
+    case DELETE:
+        return session_delete(s, step->kind, ns, name, err);
+    }
+    return 0;
 }
 
 static int run_step(struct demo *d, const struct step *step, struct err *err)
 {
     printf("\n%s\n  $ %s\n", step->title, step->command);
-    int r = step->action == APPLY   ? do_apply(&d->session, step, err)
-            : step->action == SCALE ? do_scale(&d->session, step, err)
-                                    : do_delete(&d->session, step, err);
+    int r = act(&d->session, step, err);
     r = r ? r : wait_for_pods(d, step->set, step->pods, err);
     if (r || step->action == DELETE)
         return r;

@@ -77,21 +77,12 @@ static int apply_one(struct session *s, struct doc *d, bool dry_run, struct err 
     struct obj *before = NULL, *after = NULL;
     struct err missing = ERR_INIT;
     int code;
-    struct api_request q = {.verb = API_PATCH,
-                            .patch = API_PATCH_APPLY,
-                            .kind = k,
-                            .ns = str_is_empty(ns) ? namespace_for(s, k) : ns,
-                            .name = name,
-                            .body = d,
-                            .field_manager = STR("grove"),
-                            .field_validation = API_VALIDATE_STRICT,
-                            .force = true,
-                            .dry_run = dry_run,
-                            .grace_seconds = -1};
+    if (str_is_empty(ns))
+        ns = namespace_for(s, k);
     if (str_is_empty(name))
         return err_set(err, ERR_INVALID, "an object of kind %s has no metadata.name", k->kind);
-    (void)session_get(s, k, q.ns, name, &before, &missing);
-    int r = session_send(s, &q, &after, &code, err);
+    (void)session_get(s, k, ns, name, &before, &missing);
+    int r = session_apply(s, k, ns, name, d, dry_run, &after, &code, err);
     if (r == 0)
         print_reference(k, name,
                         code == 201                                  ? "created"
@@ -238,13 +229,7 @@ static int delete_one(struct session *s, const struct kind *k, str ns, str name,
 {
     struct obj *o;
     int r = session_get(s, k, ns, name, &o, err);
-    struct api_request q = {.verb = API_DELETE,
-                            .kind = k,
-                            .ns = ns,
-                            .name = name,
-                            .grace_seconds = -1,
-                            .propagation = API_BACKGROUND};
-    r = r ? r : session_send(s, &q, NULL, NULL, err);
+    r = r ? r : session_delete(s, k, ns, name, err);
     if (r)
         return r;
     printf("%s%s%s \"%.*s\" deleted\n", k->singular, *k->group ? "." : "", k->group, STR_ARG(name));
@@ -318,32 +303,6 @@ struct scale_args {
     int64_t replicas;
 };
 
-static int scale_one(struct session *s, const struct kind *k, str name, int64_t replicas,
-                     struct err *err)
-{
-    struct jw w;
-    jw_init(&w);
-    jw_object(&w);
-    jw_put_object(&w, "spec");
-    jw_put_int(&w, "replicas", replicas);
-    jw_end(&w);
-    jw_end(&w);
-    struct doc *patch = jw_doc(&w);
-    struct api_request q = {.verb = API_PATCH,
-                            .patch = API_PATCH_MERGE,
-                            .kind = k,
-                            .ns = namespace_for(s, k),
-                            .name = name,
-                            .subresource = STR("scale"),
-                            .body = patch,
-                            .field_manager = STR("grove")};
-    int r = session_send(s, &q, NULL, NULL, err);
-    doc_unref(patch);
-    if (r == 0)
-        print_reference(k, name, "scaled");
-    return r;
-}
-
 static int run_scale(void *ctx, const void *opts, const struct command_call *call)
 {
     const struct scale_args *a = opts;
@@ -358,8 +317,9 @@ static int run_scale(void *ctx, const void *opts, const struct command_call *cal
                     str_is_empty(name) ? "say which %s to scale" : "a %s cannot be scaled",
                     k->singular);
     r = r ? r : session_open(&a->session, &s, &err);
+    r = r ? r : session_scale(&s, k, namespace_for(&s, k), name, a->replicas, &err);
     if (r == 0)
-        r = scale_one(&s, k, name, a->replicas, &err);
+        print_reference(k, name, "scaled");
     if (s.loop)
         session_close(&s);
     return r ? cli_fail(&err) : EXIT_OK;

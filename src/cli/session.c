@@ -110,6 +110,57 @@ int session_list(struct session *s, const struct kind *k, str ns, str label_sele
     return w.error;
 }
 
+int session_apply(struct session *s, const struct kind *k, str ns, str name, struct doc *config,
+                  bool dry_run, struct obj **ret, int *ret_code, struct err *err)
+{
+    struct api_request q = {.verb = API_PATCH,
+                            .patch = API_PATCH_APPLY,
+                            .kind = k,
+                            .ns = ns,
+                            .name = name,
+                            .body = config,
+                            .field_manager = STR("grove"),
+                            .field_validation = API_VALIDATE_STRICT,
+                            .force = true,
+                            .dry_run = dry_run};
+    return session_send(s, &q, ret, ret_code, err);
+}
+
+int session_scale(struct session *s, const struct kind *k, str ns, str name, int64_t replicas,
+                  struct err *err)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_object(&w, "spec");
+    jw_put_int(&w, "replicas", replicas);
+    jw_end(&w);
+    jw_end(&w);
+    struct doc *patch = jw_doc(&w);
+    struct api_request q = {.verb = API_PATCH,
+                            .patch = API_PATCH_MERGE,
+                            .kind = k,
+                            .ns = ns,
+                            .name = name,
+                            .subresource = STR("scale"),
+                            .body = patch,
+                            .field_manager = STR("grove")};
+    int r = session_send(s, &q, NULL, NULL, err);
+    doc_unref(patch);
+    return r;
+}
+
+int session_delete(struct session *s, const struct kind *k, str ns, str name, struct err *err)
+{
+    struct api_request q = {.verb = API_DELETE,
+                            .kind = k,
+                            .ns = ns,
+                            .name = name,
+                            .grace_seconds = -1,
+                            .propagation = API_BACKGROUND};
+    return session_send(s, &q, NULL, NULL, err);
+}
+
 /* ---- following ---- */
 
 struct following {

@@ -37,6 +37,14 @@ int session_list(struct session *s, const struct kind *k, str ns, str label_sele
 /* Any request; *ret may be NULL. Its code is in *ret_code when given. */
 int session_send(struct session *s, struct api_request *q, struct obj **ret, int *ret_code,
                  struct err *err);
+/* The writes commands make, as this program. */
+int session_apply(struct session *s, const struct kind *k, str ns, str name, struct doc *config,
+                  bool dry_run, struct obj **ret, int *ret_code, struct err *err);
+int session_scale(struct session *s, const struct kind *k, str ns, str name, int64_t replicas,
+                  struct err *err);
+/* Dependents follow in the background. */
+int session_delete(struct session *s, const struct kind *k, str ns, str name, struct err *err);
+
 /* Follows a kind: fn is called for each event (obj is NULL when what was there at the beginning has
  * been told) until it returns true. ERR_TIMEOUT when that takes longer. */
 typedef bool session_event_fn(void *ctx, enum api_event_type type, const struct obj *obj);

@@ -248,6 +248,8 @@ static int run_up(void *ctx, const void *opts, const struct command_call *call)
     (void)call;
     log_set_level((enum log_level)a->log_level);
     log_set_format(a->log_json ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
+    /* A file limit is an answer of the disk, not the end: the store becomes read-only. */
+    signal(SIGXFSZ, SIG_IGN);
     struct up_run r = {.nodes = a->nodes, .profile = a->profile};
     r.loop = loop_new_real(&err);
     if (!r.loop)
