@@ -69,8 +69,10 @@ struct digits {
 
 static unsigned digit_at(const struct digits *d, size_t i)
 {
-    char c = i < d->whole.len ? d->whole.p[i] : d->fraction.p[i - d->whole.len];
-    return (unsigned)(c - '0');
+    bool before = i < d->whole.len;
+    const char *digits = before ? d->whole.p : d->fraction.p;
+    BUG_ON(!digits); /* i is below the number of digits */
+    return (unsigned)(digits[before ? i : i - d->whole.len] - '0');
 }
 
 /* Digits before the point, as a number; zeros follow where the point moved past the last one. */

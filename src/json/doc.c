@@ -392,13 +392,14 @@ void doc_path_of(const struct doc *d, uint32_t target, struct strbuf *out)
     uint32_t at = 0;
     while (at < target && node_is_container(d->tape[at])) {
         bool is_object = node_tag(d->tape[at]) == TAPE_OBJECT;
-        uint32_t end = (uint32_t)d->tape[at + 1], member = at + 2, value = member, next = member;
+        uint32_t end = (uint32_t)d->tape[at + 1], member = at + 2, value = member;
         size_t index = 0;
-        for (; member < end; member = next, index++) {
+        for (; member < end; index++) {
             value = member + (is_object ? node_width(d->tape[member]) : 0);
-            next = tape_next(d->tape, value);
+            uint32_t next = tape_next(d->tape, value);
             if (target < next)
                 break;
+            member = next;
         }
         BUG_ON(member >= end);
         add_step(out, is_object, is_object ? tape_str(d, member) : STR_NONE, index);

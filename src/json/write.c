@@ -375,7 +375,6 @@ static void compact_value(jval v, struct strbuf *out)
             *to++ = *from;
             levels[depth++] = (struct compact_level){(uint32_t)tape[at + 1], tag == TAPE_OBJECT};
             at += 2;
-            is_key = tag == TAPE_OBJECT;
         } else {
             size_t quotes = tag == J_STRING || tag == TAPE_ESC;
             to = copy_wide(to, from - quotes, node_len(node) + 2 * quotes);
