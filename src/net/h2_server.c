@@ -219,8 +219,6 @@ static void note_progress(struct h2_stream *s)
     }
     if (s->is_above_water && s->out.bytes < limits_of(h)->low_water)
         notify(s);
-    if (!list_is_empty(&h->ready))
-        settle_later(h);
 }
 
 static int on_send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_t *head,

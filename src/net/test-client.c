@@ -23,6 +23,20 @@ TEST_BOTH(calls_are_answered_and_share_a_connection, FX_TCP_TLS)
     fx_done(&f);
 }
 
+TEST_BOTH(the_server_sees_the_host, FX_TCP_TLS)
+{
+    struct fx f;
+    fx_init(&f, kind);
+    fx_start(&f);
+    struct fx_call c;
+    fx_call_init(&c, "GET", "/host", STR_NONE);
+    fx_call_send(&f, &c);
+    WAIT_FOR(&f, c.n_end);
+    CHECK_CSTR(strbuf_str(&c.body), http_server_address(f.server));
+    fx_call_done(&c);
+    fx_done(&f);
+}
+
 TEST_BOTH(more_calls_than_connections_wait_for_their_turn, FX_TCP_TLS)
 {
     struct fx f;

@@ -81,6 +81,9 @@ static void handle(void *ctx, struct http_exchange *x)
         http_reply(x, 200, &type, 1, (struct http_slice){STR("hello"), NULL, NULL});
     } else if (str_is(x->path, "/echo")) {
         http_reply(x, 201, &type, 1, (struct http_slice){x->body, NULL, NULL});
+    } else if (str_is(x->path, "/host")) {
+        http_reply(x, 200, &type, 1,
+                   (struct http_slice){http_header_get(x, STR("host")), NULL, NULL});
     } else if (str_is(x->path, "/nothing")) {
         http_reply(x, 204, &type, 1, (struct http_slice){STR("ignored"), NULL, NULL});
     } else if (str_is(x->path, "/big")) {

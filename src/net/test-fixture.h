@@ -2,9 +2,9 @@
  * What tests of connections share: a server whose handler does what the path says, on a real loop
  * with TLS over TCP or on a virtual loop over pipes, and a raw peer that sends and keeps bytes.
  *
- * Paths: /hello and /echo answer at once; /later when fx_release() is called; /stream opens a
- * stream that the test writes to through fx.stream; /big answers with fx.big bytes 'a' and ten 'b',
- * /noise with fx.big bytes that do not compress.
+ * Paths: /hello, /echo and /host (with that header) answer at once; /later when fx_release() is
+ * called; /stream opens a stream that the test writes to through fx.stream; /big answers with
+ * fx.big bytes 'a' and ten 'b', /noise with fx.big bytes that do not compress.
  */
 #ifndef NET_TEST_FIXTURE_H
 #define NET_TEST_FIXTURE_H

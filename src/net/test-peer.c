@@ -161,8 +161,6 @@ void peer_done(struct peer *p)
 
 void peer_pump(struct peer *p)
 {
-    if (p->is_paused)
-        return;
     if (p->raw.in.len) {
         if (!p->is_mute)
             CHECK(nghttp2_session_mem_recv(p->session, (uint8_t *)p->raw.in.p, p->raw.in.len) >= 0);

@@ -27,7 +27,6 @@ struct peer {
     struct peer_stream *streams; /* by (id - 1) / 2 */
     bool is_greedy;              /* gives credit for what it read; on unless told */
     bool is_mute;                /* reads and does not answer, at all */
-    bool is_paused;              /* neither reads nor writes */
     unsigned n_headers, n_closed, n_pings;
     size_t n_bytes;
     unsigned max_open, n_open;
@@ -53,7 +52,7 @@ void peer_pump(struct peer *p);
 struct peer_stream *peer_stream(struct peer *p, int32_t id);
 
 int32_t peer_get(struct peer *p, const char *path);
-/* Without a body (len < 0), or the first `len` bytes of one that does not end. */
+/* With a body nothing of it comes, and it does not end. */
 int32_t peer_request(struct peer *p, const char *method, const char *path, const nghttp2_nv *more,
                      size_t n_more, bool has_body);
 void peer_reset(struct peer *p, int32_t id);
