@@ -59,7 +59,9 @@ static void learn_version(struct inv_owner *o, usec now)
     if (before && v.replicas < before->replicas)
         o->came_down += before->replicas - v.replicas;
     o->most = MAX(o->most, v.replicas);
-    *vec_push(&o->versions) = v;
+    struct version *latest = vec_push(&o->versions);
+    BUG_ON(!latest);
+    *latest = v;
 }
 
 static void owner_free(struct inv_owner *o)

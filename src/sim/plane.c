@@ -125,6 +125,7 @@ void plane_start(struct plane *p, size_t n)
     if (part->runtime)
         return;
     part->runtime = runtime_new(p->loop, component_api(p, part, "grove-cache"));
+    runtime_set_stall_timeout(part->runtime, p->options.stall_timeout);
     for (size_t i = 0; i < ARRAY_LEN(components); i++) {
         const struct component *c = &components[i];
         if (!p->options.split || str_is(str_of(c->part), part->name))

@@ -27,8 +27,9 @@ struct plane_options {
     str ca_pem; /* for the root CA ConfigMap of every namespace; may be empty */
     /* Signs what token Secrets hold; NULL: they stay empty. Must outlive the plane. */
     const struct token_key *token_key;
-    bool split;       /* parts "api", "operator", "scheduler", "nodes" instead of one, "all" */
-    plane_wrap *wrap; /* fault injection; NULL: none */
+    bool split;         /* parts "api", "operator", "scheduler", "nodes" instead of one, "all" */
+    usec stall_timeout; /* of the caches' watches; 0: none, for an API that does not fall silent */
+    plane_wrap *wrap;   /* fault injection; NULL: none */
     void *wrap_ctx;
     /* Every plan with writes, of all parts; see runtime_set_journal. */
     void (*journal)(void *ctx, str line);

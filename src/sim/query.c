@@ -72,9 +72,24 @@ static void parse_fields(struct arena *a, jval fields, struct query *ret)
         ret->fields[ret->n_fields++] = (struct query_field){arena_str(a, it.key), it.value};
 }
 
+/* "y" and "off" are not what they look like in YAML. */
+static int check_strings(jval v, struct err *err)
+{
+    static const char *const keys[] = {"kind", "name", "namespace", "labels", "condition"};
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        jval member = jget(v, str_of(keys[i]));
+        if (j_has(member) && jtype(member) != J_STRING)
+            return err_set(err, ERR_INVALID, "%s: %.*s is no string", keys[i],
+                           STR_ARG(jtext(member)));
+    }
+    return 0;
+}
+
 int query_parse(struct arena *a, jval v, struct query *ret, struct err *err)
 {
     *ret = (struct query){0};
+    if (check_strings(v, err))
+        return err->code;
     if (find_kind(jstr(jgetc(v, "kind")), ret, err))
         return err->code;
     str ns = jstr(jgetc(v, "namespace"));

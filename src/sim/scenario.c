@@ -44,6 +44,7 @@ static const struct fault {
     F("throttle", FAULT_NUMBER, throttle),
     F("watch-end", FAULT_NUMBER, watch_end),
     F("watch-expired", FAULT_NUMBER, watch_expired),
+    F("watch-silent", FAULT_NUMBER, watch_silent),
     F("refuse-watch-list", FAULT_FLAG, refuse_watch_list),
 #undef F
 };
@@ -134,8 +135,11 @@ static int parse_frame(struct scenario *s, struct err *err)
     static const char *const keys[] = {"about",     "cluster", "processes",  "seeds",
                                        "limit",     "faults",  "invariants", "never",
                                        "waits-for", "steps",   NULL};
+    static const char *const invariants[] = {"without", "gang-window", NULL};
     jval v = doc_root(s->doc);
     if (keys_check(v, keys, NULL, "a scenario", err) ||
+        (j_has(jgetc(v, "invariants")) &&
+         keys_check(jgetc(v, "invariants"), invariants, NULL, "invariants", err)) ||
         parse_cluster(s, jgetc(v, "cluster"), err) ||
         faults_parse(jgetc(v, "faults"), &s->options.faults, err) ||
         optional_time(jgetc(v, "limit"), &s->limit, err) ||
@@ -163,24 +167,28 @@ static char *base_name(str path)
     return str_dup(dot > 0 ? str_sub(name, 0, (size_t)dot) : name);
 }
 
-struct scenario *scenario_load(const char *path, struct err *err)
+struct scenario *scenario_parse(const char *path, str yaml, struct err *err)
 {
-    struct strbuf text = STRBUF_INIT(MAX_FILE);
     struct scenario *s = xnew(struct scenario);
     s->path = xstrdup(path);
     s->name = base_name(str_of(path));
     s->limit = LIMIT;
-    int r = file_read(path, &text, err);
-    if (r == 0) {
-        s->doc = yaml_parse_one(strbuf_str(&text), err);
-        r = s->doc ? parse_frame(s, err) : err->code;
-    }
-    strbuf_done(&text);
-    if (r == 0)
+    s->doc = yaml_parse_one(yaml, err);
+    if (s->doc && parse_frame(s, err) == 0)
         return s;
     (void)err_wrap(err, "%s", path);
     scenario_free(s);
     return NULL;
+}
+
+struct scenario *scenario_load(const char *path, struct err *err)
+{
+    struct strbuf text = STRBUF_INIT(MAX_FILE);
+    struct scenario *s = NULL;
+    if (file_read(path, &text, err) == 0)
+        s = scenario_parse(path, strbuf_str(&text), err);
+    strbuf_done(&text);
+    return s;
 }
 
 void scenario_free(struct scenario *s)
@@ -227,8 +235,8 @@ str scenario_file(const struct scenario *s, struct arena *a, str name)
 
 static int prepare(struct run *r, struct err *err)
 {
-    jval v = doc_root(r->scenario->doc), off = jpath(v, "invariants.off");
-    for (struct jiter it = jiter(off); jnext(&it);) {
+    jval v = doc_root(r->scenario->doc), without = jpath(v, "invariants.without");
+    for (struct jiter it = jiter(without); jnext(&it);) {
         if (invariants_disable(sim_invariants(r->sim), jstr(it.value), err))
             return err->code;
     }

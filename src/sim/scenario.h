@@ -10,8 +10,8 @@
  *   limit: 10m                   virtual time a settle or await may take
  *   faults: {lag: 300ms, delay: 20ms, timeout: 1s, refuse-watch-list: false,
  *            drop, error, gateway, lost-reply, late, conflict, throttle: percent of requests,
- *            watch-end, watch-expired: per thousand events}      or: none
- *   invariants: {off: [NAME], gang-window: 60s}
+ *            watch-end, watch-expired, watch-silent: per thousand events}    or: none
+ *   invariants: {without: [NAME], gang-window: 60s}
  *   never: [WATCH]
  *   steps: [STEP]
  *
@@ -49,6 +49,8 @@
 struct scenario;
 
 struct scenario *scenario_load(const char *path, struct err *err);
+/* The same from text; the path gives its name, and where the files it names are. */
+struct scenario *scenario_parse(const char *path, str yaml, struct err *err);
 void scenario_free(struct scenario *s);
 /* The file's name without the extension. */
 const char *scenario_name(const struct scenario *s);

@@ -14,8 +14,9 @@
 #define CALL_LIMIT (60 * USEC_PER_SEC)
 #define RESTART_TIME (10 * USEC_PER_MSEC)
 #define SLICE (50 * USEC_PER_MSEC)
-/* Longer than any cache waits before it opens a watch again. */
-#define WATCH_RECOVERY (35 * USEC_PER_SEC)
+/* When a watch that shows nothing is opened again; longer than any cache waits before it does. */
+#define STALL_TIMEOUT (60 * USEC_PER_SEC)
+#define WATCH_RECOVERY (STALL_TIMEOUT + 35 * USEC_PER_SEC)
 enum { MAX_ITERATIONS = 2 * 1000 * 1000, MAX_LOG = 256 << 20, MAX_LINE = 64 << 10 };
 
 const struct api_faulty_options sim_default_faults = {
@@ -93,12 +94,14 @@ void sim_on_event(struct sim *s, void (*fn)(void *ctx, const struct store_event 
 /* ---- faults ---- */
 
 /* A bind that happens after its place was given away overcommits a node whatever the scheduler
- * does; real nodes then refuse the pod, simulated ones do not. */
+ * does; real nodes then refuse the pod, simulated ones do not. And what a node says about a pod it
+ * says in order, together with the misfortunes that are reported in its name. */
 static struct api_faulty_options faults_of(const struct api_faulty_options *o,
                                            const char *component)
 {
     struct api_faulty_options mine = *o;
-    if (str_is(str_of(component), "grove-scheduler"))
+    if (str_is(str_of(component), "grove-scheduler") ||
+        str_is(str_of(component), "simulated-nodes"))
         mine.late = 0;
     return mine;
 }
@@ -481,6 +484,7 @@ static struct plane *start_plane(struct sim *s, const struct sim_options *o, str
 {
     struct plane_options po = {.nodes = s->nodes,
                                .split = o->split,
+                               .stall_timeout = STALL_TIMEOUT,
                                .wrap = wrap,
                                .wrap_ctx = s,
                                .journal = on_journal,

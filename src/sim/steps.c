@@ -336,9 +336,34 @@ static usec draw_between(struct run *r, usec min, usec max)
     return min + (usec)rng_below(sim_rng(r->sim), (uint64_t)(max - min) + 1);
 }
 
+/* Until so many revisions later, or until nothing has happened for a while. */
+static int advance_revisions(struct run *r, int64_t n, struct err *err)
+{
+    struct store *store = sim_store(r->sim);
+    uint64_t end = store_revision(store) + (uint64_t)n, last = 0;
+    for (usec since = sim_now(r->sim); store_revision(store) < end;) {
+        if (store_revision(store) != last) {
+            last = store_revision(store);
+            since = sim_now(r->sim);
+        }
+        if (sim_now(r->sim) - since > 5 * USEC_PER_SEC || !sim_advance(r->sim, USEC_PER_MSEC))
+            break;
+    }
+    return world_result(r, err);
+}
+
 static int step_advance(struct run *r, jval v, struct err *err)
 {
+    static const char *const keys[] = {"revisions", NULL};
     usec min, max;
+    int64_t n;
+    if (jtype(v) == J_OBJECT) {
+        if (keys_check(v, keys, NULL, "advance", err))
+            return err->code;
+        if (!jint_get(jgetc(v, "revisions"), &n) || n < 1)
+            return err_set(err, ERR_INVALID, "advance by how many revisions?");
+        return advance_revisions(r, n, err);
+    }
     if (range_parse(v, &min, &max, err))
         return err->code;
     (void)sim_advance(r->sim, draw_between(r, min, max));

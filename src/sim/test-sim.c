@@ -85,8 +85,16 @@ TEST(the_same_seed_gives_the_same_log_byte_for_byte)
 {
     struct strbuf logs[3] = {STRBUF_INIT(64 << 20), STRBUF_INIT(64 << 20), STRBUF_INIT(64 << 20)};
     static const uint64_t seeds[] = {7, 7, 8};
+    static const struct api_faulty_options faults = {.max_delay = 20 * USEC_PER_MSEC,
+                                                     .max_lag = 300 * USEC_PER_MSEC,
+                                                     .error = 5,
+                                                     .lost_reply = 5,
+                                                     .conflict = 5,
+                                                     .watch_end = 20,
+                                                     .watch_expired = 5};
     for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
         struct sim *s = start(seeds[i], 20);
+        sim_set_faults(s, &faults);
         run_guide(s);
         strbuf_add_str(&logs[i], sim_log(s));
         sim_free(s);

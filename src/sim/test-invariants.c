@@ -1,0 +1,300 @@
+/* Each invariant and the oracle notice what they are there for: the world is damaged on purpose,
+ * behind the back of the controllers, and must be found broken. */
+#include "base/test.h"
+#include "grove/types.h"
+#include "sim/oracle.h"
+#include "sim/sim_impl.h"
+#include "json/yaml.h"
+
+extern const char sample_aggregated[];
+
+#define LIMIT (10 * USEC_PER_MIN)
+
+/* The first example of the guide, settled: two pods of one clique. */
+static struct sim *start(unsigned nodes)
+{
+    struct err err = ERR_INIT;
+    struct sim_options o = {.seed = 1, .nodes = nodes_defaults, .faults = sim_default_faults};
+    o.nodes.count = nodes;
+    o.nodes.tainted = true;
+    o.gang_window = 5 * USEC_PER_SEC;
+    struct sim *s = sim_new(&o, &err);
+    REQUIRE(s != NULL);
+    CHECK_INT(sim_apply_yaml(s, str_of(sample_aggregated), &err), 0);
+    REQUIRE(sim_settle(s, LIMIT));
+    CHECK_INT(oracle_check(s, &err), 0);
+    CHECK_INT(sim_failure(s)->code, 0);
+    return s;
+}
+
+static const struct obj *first_pod(struct sim *s)
+{
+    struct store_iter it = store_range(sim_store(s), &kind_pod, STR_NONE, STR_NONE, STR_NONE);
+    return store_next(&it);
+}
+
+/* Behind the back of the invariants, who are told what users ask for. */
+static void send(struct sim *s, enum api_verb verb, const struct kind *k, str name, str subresource,
+                 const char *yaml)
+{
+    struct err err = ERR_INIT;
+    struct doc *body = yaml ? yaml_parse_one(str_of(yaml), &err) : NULL;
+    struct api_request q = {.verb = verb,
+                            .patch = API_PATCH_MERGE,
+                            .kind = k,
+                            .ns = STR("default"),
+                            .name = name,
+                            .subresource = subresource,
+                            .body = body,
+                            .grace_seconds = verb == API_DELETE ? 0 : -1,
+                            .field_manager = STR("saboteur")};
+    CHECK_INT(sim_call(s, &q, &err), 0);
+    if (err.code)
+        test_note("%s", err.message);
+    doc_unref(body);
+}
+
+static void expect_broken(struct sim *s, const char *what)
+{
+    const struct err *e = sim_failure(s);
+    if (!CHECK(e->code != 0 && str_find(str_of(e->message), str_of(what)) >= 0))
+        test_note("wanted %s, got %s", what, e->message);
+    sim_free(s);
+}
+
+TEST(a_node_with_more_than_it_holds_is_noticed)
+{
+    struct sim *s = start(1);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(sim_failure(s)->code, 0);
+        char yaml[512];
+        snprintf(yaml, sizeof(yaml),
+                 "{apiVersion: v1, kind: Pod, metadata: {name: p%d}, spec: {nodeName: "
+                 "fake-node-001, containers: [{name: c, image: i, resources: {limits: "
+                 "{nvidia.com/gpu: 5}}}]}}",
+                 i);
+        send(s, API_CREATE, &kind_pod, STR_NONE, STR_NONE, yaml);
+    }
+    expect_broken(s, "invariant capacity");
+}
+
+TEST(an_index_held_twice_is_noticed)
+{
+    struct sim *s = start(2);
+    const struct obj *pod = first_pod(s);
+    struct strbuf b = STRBUF_INIT(4096);
+    strbuf_printf(&b,
+                  "{apiVersion: v1, kind: Pod, metadata: {name: twin, labels: "
+                  "{grove.io/podclique-pod-index: '%.*s'}, ownerReferences: [{apiVersion: "
+                  "grove.io/v1alpha1, kind: PodClique, name: single-node-aggregated-0-model-worker,"
+                  " uid: %.*s, controller: true}]}, spec: {containers: [{name: c, image: i}]}}",
+                  STR_ARG(obj_label(pod, STR(LABEL_POD_INDEX))), STR_ARG(pod->owner_uid));
+    send(s, API_CREATE, &kind_pod, STR_NONE, STR_NONE, b.p);
+    strbuf_done(&b);
+    expect_broken(s, "is the second active one with index");
+}
+
+TEST(replicas_that_nobody_asked_for_are_noticed)
+{
+    struct sim *s = start(2);
+    send(s, API_PATCH, &kind_pclq, STR("single-node-aggregated-0-model-worker"), STR_NONE,
+         "{spec: {replicas: 3}}");
+    expect_broken(s, "invariant replicas");
+}
+
+TEST(deletes_that_nobody_asked_for_are_noticed)
+{
+    struct sim *s = start(2);
+    struct obj *pod = obj_ref(first_pod(s));
+    send(s, API_DELETE, &kind_pod, pod->name, STR_NONE, NULL);
+    obj_unref(pod);
+    expect_broken(s, "invariant deletes");
+    s = start(2);
+    send(s, API_DELETE, &kind_pclq, STR("single-node-aggregated-0-model-worker"), STR_NONE, NULL);
+    expect_broken(s, "invariant deletes");
+}
+
+TEST(what_users_delete_or_scale_in_is_not_held_against_anybody)
+{
+    struct sim *s = start(2);
+    struct err err = ERR_INIT;
+    struct obj *pod = obj_ref(first_pod(s));
+    CHECK_INT(sim_delete(s, &kind_pod, pod->ns, pod->name, &err), 0);
+    CHECK_INT(sim_scale(s, &kind_pclq, STR("default"), STR("single-node-aggregated-0-model-worker"),
+                        1, &err),
+              0);
+    CHECK(sim_settle(s, LIMIT));
+    CHECK_INT(sim_scale(s, &kind_pcs, STR("default"), STR("single-node-aggregated"), 0, &err), 0);
+    CHECK(sim_settle(s, LIMIT));
+    CHECK_INT(sim_failure(s)->code, 0);
+    CHECK_INT(sim_count(s, &kind_pod, NULL), 0);
+    obj_unref(pod);
+    sim_free(s);
+}
+
+/* One of two pods is bound by hand and the other never fits. */
+TEST(a_gang_that_stays_partly_placed_is_noticed)
+{
+    struct sim *s = start(1);
+    struct err err = ERR_INIT;
+    CHECK_INT(sim_apply_yaml(
+                  s,
+                  STR("{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, metadata: {name: big}, "
+                      "spec: {replicas: 1, template: {cliques: [{name: a, spec: {replicas: 2, "
+                      "podSpec: {tolerations: [{operator: Exists}], containers: [{name: c, image: "
+                      "i, resources: {limits: {nvidia.com/gpu: 5}}}]}}}]}}}"),
+                  &err),
+              0);
+    REQUIRE(sim_settle(s, LIMIT));
+    CHECK_INT(sim_failure(s)->code, 0);
+    struct obj *pod = obj_ref(first_pod(s));
+    REQUIRE(str_starts(pod->name, STR("big-0-a-")));
+    send(s, API_CREATE, &kind_pod, pod->name, STR("binding"),
+         "{apiVersion: v1, kind: Binding, metadata: {name: x}, target: {kind: Node, name: "
+         "fake-node-001}}");
+    obj_unref(pod);
+    CHECK(sim_advance(s, 4 * USEC_PER_SEC));
+    CHECK(!sim_advance(s, 4 * USEC_PER_SEC));
+    expect_broken(s, "invariant gangs");
+}
+
+/* ---- events that no store would publish ---- */
+
+static struct obj *object(uint64_t rv, const char *uid, const char *more)
+{
+    struct err err = ERR_INIT;
+    struct strbuf b = STRBUF_INIT(4096);
+    strbuf_printf(&b,
+                  "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default, uid: %s, "
+                  "resourceVersion: '%llu'}%s}",
+                  uid, (unsigned long long)rv, more);
+    struct doc *d = yaml_parse_one(strbuf_str(&b), &err);
+    strbuf_done(&b);
+    REQUIRE(d != NULL);
+    struct obj *o = obj_new(&kind_pod, d, &err);
+    REQUIRE(o != NULL);
+    return o;
+}
+
+/* Two versions of one object, of revisions 7 and `second`. */
+static void expect_events_broken(uint64_t second, const char *uid, const char *before,
+                                 const char *after, const char *what)
+{
+    struct loop *l = loop_new_virtual(1, 0);
+    struct invariants *v = invariants_new(&(struct invariants_options){.loop = l});
+    struct obj *a = object(7, "u1", before), *b = object(second, uid, after);
+    CHECK_INT(invariants_disable(v, STR("capacity"), NULL), 0);
+    invariants_event(v, &(struct store_event){STORE_ADDED, 0, 7, a, NULL}, 0);
+    CHECK_INT(invariants_failure(v)->code, 0);
+    invariants_event(v, &(struct store_event){STORE_MODIFIED, 0, second, b, a}, 0);
+    const char *got = invariants_failure(v)->message;
+    if (!CHECK(what ? str_find(str_of(got), str_of(what)) >= 0 : !*got))
+        test_note("wanted %s, got %s", what ? what : "nothing", got);
+    obj_unref(a);
+    obj_unref(b);
+    invariants_free(v);
+    loop_free(l);
+}
+
+TEST(revisions_and_identities_are_watched)
+{
+    expect_events_broken(8, "u1", "", "", NULL);
+    expect_events_broken(9, "u1", "", "", "revisions");
+    expect_events_broken(6, "u1", "", "", "revisions");
+    expect_events_broken(8, "u2", "", "", "UID");
+    expect_events_broken(8, "u1", ", spec: {nodeName: a}", ", spec: {nodeName: a}", NULL);
+    expect_events_broken(8, "u1", ", spec: {nodeName: a}", ", spec: {nodeName: b}", "the node of");
+}
+
+TEST(a_check_can_be_left_out_and_an_unknown_one_cannot)
+{
+    struct sim *s = start(2);
+    struct err err = ERR_INIT;
+    CHECK_INT(invariants_disable(sim_invariants(s), STR("nonsense"), &err), ERR_INVALID);
+    CHECK_INT(invariants_disable(sim_invariants(s), STR("replicas"), &err), 0);
+    send(s, API_PATCH, &kind_pclq, STR("single-node-aggregated-0-model-worker"), STR_NONE,
+         "{spec: {replicas: 3}}");
+    CHECK_INT(sim_failure(s)->code, 0);
+    sim_free(s);
+}
+
+/* ---- the oracle ---- */
+
+#define CLIQUE STR_INIT("single-node-aggregated-0-model-worker")
+
+TEST(the_oracle_finds_what_is_wrong)
+{
+    static const struct {
+        enum api_verb verb;
+        const struct kind *kind;
+        str name; /* empty: the first pod */
+        str subresource;
+        const char *body;
+        const char *what;
+    } table[] = {
+        {API_DELETE,
+         &kind_service,
+         STR_INIT("single-node-aggregated-0"),
+         {0},
+         NULL,
+         "Service single-node-aggregated-0 is missing"},
+        {API_DELETE,
+         &kind_role,
+         STR_INIT("grove.io:pcs:single-node-aggregated"),
+         {0},
+         NULL,
+         "Role grove.io:pcs:single-node-aggregated is missing"},
+        {API_DELETE,
+         &kind_pod_gang,
+         STR_INIT("single-node-aggregated-0"),
+         {0},
+         NULL,
+         "PodGang single-node-aggregated-0 is missing"},
+        {API_DELETE, &kind_pod, {0}, {0}, NULL, "has 1 pods and wants 2"},
+        {API_PATCH, &kind_pclq, CLIQUE, {0}, "{spec: {replicas: 1}}", "has 2 pods and wants 1"},
+        {API_PATCH, &kind_pclq, CLIQUE, STR_INIT("status"), "{status: {readyReplicas: 5}}",
+         "status.readyReplicas of PodClique single-node-aggregated-0-model-worker is 5, the truth "
+         "is 2"},
+        {API_PATCH, &kind_pcs, STR_INIT("single-node-aggregated"), STR_INIT("status"),
+         "{status: {availableReplicas: 0}}", "status.availableReplicas of PodCliqueSet"},
+        {API_PATCH,
+         &kind_pcs,
+         STR_INIT("single-node-aggregated"),
+         {0},
+         "{spec: {replicas: 2}}",
+         "Service single-node-aggregated-1 is missing"},
+        {API_CREATE,
+         &kind_service,
+         STR_INIT("stray"),
+         {0},
+         "{apiVersion: v1, kind: Service, metadata: {name: stray, labels: "
+         "{app.kubernetes.io/managed-by: grove-operator}}, spec: {clusterIP: None}}",
+         "Service stray is left over"},
+        {API_PATCH,
+         &kind_pod_gang,
+         STR_INIT("single-node-aggregated-0"),
+         {0},
+         "{spec: {podgroups: [{name: single-node-aggregated-0-model-worker, minReplicas: 2, "
+         "podReferences: []}]}}",
+         "names 0 pods"},
+        {API_PATCH,
+         &kind_pod,
+         {0},
+         STR_INIT("status"),
+         "{status: {phase: Failed}}",
+         "there although it has finished"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        struct sim *s = start(2);
+        struct err err = ERR_INIT;
+        sim_stop(s, NULL);
+        struct obj *pod = obj_ref(first_pod(s));
+        str name = str_is_empty(table[i].name) ? pod->name : table[i].name;
+        send(s, table[i].verb, table[i].kind, name, table[i].subresource, table[i].body);
+        CHECK(oracle_check(s, &err) != 0);
+        if (!CHECK(str_find(str_of(err.message), str_of(table[i].what)) >= 0))
+            test_note("wanted %s, got %s", table[i].what, err.message);
+        obj_unref(pod);
+        sim_free(s);
+    }
+}
