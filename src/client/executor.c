@@ -511,13 +511,15 @@ void executor_accept(struct executor *x, struct run *r)
         struct plan_write *w = &r->plan.writes.p[i];
         own_slices(&r->arena, w);
         r->ops[i] = (struct op){.run = r, .w = w};
-        loop_timer_init(x->loop, &r->ops[i].timer, on_resolve_again);
         if (w->op == PLAN_DELETE && w->uid.len) {
             intents_book(x->env.intents, w->kind, w->ns, w->name, w->uid);
             r->ops[i].booked = true;
         }
     }
     qsort(r->ops, r->n_ops, sizeof(*r->ops), cmp_ops);
+    /* Only now: a timer knows where it stands, and sorting moves it. */
+    for (size_t i = 0; i < r->n_ops; i++)
+        loop_timer_init(x->loop, &r->ops[i].timer, on_resolve_again);
     stage_begin(r);
     list_push_back(&x->runs, &r->link);
     pump(x);

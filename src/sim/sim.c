@@ -221,12 +221,6 @@ void sim_restart(struct sim *s, const char *part, usec down)
 
 /* ---- users ---- */
 
-struct sim_call {
-    bool done;
-    int error;
-    struct err *err;
-};
-
 static int code_of(const struct status *status)
 {
     return status->code == 404 ? ERR_NOT_FOUND : status->code == 409 ? ERR_CONFLICT : ERR_INVALID;
@@ -242,15 +236,15 @@ static void on_done(struct api_request *q, const struct api_reply *reply)
 
 int sim_call(struct sim *s, struct api_request *q, struct err *err)
 {
-    struct sim_call c = {.err = err};
+    s->call = (struct sim_call){.err = err};
     q->done = on_done;
-    q->ctx = &c;
+    q->ctx = &s->call;
     api_send(plane_admin(s->plane), q);
     usec limit = loop_now(s->loop) + CALL_LIMIT;
-    while (!c.done && loop_now(s->loop) < limit)
+    while (!s->call.done && loop_now(s->loop) < limit)
         (void)loop_run_until(s->loop, loop_now(s->loop) + USEC_PER_MSEC, MAX_ITERATIONS);
-    BUG_ON(!c.done); /* the request points into this frame */
-    return c.error;
+    BUG_ON(!s->call.done); /* the request is the caller's */
+    return s->call.error;
 }
 
 static void allow_replicas(struct sim *s, const struct kind *k, str ns, str name, jval object)

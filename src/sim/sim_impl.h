@@ -12,6 +12,13 @@ struct sim_observer {
     void *ctx;
 };
 
+/* The one request of a user that is under way. */
+struct sim_call {
+    bool done;
+    int error;
+    struct err *err;
+};
+
 struct sim {
     struct loop *loop;
     struct plane *plane;
@@ -26,6 +33,7 @@ struct sim {
     struct sim_stats stats;
     usec changed_at; /* last revision */
     usec calm_at;    /* watches may be waiting until then to be opened again */
+    struct sim_call call;
     bool ready;
     struct err failure;
 };
