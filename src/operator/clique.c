@@ -136,3 +136,12 @@ str clique_gang(struct arena *a, const struct world *w, const struct obj *pclq, 
     *ret_base = base;
     return name_scaled_gang(a, pcsg->name, index, min);
 }
+
+bool clique_is_updated(const struct obj *pclq)
+{
+    jval status = obj_status(pclq);
+    return str_eq(jstr(jgetc(status, "currentPodTemplateHash")),
+                  obj_label(pclq, STR(LABEL_TEMPLATE_HASH))) &&
+           jint(jgetc(status, "updatedReplicas"), 0) >=
+               jint(jgetc(obj_spec(pclq), "minAvailable"), 1);
+}

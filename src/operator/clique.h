@@ -29,4 +29,7 @@ void clique_ensure(const struct world *w, const struct clique_place *place, unsi
  * names, this never does. */
 str clique_gang(struct arena *a, const struct world *w, const struct obj *pclq, str *ret_base);
 
+/* All its pods are of the template it has now, and at least its minimum of them exist. */
+bool clique_is_updated(const struct obj *pclq);
+
 #endif

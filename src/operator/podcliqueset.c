@@ -105,24 +105,38 @@ static bool group_is_available(const struct obj *pcsg)
                jint(jpath(obj_root(pcsg), "spec.minAvailable"), 1);
 }
 
-static bool replica_is_available(const struct world *w, const struct obj *pcs,
-                                 const struct pcs_view *v, int64_t i, struct arena *a)
+static bool group_is_updated(const struct obj *pcsg)
 {
+    return jint(jpath(obj_root(pcsg), "status.updatedReplicas"), 0) >=
+           jint(jpath(obj_root(pcsg), "spec.replicas"), 0);
+}
+
+struct replica_state {
+    bool available, updated;
+};
+
+static struct replica_state replica_state(const struct world *w, const struct obj *pcs,
+                                          const struct pcs_view *v, int64_t i, struct arena *a)
+{
+    struct replica_state s = {true, true};
     for (struct jiter it = jiter(v->cliques); jnext(&it);) {
         str clique = jstr(jgetc(it.value, "name"));
         struct group_view g;
-        if (!pcs_group_of(v, clique, &g) &&
-            !clique_is_available(
-                world_get(w, &kind_pclq, pcs->ns, name_pclq(a, pcs->name, i, clique))))
-            return false;
+        if (pcs_group_of(v, clique, &g))
+            continue;
+        const struct obj *o = world_get(w, &kind_pclq, pcs->ns, name_pclq(a, pcs->name, i, clique));
+        if (!clique_is_available(o))
+            return (struct replica_state){0};
+        s.updated = s.updated && clique_is_updated(o);
     }
     for (struct jiter it = jiter(v->scaling_groups); jnext(&it);) {
         str group = jstr(jgetc(it.value, "name"));
-        if (!group_is_available(
-                world_get(w, &kind_pcsg, pcs->ns, name_pcsg(a, pcs->name, i, group))))
-            return false;
+        const struct obj *o = world_get(w, &kind_pcsg, pcs->ns, name_pcsg(a, pcs->name, i, group));
+        if (!group_is_available(o))
+            return (struct replica_state){0};
+        s.updated = s.updated && group_is_updated(o);
     }
-    return true;
+    return s;
 }
 
 /* Replicas at or above this have no children yet. */
@@ -149,9 +163,12 @@ static str pod_selector(struct arena *a, str pcs)
 static void plan_status(const struct world *w, const struct obj *pcs, const struct pcs_view *v,
                         struct plan *p)
 {
-    int64_t available = 0, seen = replicas_seen(w, pcs);
-    for (int64_t i = 0; i < MIN(v->replicas, seen); i++)
-        available += replica_is_available(w, pcs, v, i, p->arena);
+    int64_t available = 0, updated = 0, seen = replicas_seen(w, pcs);
+    for (int64_t i = 0; i < MIN(v->replicas, seen); i++) {
+        struct replica_state s = replica_state(w, pcs, v, i, p->arena);
+        available += s.available;
+        updated += s.updated;
+    }
     str hash = hash_encode(p->arena, grove_generation_hash(jpath(obj_root(pcs), "spec.template")));
     struct jw j;
     jw_init(&j);
@@ -159,7 +176,7 @@ static void plan_status(const struct world *w, const struct obj *pcs, const stru
     jw_put_int(&j, "observedGeneration", pcs->generation);
     jw_put_int(&j, "replicas", v->replicas);
     jw_put_int(&j, "availableReplicas", available);
-    jw_put_int(&j, "updatedReplicas", available);
+    jw_put_int(&j, "updatedReplicas", updated);
     jw_put_str(&j, "hpaPodSelector", pod_selector(p->arena, pcs->name));
     jw_put_str(&j, "currentGenerationHash", hash);
     jw_end(&j);

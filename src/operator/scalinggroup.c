@@ -75,12 +75,12 @@ static void plan_excess(struct group_work *g)
 }
 
 struct replica_state {
-    bool complete, scheduled, available, breached;
+    bool complete, scheduled, available, updated, breached;
 };
 
 static struct replica_state replica_state(struct group_work *g, int64_t j)
 {
-    struct replica_state s = {true, true, true, false};
+    struct replica_state s = {true, true, true, true, false};
     for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
         str name = name_member_pclq(g->plan->arena, g->pcsg->name, j, jstr(it.value));
         const struct obj *o = world_get(g->world, &kind_pclq, g->pcsg->ns, name);
@@ -91,8 +91,10 @@ static struct replica_state replica_state(struct group_work *g, int64_t j)
         s.breached = s.breached || condition_is_true(conditions, STR("MinAvailableBreached"));
         s.available = s.available && jint(jgetc(obj_status(o), "readyReplicas"), 0) >=
                                          jint(jgetc(obj_spec(o), "minAvailable"), 1);
+        s.updated = s.updated && clique_is_updated(o);
     }
     s.available = s.available && s.scheduled;
+    s.updated = s.updated && s.available;
     return s;
 }
 
@@ -120,11 +122,12 @@ static str group_selector(struct group_work *g)
 
 static void plan_status(struct group_work *g)
 {
-    int64_t scheduled = 0, available = 0, healthy = 0, seen = members_seen(g);
+    int64_t scheduled = 0, available = 0, updated = 0, healthy = 0, seen = members_seen(g);
     for (int64_t j = 0; j < MIN(g->spec.replicas, seen); j++) {
         struct replica_state s = replica_state(g, j);
         scheduled += s.scheduled;
         available += s.available;
+        updated += s.updated;
         healthy += s.complete && !s.breached;
     }
     bool breached = healthy < g->spec.min_available;
@@ -144,7 +147,7 @@ static void plan_status(struct group_work *g)
     jw_put_int(&w, "replicas", g->spec.replicas);
     jw_put_int(&w, "scheduledReplicas", scheduled);
     jw_put_int(&w, "availableReplicas", available);
-    jw_put_int(&w, "updatedReplicas", available);
+    jw_put_int(&w, "updatedReplicas", updated);
     jw_put_str(&w, "selector", group_selector(g));
     make_conditions(&w, jgetc(obj_status(g->pcsg), "conditions"), &c, 1, g->world->now);
     jw_end(&w);

@@ -152,3 +152,29 @@ TEST(a_gang_that_does_not_fit_stays_whole_and_says_why)
     CHECK(str_find(jstr(jgetc(c, "message")), STR("big-0-a: 1 of the 2 pods it needs fit")) == 0);
     sim_free(s);
 }
+
+TEST(a_changed_template_is_not_called_updated)
+{
+    struct sim *s = start(5, 4);
+    struct err err = ERR_INIT;
+    struct strbuf changed = STRBUF_INIT(1 << 16);
+    str rest = str_of(sample_aggregated), image = STR("nginx:latest");
+    ptrdiff_t at = str_find(rest, image);
+    REQUIRE(at > 0);
+    strbuf_add_str(&changed, str_sub(rest, 0, (size_t)at));
+    strbuf_add_cstr(&changed, "nginx:2");
+    strbuf_add_str(&changed, str_sub(rest, (size_t)at + image.len, rest.len));
+    CHECK_INT(sim_apply_yaml(s, str_of(sample_aggregated), &err), 0);
+    CHECK(sim_settle(s, LIMIT));
+    struct obj *set = sim_get(s, &kind_pcs, STR("default"), AGGREGATED);
+    REQUIRE(set != NULL);
+    CHECK_INT(jint(jgetc(obj_status(set), "updatedReplicas"), -1), 1);
+    CHECK_INT(sim_apply_yaml(s, strbuf_str(&changed), &err), 0);
+    CHECK(sim_settle(s, LIMIT));
+    set = sim_get(s, &kind_pcs, STR("default"), AGGREGATED);
+    REQUIRE(set != NULL);
+    CHECK_INT(jint(jgetc(obj_status(set), "availableReplicas"), -1), 1);
+    CHECK_INT(jint(jgetc(obj_status(set), "updatedReplicas"), -1), 0);
+    strbuf_done(&changed);
+    sim_free(s);
+}
