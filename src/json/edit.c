@@ -53,6 +53,12 @@ void edit_set_raw(struct edit *e, str path, str json)
     add_item(e, EDIT_SET, path, arena_str(e->arena, json));
 }
 
+void edit_set_doc(struct edit *e, str path, struct doc *d)
+{
+    add_item(e, EDIT_SET, path, doc_text(d));
+    vec_last(&e->items)->doc = doc_hold(e->arena, d);
+}
+
 void edit_set_str(struct edit *e, str path, str s)
 {
     struct strbuf quoted = STRBUF_INIT(TEXT_MAX);
@@ -130,6 +136,7 @@ enum outcome { DID_NOTHING, DID_REPLACE, DID_ADD, DID_REMOVE };
 struct editing {
     struct arena arena;
     struct mnode *root;
+    struct jiter values;  /* of the edits still to come */
     str_vec tokens;       /* of the current path */
     enum outcome outcome; /* what the last edit did, */
     size_t at;            /* at tokens[0..at) */
@@ -248,6 +255,37 @@ static int apply_del(struct editing *ed, const struct edit_item *it)
     return 0;
 }
 
+/* All values as one document, an array, so that there is one thing to parse. Whether an element is
+ * the value of its edit and nothing else is asked of each. */
+static void parse_values(struct editing *ed, const struct edit *e)
+{
+    struct strbuf text = STRBUF_INIT(TEXT_MAX);
+    size_t size = 2;
+    for (size_t i = 0; i < e->items.len; i++)
+        size += e->items.p[i].value.len + 1;
+    (void)strbuf_reserve(&text, MIN(size, TEXT_MAX));
+    for (size_t i = 0; i < e->items.len; i++) {
+        const struct edit_item *it = &e->items.p[i];
+        if (it->op != EDIT_SET || it->doc)
+            continue;
+        strbuf_add_char(&text, text.len ? ',' : '[');
+        strbuf_add_str(&text, it->value);
+    }
+    strbuf_add_char(&text, ']');
+    struct doc *d = text.len > 1 ? doc_parse(strbuf_str(&text), NULL, NULL) : NULL;
+    ed->values = jiter(d ? doc_root(doc_hold(&ed->arena, d)) : JVAL_ABSENT);
+    strbuf_done(&text);
+}
+
+static struct mnode *item_value(struct editing *ed, const struct edit_item *it)
+{
+    if (it->doc)
+        return mnode_leaf(&ed->arena, doc_root(it->doc));
+    if (jnext(&ed->values) && str_eq(jtext(ed->values.value), it->value))
+        return mnode_leaf(&ed->arena, ed->values.value);
+    return mnode_parse(&ed->arena, it->value, ed->err);
+}
+
 static int apply_item(struct editing *ed, const struct edit_item *it)
 {
     if (!path_split(&ed->arena, it->path, &ed->tokens))
@@ -257,16 +295,18 @@ static int apply_item(struct editing *ed, const struct edit_item *it)
                        ed->tokens.len, DEPTH_DEFAULT);
     if (it->op == EDIT_DEL)
         return apply_del(ed, it);
-    struct mnode *value = mnode_parse(&ed->arena, it->value, ed->err);
+    struct mnode *value = item_value(ed, it);
     if (!value)
         return err_wrap(ed->err, "value for %.*s", STR_ARG(it->path));
     return apply_set(ed, it, value);
 }
 
-static void editing_init(struct editing *ed, const struct doc *base, struct err *err)
+static void editing_init(struct editing *ed, const struct edit *e, const struct doc *base,
+                         struct err *err)
 {
     *ed = (struct editing){.arena = ARENA_INIT, .err = err};
     ed->root = mnode_leaf(&ed->arena, doc_root(base));
+    parse_values(ed, e);
 }
 
 static void editing_done(struct editing *ed)
@@ -323,7 +363,7 @@ struct doc *edit_apply(const struct edit *e, const struct doc *base, struct err 
     if (edit_is_empty(e) && base)
         return doc_ref(base);
     struct editing ed;
-    editing_init(&ed, base, err);
+    editing_init(&ed, e, base, err);
     struct doc *d = NULL;
     if (apply_all(&ed, e) == 0) {
         size_t hint = base ? base->len : 0;
@@ -411,7 +451,7 @@ static struct doc *merge_patch(struct editing *ed, const struct edit *e, const s
 struct doc *edit_as_merge_patch(const struct edit *e, const struct doc *base, struct err *err)
 {
     struct editing ed;
-    editing_init(&ed, base, err);
+    editing_init(&ed, e, base, err);
     struct doc *d = merge_patch(&ed, e, base);
     editing_done(&ed);
     return d;
@@ -460,7 +500,7 @@ struct doc *edit_as_json_patch(const struct edit *e, const struct doc *base, str
     struct editing ed;
     struct jw w;
     int r = 0;
-    editing_init(&ed, base, err);
+    editing_init(&ed, e, base, err);
     jw_init(&w);
     jw_array(&w);
     for (size_t i = 0; i < e->items.len && r == 0; i++) {

@@ -18,8 +18,9 @@ enum edit_op { EDIT_SET, EDIT_DEL };
 
 struct edit_item {
     enum edit_op op;
-    str path;  /* in the arena */
-    str value; /* JSON text in the arena; EDIT_SET only */
+    str path;        /* in the arena */
+    str value;       /* JSON text in the arena; EDIT_SET only */
+    struct doc *doc; /* the same as a document, held by the arena; NULL: there is none */
 };
 
 struct edit {
@@ -33,6 +34,8 @@ bool edit_is_empty(const struct edit *e);
 /* value is copied into the arena; absent deletes. */
 void edit_set(struct edit *e, str path, jval value);
 void edit_set_raw(struct edit *e, str path, str json);
+/* The root of d, whose reference is taken over; nothing is parsed or copied. */
+void edit_set_doc(struct edit *e, str path, struct doc *d);
 void edit_set_str(struct edit *e, str path, str s);
 void edit_set_int(struct edit *e, str path, int64_t v);
 void edit_set_bool(struct edit *e, str path, bool v);

@@ -20,6 +20,33 @@ void splice_done(struct splice *s)
     vec_done(&s->tape);
 }
 
+/* Room for n bytes more, or NULL: it overflows. The NUL behind the text is written at the end. */
+static inline char *room(struct splice *s, size_t n)
+{
+    struct strbuf *b = &s->text;
+    if (LIKELY(b->cap - b->len > n))
+        return b->p + b->len;
+    return strbuf_reserve(b, n);
+}
+
+static inline void put_char(struct splice *s, char c)
+{
+    char *to = room(s, 1);
+    if (to) {
+        *to = c;
+        s->text.len++;
+    }
+}
+
+static void put_text(struct splice *s, str text)
+{
+    char *to = room(s, text.len);
+    if (to && text.len) {
+        memcpy(to, text.p, text.len);
+        s->text.len += text.len;
+    }
+}
+
 static void enter(struct splice *s, uint32_t levels)
 {
     s->deepest = MAX(s->deepest, s->depth + levels);
@@ -30,7 +57,7 @@ uint32_t splice_open(struct splice *s, bool is_object)
     uint32_t mark = (uint32_t)s->tape.len;
     *vec_push(&s->tape) = node_make(is_object ? TAPE_OBJECT : TAPE_ARRAY, 0, s->text.len);
     *vec_push(&s->tape) = 0;
-    strbuf_add_char(&s->text, is_object ? '{' : '[');
+    put_char(s, is_object ? '{' : '[');
     enter(s, 1);
     s->depth++;
     return mark;
@@ -39,7 +66,7 @@ uint32_t splice_open(struct splice *s, bool is_object)
 void splice_close(struct splice *s, uint32_t mark, size_t count)
 {
     uint64_t *node = s->tape.p + mark;
-    strbuf_add_char(&s->text, node_tag(node[0]) == TAPE_OBJECT ? '}' : ']');
+    put_char(s, node_tag(node[0]) == TAPE_OBJECT ? '}' : ']');
     node[0] |= (uint64_t)count << 4;
     node[1] = (uint64_t)s->tape.len | (uint64_t)(s->text.len - node_off(node[0])) << 32;
     s->depth--;
@@ -48,7 +75,7 @@ void splice_close(struct splice *s, uint32_t mark, size_t count)
 void splice_comma(struct splice *s, bool first)
 {
     if (!first)
-        strbuf_add_char(&s->text, ',');
+        put_char(s, ',');
 }
 
 static uint64_t side_add(struct splice *s, str bytes)
@@ -58,19 +85,39 @@ static uint64_t side_add(struct splice *s, str bytes)
     return off | (uint64_t)bytes.len << 32;
 }
 
-void splice_key(struct splice *s, str key, bool first)
+/* One whose text may differ from the key; then that stands unescaped beside it. */
+static void unusual_key(struct splice *s, str key)
 {
-    splice_comma(s, first);
     size_t off = s->text.len + 1;
     json_quote(&s->text, key);
     strbuf_add_char(&s->text, ':');
     if (s->text.overflow)
         return;
     size_t len = s->text.len - off - 2;
-    bool escaped = len != key.len || (len && memcmp(s->text.p + off, key.p, len) != 0);
+    bool escaped = len != key.len || memcmp(s->text.p + off, key.p, len) != 0;
     *vec_push(&s->tape) = node_make(escaped ? TAPE_ESC : J_STRING, len, off);
     if (escaped)
         *vec_push(&s->tape) = side_add(s, key);
+}
+
+void splice_key(struct splice *s, str key, bool first)
+{
+    splice_comma(s, first);
+    if (!json_is_plain(key)) {
+        unusual_key(s, key);
+        return;
+    }
+    char *to = room(s, key.len + 3);
+    if (!to)
+        return;
+    *vec_push(&s->tape) = node_make(J_STRING, key.len, s->text.len + 1);
+    *to++ = '"';
+    if (key.len)
+        memcpy(to, key.p, key.len);
+    to += key.len;
+    *to++ = '"';
+    *to = ':';
+    s->text.len += key.len + 3;
 }
 
 /* Levels of containers below and including this node. */
@@ -123,13 +170,20 @@ void splice_value(struct splice *s, jval v)
         return;
     }
     const struct doc *d = v.doc;
+    uint64_t node = d->tape[v.at];
+    str text = jtext(v);
+    if (!(node & TAPE_ODD)) { /* a scalar: one node, which begins behind a string's quote */
+        size_t lead = node_off(node) - (size_t)(text.p - d->text);
+        *vec_push(&s->tape) = (uint64_t)(uint32_t)node | (uint64_t)(s->text.len + lead) << 32;
+        put_text(s, text);
+        return;
+    }
     uint32_t end = tape_next(d->tape, v.at);
     /* The document's depth is an upper bound; only when that is too much, look closer. */
     uint32_t bound = d->depth - (v.at > 0);
     enter(s, s->depth + bound <= s->max_depth ? bound : depth_of(d, v.at, end));
-    str text = jtext(v);
     copy_nodes(s, d, v.at, end, (uint32_t)(text.p - d->text), (uint32_t)s->text.len);
-    strbuf_add_str(&s->text, text);
+    put_text(s, text);
 }
 
 struct doc *splice_doc(struct splice *s, struct err *err)
@@ -141,6 +195,7 @@ struct doc *splice_doc(struct splice *s, struct err *err)
         err_set(err, ERR_TOO_LARGE, "the result is nested deeper than %u levels", s->max_depth);
     } else {
         size_t len;
+        strbuf_commit(&s->text, 0);
         char *text = strbuf_detach(&s->text, &len);
         d = doc_complete(doc_blank(str_n(text, len), text), s->tape.p, (uint32_t)s->tape.len,
                          strbuf_str(&s->side));

@@ -53,6 +53,42 @@ static void add_edits(struct edit *e, const char *const *edits)
 
 /* ---- apply ---- */
 
+TEST(a_document_is_set_as_it_is)
+{
+    struct arena a = ARENA_INIT;
+    struct edit e;
+    struct doc *base = parse("{\"a\":1}");
+    edit_init(&e, &a);
+    edit_set_str(&e, STR("/b"), STR("x"));
+    edit_set_doc(&e, STR("/a"), parse("[{\"k\":\"\\u00e9\"},2]"));
+    edit_set_int(&e, STR("/c"), 3);
+    struct doc *d = edit_apply(&e, base, NULL);
+    CHECK_STR(doc_text(d), STR("{\"a\":[{\"k\":\"\\u00e9\"},2],\"b\":\"x\",\"c\":3}"));
+    check_spliced(d);
+    doc_unref(d);
+    doc_unref(base);
+    edit_done(&e);
+    arena_done(&a);
+}
+
+/* Values are parsed together: two halves must not become one whole. */
+TEST(each_value_must_stand_by_itself)
+{
+    static const char *const halves[][2] = {{"1,[2", "3]"}, {"[1", "2]"}, {"1,2", "3"}, {"", "1"}};
+    for (size_t i = 0; i < ARRAY_LEN(halves); i++) {
+        struct arena a = ARENA_INIT;
+        struct edit e;
+        struct doc *base = parse("{}");
+        edit_init(&e, &a);
+        edit_set_raw(&e, STR("/a"), str_of(halves[i][0]));
+        edit_set_raw(&e, STR("/b"), str_of(halves[i][1]));
+        CHECK(edit_apply(&e, base, NULL) == NULL);
+        doc_unref(base);
+        edit_done(&e);
+        arena_done(&a);
+    }
+}
+
 TEST(edits_apply)
 {
     static const struct {

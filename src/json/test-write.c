@@ -90,6 +90,22 @@ TEST(a_key_written_twice_counts_once)
     doc_unref(d);
 }
 
+TEST(plain_is_what_is_quoted_byte_for_byte)
+{
+    /* Each byte at each place of a text of two words: a word of eight is judged at once. */
+    for (unsigned c = 0; c < 256; c++) {
+        bool plain = c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+        for (size_t at = 0; at < 19; at++) {
+            char text[20] = "abcdefghijklmnopqrs";
+            text[at] = (char)c;
+            if (json_is_plain(str_n(text, 19)) != plain)
+                test_note("byte %u at %zu", c, at);
+            CHECK(json_is_plain(str_n(text, 19)) == plain);
+        }
+    }
+    CHECK(json_is_plain(STR_NONE));
+}
+
 TEST(strings_are_quoted)
 {
     static const struct {

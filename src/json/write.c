@@ -51,15 +51,35 @@ static const char *add_special(struct strbuf *out, const char *p, const char *en
     return p + (n ? n : 1);
 }
 
+#define ONES UINT64_C(0x0101010101010101)
+#define TOPS (ONES << 7)
+
+/* Eight bytes at once; what looks special among them may still be a byte above a special one. */
+static inline bool may_be_special(const char *p)
+{
+    uint64_t x;
+    memcpy(&x, p, sizeof(x));
+    uint64_t quote = x ^ ONES * '"', slash = x ^ ONES * '\\';
+    return ((x - ONES * 0x20) | (quote - ONES) | (slash - ONES) | x) & TOPS;
+}
+
+bool json_is_plain(str s)
+{
+    size_t i = 0;
+    while (i + 8 <= s.len && !may_be_special(s.p + i))
+        i += 8;
+    while (i < s.len && !is_special((unsigned char)s.p[i]))
+        i++;
+    return i == s.len;
+}
+
 /* What needs no escape, which is nearly everything, is one reservation and one copy. */
 void json_quote(struct strbuf *out, str s)
 {
     if (!s.p)
         s = STR(""); /* no arithmetic on a null pointer */
     const char *p = s.p, *end = s.p + s.len, *run = p;
-    while (p < end && !is_special((unsigned char)*p))
-        p++;
-    if (LIKELY(p == end)) {
+    if (LIKELY(json_is_plain(s))) {
         char *to = strbuf_reserve(out, s.len + 2);
         if (!to)
             return;

@@ -59,6 +59,8 @@ void jw_put_array(struct jw *w, const char *key);
  * counts once, the later one. */
 struct doc *jw_doc(struct jw *w);
 
+/* Needs no escapes: as a JSON string it is the same bytes between quotes. */
+bool json_is_plain(str s);
 /* Appends s as a JSON string with quotes. */
 void json_quote(struct strbuf *out, str s);
 /* Indented text (4 spaces per level when indent is 4), for people; 0 gives compact text on one
