@@ -108,6 +108,16 @@ static void resolve_done(struct loop_job *job)
     free(r);
 }
 
+const char *client_dial_host(const struct http_client *cl)
+{
+    return cl->proxy ? cl->proxy : cl->host;
+}
+
+int client_dial_port(const struct http_client *cl)
+{
+    return cl->proxy ? cl->proxy_port : cl->port;
+}
+
 /* True when the addresses are known; otherwise a look-up is under way. */
 static bool have_addresses(struct http_client *cl)
 {
@@ -119,8 +129,8 @@ static bool have_addresses(struct http_client *cl)
         r->job.run = resolve_run;
         r->job.done = resolve_done;
         r->client = cl;
-        r->host = xstrdup(cl->host);
-        r->port = cl->port;
+        r->host = xstrdup(client_dial_host(cl));
+        r->port = client_dial_port(cl);
         loop_submit(cl->loop, LOOP_BLOCK, &r->job);
     }
     return false;
@@ -339,7 +349,12 @@ struct http_client *http_client_new(struct loop *l, const struct http_client_opt
     list_init(&cl->queue);
     list_init(&cl->streams);
     loop_task_init(&cl->pump, on_pump);
-    cl->is_numeric = parse_address(cl->host, cl->port, &cl->addresses.list[0]);
+    cl->server_name = o->server_name ? xstrdup(o->server_name) : NULL;
+    cl->proxy = o->proxy_host ? xstrdup(o->proxy_host) : NULL;
+    cl->proxy_port = o->proxy_port;
+    cl->proxy_authorization = o->proxy_authorization ? xstrdup(o->proxy_authorization) : NULL;
+    cl->is_numeric =
+        parse_address(client_dial_host(cl), client_dial_port(cl), &cl->addresses.list[0]);
     cl->addresses.n = cl->is_numeric;
     cl->speaks = cl->tls ? CLIENT_UNKNOWN : CLIENT_H1;
     format_authority(cl);
@@ -369,5 +384,8 @@ void http_client_free(struct http_client *cl)
     loop_task_cancel(&cl->pump);
     h2_out_done(&cl->head);
     free(cl->host);
+    free(cl->server_name);
+    free(cl->proxy);
+    free(cl->proxy_authorization);
     free(cl);
 }

@@ -39,6 +39,10 @@ struct http_client {
     char *host;
     int port;
     char authority[300]; /* the Host header */
+    char *server_name;   /* NULL: the host's */
+    char *proxy;         /* host; NULL: none */
+    int proxy_port;
+    char *proxy_authorization; /* NULL: none */
     struct tls_client *tls;
     size_t max_connections;
 
@@ -83,6 +87,9 @@ struct client_conn {
 /* Opens a connection for the call, to addresses[at] and after it the others. */
 void client_conn_start(struct http_client *cl, struct http_call *call,
                        const struct client_addresses *addresses, size_t at);
+/* Where connections are opened to: the proxy or the host. */
+const char *client_dial_host(const struct http_client *cl);
+int client_dial_port(const struct http_client *cl);
 void client_conn_attach(struct client_conn *cc, struct http_call *call);
 struct http_call *client_conn_detach(struct client_conn *cc);
 /* Takes the call off its connection, which is then of no use and closed. */

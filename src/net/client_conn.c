@@ -4,6 +4,7 @@
  * share it, fail too, rather than each to try in its turn.
  */
 #include "net/client.h"
+#include "net/tunnel.h"
 
 #define CONNECT_TIMEOUT (10 * USEC_PER_SEC)
 
@@ -86,12 +87,21 @@ static const struct conn_role opening_role = {
     .release = client_conn_release,
 };
 
+static struct transport *open_tunnel(struct http_client *cl, struct transport *to_proxy)
+{
+    char target[300], name[300];
+    bool is_v6 = strchr(cl->host, ':') != NULL;
+    (void)snprintf(target, sizeof(target), is_v6 ? "[%s]:%d" : "%s:%d", cl->host, cl->port);
+    (void)snprintf(name, sizeof(name), "%s:%d", cl->proxy, cl->proxy_port);
+    return transport_new_tunnel(to_proxy, target, cl->proxy_authorization, name);
+}
+
 static struct transport *make_transport(struct http_client *cl, const union client_address *a,
                                         struct err *err)
 {
     SSL *ssl = NULL;
     if (cl->tls) {
-        ssl = tls_client_session(cl->tls, cl->host, err);
+        ssl = tls_client_session(cl->tls, cl->server_name ? cl->server_name : cl->host, err);
         if (!ssl)
             return NULL;
         tls_session_offer(ssl, cl->offer);
@@ -99,6 +109,8 @@ static struct transport *make_transport(struct http_client *cl, const union clie
     socklen_t len = a->sa.sa_family == AF_INET ? sizeof(a->in) : sizeof(a->in6);
     struct transport *t = cl->connect ? cl->connect(cl->connect_ctx)
                                       : transport_connect_tcp(cl->loop, &a->sa, len, err);
+    if (t && cl->proxy)
+        t = open_tunnel(cl, t);
     if (!t)
         SSL_free(ssl);
     else if (ssl)

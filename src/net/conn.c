@@ -158,6 +158,8 @@ bool conn_flush(struct conn *c)
         struct iovec iov[WRITE_PIECES];
         size_t want = c->t->ssl ? TRANSPORT_RECORD : WRITE_TURN;
         int pieces = outq_peek(&c->out, iov, WRITE_PIECES, want);
+        /* The peer is woken once for many records and not for each. */
+        c->t->has_more = c->out.bytes > want;
         ssize_t n = transport_writev(c->t, iov, pieces);
         if (n == TRANSPORT_AGAIN)
             break;
@@ -169,6 +171,7 @@ bool conn_flush(struct conn *c)
         total += (size_t)n;
         c->has_written = true;
     }
+    c->t->has_more = false;
     if (total >= WRITE_TURN)
         conn_flush_later(c);
     return true;

@@ -25,6 +25,8 @@ struct exchange_ops {
     void (*data)(struct exchange *e, const struct http_slice *slices, size_t n);
     void (*end)(struct exchange *e);
     size_t (*pending)(const struct exchange *e);
+    /* NULL: they stay. */
+    void (*drop_headers)(struct exchange *e);
 };
 
 struct exchange {

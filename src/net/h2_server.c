@@ -58,7 +58,8 @@ struct h2_stream {
     bool is_refused : 1;     /* answered by us; what it still sends is dropped */
     struct strbuf body;      /* the request's */
     struct outq out;
-    struct http_header headers[]; /* then their text */
+    struct http_header *headers; /* then their text; NULL: the handler has done with them */
+    char line[];                 /* method, path and query */
 };
 
 struct h2_server {
@@ -138,6 +139,7 @@ static void free_stream(struct h2_stream *s)
     strbuf_done(&s->body);
     if (--h->n_streams == 0)
         h->quiet_since = now_of(h);
+    free(s->headers);
     free(s);
 }
 
@@ -326,11 +328,20 @@ static size_t h2_pending(const struct exchange *e)
     return container_of(e, const struct h2_stream, e)->out.bytes;
 }
 
+static void h2_drop_headers(struct exchange *e)
+{
+    struct h2_stream *s = stream_of(e);
+    free(TAKE_PTR(s->headers));
+    e->x.headers = NULL;
+    e->x.n_headers = 0;
+}
+
 static const struct exchange_ops h2_exchange_ops = {
     .head = h2_head,
     .data = h2_data,
     .end = h2_end,
     .pending = h2_pending,
+    .drop_headers = h2_drop_headers,
 };
 
 /* ---- requests ---- */
@@ -362,31 +373,41 @@ static void request_complete(struct h2_stream *s)
 
 /* Copies the block: pseudo-headers to their places, the rest in order, ":authority" as "host"
  * unless there is one, as HTTP/1.1 has it. */
-static struct h2_stream *new_stream(struct h2_server *h, int32_t id)
+/* Headers in a block of their own, so that a watch need not keep them. */
+static void take_headers(struct h2_stream *s, const struct h2_block *b)
 {
-    const struct h2_block *b = &h->h2.block;
+    struct http_exchange *x = &s->e.x;
     size_t n = b->fields.len;
-    struct h2_stream *s = xcalloc(1, sizeof(*s) + n * sizeof(struct http_header) + b->text.len);
+    s->headers = xmalloc(n * sizeof(struct http_header) + b->text.len);
     char *text = (char *)&s->headers[n];
     if (b->text.len)
         memcpy(text, b->text.p, b->text.len);
-    struct http_exchange *x = &s->e.x;
     bool has_host = h2_block_find(b, STR("host")).p != NULL;
     for (size_t i = 0; i < n; i++) {
         const struct h2_field *f = &b->fields.p[i];
         str name = str_n(text + f->name, f->name_len), value = str_n(text + f->value, f->value_len);
-        if (str_is(name, ":method")) {
-            x->method = value;
-        } else if (str_is(name, ":path")) {
-            x->query = value;
-            x->path = str_cut(&x->query, '?');
-        } else if (str_is(name, ":authority") && !has_host) {
+        if (str_is(name, ":authority") && !has_host)
             s->headers[x->n_headers++] = (struct http_header){STR("host"), value};
-        } else if (name.p[0] != ':') {
+        else if (name.p[0] != ':')
             s->headers[x->n_headers++] = (struct http_header){name, value};
-        }
     }
     x->headers = s->headers;
+}
+
+static struct h2_stream *new_stream(struct h2_server *h, int32_t id)
+{
+    const struct h2_block *b = &h->h2.block;
+    str method = h2_block_find(b, STR(":method")), path = h2_block_find(b, STR(":path"));
+    struct h2_stream *s = xcalloc(1, sizeof(*s) + method.len + path.len);
+    struct http_exchange *x = &s->e.x;
+    if (method.len)
+        memcpy(s->line, method.p, method.len);
+    if (path.len)
+        memcpy(s->line + method.len, path.p, path.len);
+    x->method = str_n(s->line, method.len);
+    x->query = str_n(s->line + method.len, path.len);
+    x->path = str_cut(&x->query, '?');
+    take_headers(s, b);
     x->peer = &h->sc->peer;
     s->e.ops = &h2_exchange_ops;
     s->e.gzip_pool = &h->sc->server->gzip;

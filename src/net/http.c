@@ -231,6 +231,13 @@ void http_stream_end(struct http_exchange *x)
         e->ops->end(e);
 }
 
+void http_drop_headers(struct http_exchange *x)
+{
+    struct exchange *e = exchange_of(x);
+    if (e->ops->drop_headers)
+        e->ops->drop_headers(e);
+}
+
 size_t http_stream_pending(const struct http_exchange *x)
 {
     const struct exchange *e = container_of(x, const struct exchange, x);

@@ -79,6 +79,9 @@ void http_stream_begin(struct http_exchange *x, int status, const struct http_he
 void http_stream_write(struct http_exchange *x, const struct http_slice *slices, size_t n);
 void http_stream_end(struct http_exchange *x);
 size_t http_stream_pending(const struct http_exchange *x);
+/* The handler needs the request's headers no more: a stream that is open for hours need not hold
+ * them. Slices of them are invalid from now on; method, path and query stay. */
+void http_drop_headers(struct http_exchange *x);
 
 /* ---- server ---- */
 
@@ -110,6 +113,8 @@ struct http_server *http_server_new(struct loop *l, const struct http_server_opt
                                     struct err *err);
 /* "127.0.0.1:34567" as bound. */
 const char *http_server_address(const struct http_server *s);
+/* Open now, those that are still shaking hands too. */
+size_t http_server_connections(const struct http_server *s);
 /* Stops accepting, ends idle connections, lets replies in flight finish for at most `grace`, then
  * calls done. Streams are ended cleanly at once. */
 void http_server_shutdown(struct http_server *s, usec grace, void (*done)(void *ctx), void *ctx);
@@ -152,7 +157,12 @@ struct http_call {
 struct http_client_options {
     const char *host; /* name or address */
     int port;
-    struct tls_client *tls; /* NULL: clear text */
+    struct tls_client *tls;  /* NULL: clear text */
+    const char *server_name; /* the certificate is for this name; NULL: for the host */
+    /* An HTTP proxy to go through (CONNECT), which looks the host up. NULL: none. */
+    const char *proxy_host;
+    int proxy_port;
+    const char *proxy_authorization; /* "Basic ..."; NULL: none */
     /* HTTP/1.1 only, 0: 4. Calls without a timeout (watches) do not count: each has a connection
      * of its own. HTTP/2 has one connection for calls, and others for watches. */
     size_t max_connections;

@@ -347,6 +347,11 @@ const char *http_server_address(const struct http_server *s)
     return s->address;
 }
 
+size_t http_server_connections(const struct http_server *s)
+{
+    return s->n_conns;
+}
+
 void http_server_adopt(struct http_server *s, struct transport *t, const char *address)
 {
     start_conn(s, t, address);

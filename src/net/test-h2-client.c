@@ -364,6 +364,88 @@ TEST(h2_client_another_reset_is_an_error_of_unknown_outcome)
     farm_done(&farm);
 }
 
+/* ---- windows ---- */
+
+TEST(h2_client_windows_are_1_mb_a_stream_and_16_mb_a_connection)
+{
+    struct farm farm;
+    struct fx_call c;
+    farm_init(&farm);
+    farm_watch(&farm, &c);
+    FARM_WAIT(&farm, farm.n == 1 && farm.peers[0].n_headers == 1);
+    nghttp2_session *s = farm.peers[0].session;
+    CHECK_INT(nghttp2_session_get_remote_settings(s, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE),
+              1 << 20);
+    CHECK_INT(nghttp2_session_get_stream_remote_window_size(s, 1), 1 << 20);
+    CHECK_INT(nghttp2_session_get_remote_window_size(s), 16 << 20);
+    http_client_cancel(farm.f.client, &c.call);
+    fx_call_done(&c);
+    farm_done(&farm);
+}
+
+static size_t counted;
+
+static void count_data(struct http_call *call, str data)
+{
+    (void)call;
+    counted += data.len;
+}
+
+/* More than both windows together would ever let through without credit. */
+TEST(h2_client_gives_credit_for_what_came_to_stream_and_connection)
+{
+    struct farm farm;
+    struct fx_call c;
+    enum { SIZE = 20 << 20 };
+    char *text = xcalloc(1, SIZE + 1);
+    memset(text, 'x', SIZE);
+    farm_init(&farm);
+    farm_send(&farm, &c, "GET", "/large");
+    counted = 0;
+    c.call.on_data = count_data;
+    FARM_WAIT(&farm, farm.n == 1 && farm.peers[0].n_headers == 1);
+    peer_reply(&farm.peers[0], 1, text);
+    FARM_WAIT(&farm, c.n_end);
+    CHECK(c.is_ok);
+    CHECK_INT(counted, SIZE);
+    fx_call_done(&c);
+    farm_done(&farm);
+    free(text);
+}
+
+/* A call nobody waits for any more takes connection credit all the same, or the others would starve
+ * behind what was under way to it. */
+TEST(h2_client_a_cancelled_call_does_not_keep_the_connections_credit)
+{
+    struct farm farm;
+    struct fx_call c[2];
+    enum { SIZE = 512 << 10, ROUNDS = 40 }; /* 20 MB */
+    char *text = xcalloc(1, SIZE + 1);
+    memset(text, 'x', SIZE);
+    farm_init(&farm);
+    farm_send(&farm, &c[1], "GET", "/stays");
+    FARM_WAIT(&farm, farm.n == 1 && farm.peers[0].n_headers == 1);
+    struct peer *p = &farm.peers[0];
+    for (int i = 0; i < ROUNDS; i++) {
+        farm_send(&farm, &c[0], "GET", "/goes");
+        FARM_WAIT(&farm, (int)p->n_headers == i + 2);
+        peer_reply(p, p->last_id, text);
+        peer_pump(p);
+        http_client_cancel(farm.f.client, &c[0].call);
+        fx_call_done(&c[0]);
+        farm_step(&farm);
+    }
+    for (int i = 0; i < 50; i++)
+        farm_step(&farm);
+    CHECK(nghttp2_session_get_remote_window_size(p->session) >= 8 << 20);
+    peer_reply(p, 1, "ok");
+    FARM_WAIT(&farm, c[1].n_end);
+    CHECK(c[1].is_ok);
+    fx_call_done(&c[1]);
+    farm_done(&farm);
+    free(text);
+}
+
 /* ---- silence ---- */
 
 TEST(h2_client_a_silent_server_is_asked_and_then_given_up)

@@ -232,9 +232,11 @@ void peer_widen(struct peer *p)
 static ssize_t read_text(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length,
                          uint32_t *flags, nghttp2_data_source *source, void *user)
 {
-    size_t n = strlen(source->ptr);
+    size_t left = strnlen(source->ptr, length + 1), n = MIN(left, length);
     memcpy(buf, source->ptr, n);
-    *flags = NGHTTP2_DATA_FLAG_EOF;
+    source->ptr = (char *)source->ptr + n;
+    if (left == n)
+        *flags = NGHTTP2_DATA_FLAG_EOF;
     return (ssize_t)n;
 }
 

@@ -45,7 +45,8 @@ static ssize_t tcp_read(struct transport *t, void *p, size_t n)
 static ssize_t tcp_writev(struct transport *t, const struct iovec *iov, int n)
 {
     struct msghdr m = {.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n};
-    return tcp_result(t, sendmsg(tcp_of(t)->io.fd, &m, MSG_NOSIGNAL));
+    int flags = MSG_NOSIGNAL | (t->has_more ? MSG_MORE : 0);
+    return tcp_result(t, sendmsg(tcp_of(t)->io.fd, &m, flags));
 }
 
 static int tcp_connect(struct transport *t)
@@ -274,8 +275,10 @@ static int finish_connect(struct transport *t, struct err *err)
 {
     int r = t->ops->connect(t);
     if (r == TRANSPORT_AGAIN)
-        transport_want(t, false, true);
-    if (r == TRANSPORT_ERROR) {
+        transport_want(t, t->reads_first, !t->reads_first);
+    if (r == TRANSPORT_ERROR && t->why) {
+        err_set(err, ERR_UNAVAILABLE, "%s", t->why);
+    } else if (r == TRANSPORT_ERROR) {
         errno = t->error;
         err_errno(err, ERR_UNAVAILABLE, "connect");
     }
@@ -356,5 +359,6 @@ void transport_free(struct transport *t)
         return;
     transport_close(t);
     SSL_free(t->ssl);
+    transport_free(t->below);
     free(t);
 }

@@ -42,9 +42,13 @@ struct transport {
     bool is_connected; /* below TLS */
     bool is_open;      /* handshake done too */
     bool is_closed;
-    bool is_truncated; /* TLS ended without close_notify */
-    unsigned wanted;   /* LOOP_READ | LOOP_WRITE_READY, as given to ops->want */
-    int error;         /* errno of the last failure below TLS */
+    bool is_truncated;       /* TLS ended without close_notify */
+    unsigned wanted;         /* LOOP_READ | LOOP_WRITE_READY, as given to ops->want */
+    bool reads_first;        /* connecting waits for the peer's bytes (a tunnel), else to write */
+    bool has_more;           /* further bytes follow at once: they may share a packet */
+    int error;               /* errno of the last failure below TLS */
+    const char *why;         /* of a failure to connect that is no errno; NULL: error says it */
+    struct transport *below; /* owned; NULL: none (a tunnel has one) */
 };
 
 /* Takes over the descriptor (non-blocking). */
