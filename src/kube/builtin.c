@@ -181,7 +181,6 @@ KIND(kind_secret, .group = "", .version = "v1", .kind = "Secret", .plural = "sec
 
 static const struct column service_account_columns[] = {
     NAME_COLUMN,
-    COLUMN("Secrets", "string", "Number of secrets it names."),
     AGE_COLUMN,
 };
 static const struct subresource service_account_subresources[] = {
@@ -263,6 +262,12 @@ KIND(kind_hpa, .group = "autoscaling", .version = "v2", .kind = "HorizontalPodAu
      .flags = KIND_NAMESPACED | KIND_STATUS, .type = &type_horizontal_pod_autoscaler,
      COLUMNS(hpa_columns));
 
+KIND(kind_hpa_v1, .group = "autoscaling", .version = "v1", .kind = "HorizontalPodAutoscaler",
+     .plural = "horizontalpodautoscalers", .singular = "horizontalpodautoscaler",
+     .short_names = "hpa", .categories = "all", .verbs = VERBS_ALL,
+     .flags = KIND_NAMESPACED | KIND_STATUS, .type = &type_autoscaling_v1_hpa,
+     COLUMNS(hpa_columns));
+
 static const struct column pdb_columns[] = {
     NAME_COLUMN,
     COLUMN("Min Available", "string", "Pods that must stay."),
@@ -340,19 +345,96 @@ KIND(kind_cluster_role_binding, .group = "rbac.authorization.k8s.io", .version =
      .singular = "clusterrolebinding", .verbs = VERBS_ALL, .type = &type_cluster_role_binding,
      COLUMNS(role_binding_columns));
 
+/* ---- extensions ---- */
+
+static const struct column webhook_columns[] = {
+    NAME_COLUMN,
+    COLUMN("Webhooks", "integer", "Number of services it names."),
+    AGE_COLUMN,
+};
+KIND(kind_mutating_webhook, .group = "admissionregistration.k8s.io", .version = "v1",
+     .kind = "MutatingWebhookConfiguration", .plural = "mutatingwebhookconfigurations",
+     .singular = "mutatingwebhookconfiguration", .categories = "api-extensions", .verbs = VERBS_ALL,
+     .flags = KIND_GENERATION, .type = &type_mutating_webhook_configuration,
+     COLUMNS(webhook_columns));
+KIND(kind_validating_webhook, .group = "admissionregistration.k8s.io", .version = "v1",
+     .kind = "ValidatingWebhookConfiguration", .plural = "validatingwebhookconfigurations",
+     .singular = "validatingwebhookconfiguration", .categories = "api-extensions",
+     .verbs = VERBS_ALL, .flags = KIND_GENERATION, .type = &type_validating_webhook_configuration,
+     COLUMNS(webhook_columns));
+
+KIND(kind_crd, .group = "apiextensions.k8s.io", .version = "v1", .kind = "CustomResourceDefinition",
+     .plural = "customresourcedefinitions", .singular = "customresourcedefinition",
+     .short_names = "crd,crds", .categories = "api-extensions", .verbs = VERBS_ALL,
+     .flags = KIND_STATUS | KIND_GENERATION, .type = &type_custom_resource_definition,
+     COLUMNS(role_columns));
+
+/* ---- devices ---- */
+
+static const struct column age_columns[] = {
+    NAME_COLUMN,
+    AGE_COLUMN,
+};
+static const struct column claim_columns[] = {
+    NAME_COLUMN,
+    COLUMN("State", "string", "Whether devices are allocated and reserved."),
+    AGE_COLUMN,
+};
+static const struct column slice_columns[] = {
+    NAME_COLUMN,
+    COLUMN_AT("Node", "string", ".spec.nodeName", "Where the devices are."),
+    COLUMN_AT("Driver", "string", ".spec.driver", "Who offers them."),
+    COLUMN_AT("Pool", "string", ".spec.pool.name", "The pool they belong to."),
+    AGE_COLUMN,
+};
+KIND(kind_device_class, .group = "resource.k8s.io", .version = "v1", .kind = "DeviceClass",
+     .plural = "deviceclasses", .singular = "deviceclass", .verbs = VERBS_ALL,
+     .flags = KIND_GENERATION, .type = &type_device_class, COLUMNS(age_columns));
+KIND(kind_resource_claim, .group = "resource.k8s.io", .version = "v1", .kind = "ResourceClaim",
+     .plural = "resourceclaims", .singular = "resourceclaim", .verbs = VERBS_ALL,
+     .flags = KIND_NAMESPACED | KIND_STATUS, .type = &type_resource_v1_resource_claim,
+     COLUMNS(claim_columns));
+KIND(kind_resource_claim_template, .group = "resource.k8s.io", .version = "v1",
+     .kind = "ResourceClaimTemplate", .plural = "resourceclaimtemplates",
+     .singular = "resourceclaimtemplate", .verbs = VERBS_ALL, .flags = KIND_NAMESPACED,
+     .type = &type_resource_claim_template, COLUMNS(age_columns));
+KIND(kind_resource_slice, .group = "resource.k8s.io", .version = "v1", .kind = "ResourceSlice",
+     .plural = "resourceslices", .singular = "resourceslice", .verbs = VERBS_ALL,
+     .flags = KIND_GENERATION, .type = &type_resource_slice, COLUMNS(slice_columns),
+     .field_selectors = "spec.nodeName,spec.driver");
+
 /* In the order discovery lists groups. */
 const struct kind *const builtin_kinds[] = {
-    &kind_config_map,   &kind_endpoints,
-    &kind_event,        &kind_namespace,
-    &kind_node,         &kind_pod,
-    &kind_secret,       &kind_service_account,
-    &kind_service,      &kind_controller_revision,
-    &kind_deployment,   &kind_replica_set,
-    &kind_events_event, &kind_hpa,
-    &kind_pdb,          &kind_cluster_role_binding,
-    &kind_cluster_role, &kind_role_binding,
-    &kind_role,         &kind_priority_class,
-    &kind_lease,        &kind_endpoint_slice,
+    &kind_config_map,
+    &kind_endpoints,
+    &kind_event,
+    &kind_namespace,
+    &kind_node,
+    &kind_pod,
+    &kind_secret,
+    &kind_service_account,
+    &kind_service,
+    &kind_controller_revision,
+    &kind_deployment,
+    &kind_replica_set,
+    &kind_events_event,
+    &kind_hpa,
+    &kind_pdb,
+    &kind_cluster_role_binding,
+    &kind_cluster_role,
+    &kind_role_binding,
+    &kind_role,
+    &kind_priority_class,
+    &kind_lease,
+    &kind_endpoint_slice,
+    &kind_hpa_v1,
+    &kind_mutating_webhook,
+    &kind_validating_webhook,
+    &kind_crd,
+    &kind_device_class,
+    &kind_resource_claim,
+    &kind_resource_claim_template,
+    &kind_resource_slice,
 };
 const size_t n_builtin_kinds = ARRAY_LEN(builtin_kinds);
 

@@ -1,7 +1,10 @@
 /*
- * The registry of kinds. It is filled once, before anything runs, and then only read: look-ups scan
- * a few dozen entries, which is cheaper than it sounds (one per request, and the first comparison
- * of lengths settles nearly all of them).
+ * The registry of kinds. Look-ups scan a few dozen entries, which is cheaper than it sounds (one
+ * per request, and the first comparison of lengths settles nearly all of them).
+ *
+ * A defined kind keeps its place, its name and its number for ever. What it points to lives in an
+ * arena per definition; the arenas of the last two definitions are kept beside the newest, because
+ * an answer on its way may still quote a name out of them.
  */
 #include "kube/kinds.h"
 
@@ -11,8 +14,18 @@
 
 #define MAX_KINDS 256
 
+enum { ARENAS = 3 };
+
+struct defined {
+    struct kind kind;
+    uint16_t id;
+    struct arena name;           /* group, version, plural: for ever */
+    struct arena arenas[ARENAS]; /* newest first */
+};
+
 static const struct kind *registry[MAX_KINDS];
 static size_t registry_len;
+static uint64_t changes; /* so far */
 
 const struct field *type_field(const struct type *t, str name)
 {
@@ -34,6 +47,78 @@ void kinds_register(const struct kind *k)
     BUG_ON(registry_len == MAX_KINDS || !k->id || !k->type);
     *k->id = (uint16_t)registry_len;
     registry[registry_len++] = k;
+    changes++;
+}
+
+/* ---- defined kinds ---- */
+
+static bool same_place(const struct kind *a, const struct kind *b)
+{
+    return strcmp(a->group, b->group) == 0 && strcmp(a->version, b->version) == 0 &&
+           strcmp(a->plural, b->plural) == 0;
+}
+
+static struct defined *defined_new(const struct kind *proto)
+{
+    struct defined *d = xnew(struct defined);
+
+    d->kind.group = arena_str(&d->name, str_of(proto->group)).p;
+    d->kind.version = arena_str(&d->name, str_of(proto->version)).p;
+    d->kind.plural = arena_str(&d->name, str_of(proto->plural)).p;
+    d->kind.id = &d->id;
+    d->id = (uint16_t)registry_len;
+    registry[registry_len++] = &d->kind;
+    return d;
+}
+
+static void defined_set(struct defined *d, const struct kind *proto, struct arena *a)
+{
+    struct kind next = *proto;
+
+    next.group = d->kind.group;
+    next.version = d->kind.version;
+    next.plural = d->kind.plural;
+    next.id = &d->id;
+    next.flags = (proto->flags | KIND_DEFINED | KIND_CUSTOM) & ~(unsigned)KIND_RETIRED;
+    d->kind = next;
+    arena_done(&d->arenas[ARENAS - 1]);
+    memmove(&d->arenas[1], &d->arenas[0], (ARENAS - 1) * sizeof(d->arenas[0]));
+    d->arenas[0] = *a;
+    *a = ARENA_INIT;
+}
+
+const struct kind *kinds_define(const struct kind *proto, struct arena *a)
+{
+    struct defined *d = NULL;
+
+    for (size_t i = 0; i < registry_len && !d; i++) {
+        if (!same_place(registry[i], proto))
+            continue;
+        if (!kind_is(registry[i], KIND_DEFINED))
+            return NULL;
+        d = container_of(registry[i], struct defined, kind);
+    }
+    if (!d && registry_len == MAX_KINDS)
+        return NULL;
+    if (!d)
+        d = defined_new(proto);
+    defined_set(d, proto, a);
+    changes++;
+    return &d->kind;
+}
+
+void kinds_retire(const struct kind *k)
+{
+    BUG_ON(!kind_is(k, KIND_DEFINED));
+    struct defined *d = container_of(k, struct defined, kind);
+
+    d->kind.flags |= KIND_RETIRED;
+    changes++;
+}
+
+uint64_t kinds_version(void)
+{
+    return changes;
 }
 
 void kinds_init(void)
@@ -52,21 +137,23 @@ const struct kind *kinds_at(size_t id)
     return id < registry_len ? registry[id] : NULL;
 }
 
-const struct kind *kind_by_plural(str group, str version, str plural)
+const struct kind *kind_by_plural(str group, str wanted, str plural)
 {
     for (size_t i = 0; i < registry_len; i++) {
         const struct kind *k = registry[i];
-        if (str_is(plural, k->plural) && str_is(group, k->group) && str_is(version, k->version))
+        if (str_is(plural, k->plural) && str_is(group, k->group) && str_is(wanted, k->version) &&
+            !kind_is(k, KIND_RETIRED))
             return k;
     }
     return NULL;
 }
 
-const struct kind *kind_by_name(str group, str version, str kind)
+const struct kind *kind_by_name(str group, str wanted, str kind)
 {
     for (size_t i = 0; i < registry_len; i++) {
         const struct kind *k = registry[i];
-        if (str_is(kind, k->kind) && str_is(group, k->group) && str_is(version, k->version))
+        if (str_is(kind, k->kind) && str_is(group, k->group) && str_is(wanted, k->version) &&
+            !kind_is(k, KIND_RETIRED))
             return k;
     }
     return NULL;
@@ -96,8 +183,8 @@ static bool kind_is_in(const struct kind *k, str suffix)
 {
     if (str_is_empty(suffix) || str_is(suffix, k->group))
         return true;
-    str version = str_cut(&suffix, '.');
-    return str_is(version, k->version) && str_is(suffix, k->group);
+    str first = str_cut(&suffix, '.');
+    return str_is(first, k->version) && str_is(suffix, k->group);
 }
 
 const struct kind *kind_by_alias(str word)
@@ -105,23 +192,24 @@ const struct kind *kind_by_alias(str word)
     str suffix = word, name = str_cut(&suffix, '.');
 
     for (size_t i = 0; i < registry_len; i++)
-        if (kind_has_alias(registry[i], name) && kind_is_in(registry[i], suffix))
+        if (kind_has_alias(registry[i], name) && kind_is_in(registry[i], suffix) &&
+            !kind_is(registry[i], KIND_RETIRED))
             return registry[i];
     return NULL;
 }
 
 /* ---- types by name ---- */
 
-const struct type *body_type(str group, str version, str kind)
+const struct type *body_type(str group, str wanted, str kind)
 {
-    const struct kind *k = kind_by_name(group, version, kind);
+    const struct kind *k = kind_by_name(group, wanted, kind);
 
     if (k)
         return k->type;
     for (size_t i = 0; i < n_body_types; i++) {
         const struct body_type *b = &body_types[i];
         if (str_is(kind, b->kind) &&
-            (!b->group || (str_is(group, b->group) && str_is(version, b->version))))
+            (!b->group || (str_is(group, b->group) && str_is(wanted, b->version))))
             return b->type;
     }
     return NULL;

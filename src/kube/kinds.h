@@ -1,16 +1,22 @@
 /*
  * What we know of a kind, as data. One table per kind is the truth that discovery, OpenAPI, CRD
  * manifests, pruning, defaulting, validation, strategic merge, server-side apply and the decoding
- * of protobuf bodies all read. Built-in kinds and Grove's own are served by the same code.
+ * of protobuf bodies all read. Built-in kinds, Grove's own and those that users define are served
+ * by the same code.
  *
- * Tables are static and live for ever. Built-in kinds register themselves by kinds_init(); Grove's
- * by grove_kinds_init(). The registry is filled before anything runs and never changes after that,
- * so kinds are compared by pointer and kind->id indexes arrays.
+ * Tables of the program are static. Built-in kinds register themselves by kinds_init(), Grove's by
+ * grove_kinds_init(), before anything runs. Kinds that users define (structural.h makes their
+ * tables out of schemas) come, change and go while the server runs, on the loop thread, never while
+ * a request is being worked on. A struct kind is never freed and its id never given away: kinds are
+ * compared by pointer and kind->id indexes arrays. One that is gone is retired: look-ups do not
+ * find it, and it comes back in the same place when it is defined again. What a kind points to may
+ * be replaced: whoever keeps more than the kind itself looks at kinds_version().
  */
 #ifndef KUBE_KINDS_H
 #define KUBE_KINDS_H
 
-#include "base/str.h"
+#include "base/arena.h"
+#include "json/doc.h"
 
 /* ---- fields ---- */
 
@@ -29,6 +35,7 @@ enum type_tag {
     TYPE_INT_OR_STRING,
     TYPE_RAW,         /* any JSON; RawExtension, FieldsV1, JSON in protobuf */
     TYPE_STRING_LIST, /* strings; in protobuf a message {items=1} (only below maps) */
+    TYPE_NESTED,      /* a list or map inside a list or map: what its only field says */
 };
 
 enum field_shape { FIELD_ONE, FIELD_LIST, FIELD_MAP }; /* MAP: string keys, values of the type */
@@ -64,14 +71,17 @@ struct field {
     const char *pattern;   /* regular expression on strings, or NULL */
     const char *doc;       /* one short sentence, or NULL */
     int64_t min, max;      /* on numbers; both 0: no bounds; max < min: only the lower one */
+    jval schema; /* of a kind that a user defined: the rules beyond the type are read from here */
 };
 
 struct type {
     const char *name; /* "PodSpec"; unique */
     enum type_tag tag;
     bool preserve_unknown; /* fields it does not name are kept */
+    bool or_other;         /* an object, or something else that is taken as it is */
     const struct field *fields;
     size_t n_fields;
+    jval schema; /* the whole object's, of a kind that a user defined */
 };
 
 /* Scalars, shared by all tables. */
@@ -108,6 +118,8 @@ enum {
     KIND_CREATE_ON_UPDATE = 1 << 4,  /* PUT of a missing object creates it */
     KIND_MUST_SEND_VERSION = 1 << 5, /* PUT without resourceVersion is refused */
     KIND_CUSTOM = 1 << 6,            /* a custom resource: JSON only, no strategic merge */
+    KIND_DEFINED = 1 << 7,           /* by a CustomResourceDefinition */
+    KIND_RETIRED = 1 << 8,           /* its definition is gone */
 };
 
 struct column {
@@ -155,6 +167,16 @@ static inline bool kind_is(const struct kind *k, unsigned flag)
 void kinds_init(void);
 /* The table must live for ever. */
 void kinds_register(const struct kind *k);
+/* Defines a kind, or defines it anew: what `proto` points to lives in the arena, which is taken
+ * over (and kept while somebody may still look at it). Group, version and plural say which kind it
+ * is. NULL when there are too many kinds already or a table of the program has that place; the
+ * arena is the caller's then. */
+const struct kind *kinds_define(const struct kind *proto, struct arena *a);
+/* A defined kind is served no more. */
+void kinds_retire(const struct kind *k);
+/* Changes with every kind that comes, changes or goes. */
+uint64_t kinds_version(void);
+/* Retired ones included. */
 size_t kinds_count(void);
 const struct kind *kinds_at(size_t id);
 static inline size_t kind_id(const struct kind *k)
@@ -181,6 +203,8 @@ extern const struct kind kind_pod, kind_node, kind_namespace, kind_service, kind
     kind_config_map, kind_secret, kind_service_account, kind_lease, kind_role, kind_role_binding,
     kind_controller_revision, kind_endpoint_slice, kind_hpa, kind_pdb, kind_priority_class,
     kind_events_event, kind_endpoints, kind_cluster_role, kind_cluster_role_binding,
-    kind_deployment, kind_replica_set;
+    kind_deployment, kind_replica_set, kind_hpa_v1, kind_mutating_webhook, kind_validating_webhook,
+    kind_crd, kind_device_class, kind_resource_claim, kind_resource_claim_template,
+    kind_resource_slice;
 
 #endif

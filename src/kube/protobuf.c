@@ -318,6 +318,21 @@ static void write_bytes(struct decoder *d, str bytes)
 
 /* ---- values ---- */
 
+/* An object or something else in its place: {schema=1}, or {allows=1 bool, schema=2}. */
+static int write_or_other(struct decoder *d, const struct type *t, const struct entry *e)
+{
+    struct entry parts[5];
+
+    if (read_small(d, e->bytes, parts) < 0)
+        return ERR_INVALID;
+    bool first = parts[1].tag && parts[1].wire == WIRE_BYTES;
+    if (!first && !(parts[2].tag && parts[2].wire == WIRE_BYTES)) {
+        jw_bool(&d->w, parts[1].number != 0);
+        return 0;
+    }
+    return write_message(d, t, parts[first ? 1 : 2].bytes);
+}
+
 static int write_value(struct decoder *d, const struct type *t, const struct entry *e)
 {
     double real;
@@ -326,7 +341,7 @@ static int write_value(struct decoder *d, const struct type *t, const struct ent
         return wrong_wire(d, e);
     switch (t->tag) {
     case TYPE_OBJECT:
-        return write_message(d, t, e->bytes);
+        return t->or_other ? write_or_other(d, t, e) : write_message(d, t, e->bytes);
     case TYPE_STRING:
         jw_str(&d->w, e->bytes);
         return 0;
@@ -393,7 +408,8 @@ static int write_map_entry(struct decoder *d, const struct field *f, const struc
     return write_value(d, f->type, &value);
 }
 
-/* When a key repeats the last one counts, as in a Go map. */
+/* When a key repeats the last one counts, as in a Go map. Keys are compared before they are
+ * written: bytes that are not UTF-8 would all become the same replacement character there. */
 static int write_map(struct decoder *d, const struct field *f, const entry_vec *entries,
                      size_t from)
 {
@@ -406,6 +422,8 @@ static int write_map(struct decoder *d, const struct field *f, const entry_vec *
         if (e->field != f)
             continue;
         rc = e->wire == WIRE_BYTES ? read_small(d, e->bytes, parts) : wrong_wire(d, e);
+        if (rc == 0 && !str_is_utf8(parts[1].bytes))
+            rc = fail(d, parts[1].bytes.p, "a key that is not UTF-8");
         if (rc == 0)
             map_put(&last, parts[1].bytes, e);
     }
@@ -490,7 +508,8 @@ static int write_members(struct decoder *d, const struct type *t, str in)
 
 static int write_message(struct decoder *d, const struct type *t, str in)
 {
-    if (d->depth >= MAX_DEPTH)
+    /* A message in a map or list is two levels of JSON. */
+    if (d->depth >= MAX_DEPTH || d->w.depth + 4 >= JW_MAX_DEPTH)
         return fail(d, in.p ? in.p : d->base, "nested too deeply");
     d->depth++;
     jw_object(&d->w);

@@ -17,8 +17,17 @@
  * MAX_CHANGES (a million empty containers) is left as it is for validation to refuse. */
 #define MAX_REPORTS 100
 #define MAX_CHANGES 500000
+#define MAX_DEFAULTS 4096
+/* Defaults that bring objects whose fields have defaults in turn. */
+#define MAX_DEFAULT_DEPTH 32
 
 /* ---- walking ---- */
+
+/* Types with something inside to look at. */
+static bool has_inside(const struct type *t)
+{
+    return t->tag == TYPE_OBJECT || t->tag == TYPE_NESTED;
+}
 
 /* What a member of an object is, by the table: the field, or nothing for unknown ones. */
 static const struct field *member_field(const struct type *t, str key)
@@ -62,8 +71,7 @@ static void unknown_list(struct unknown *u, const struct type *t, jval v)
     }
 }
 
-/* f NULL: the members of a map, each of the type. */
-static void unknown_member(struct unknown *u, const struct field *f, const struct type *t, jval v);
+static void unknown_member(struct unknown *u, const struct field *f, jval v);
 
 /* Names in the text between two members that count: those of members a later one repeats, which
  * readers pass over. The text starts behind a value or the opening brace and ends before the value
@@ -119,22 +127,20 @@ static void unknown_members(struct unknown *u, const struct type *t, bool is_map
         const struct field *f = is_map ? NULL : member_field(t, it.key);
         if (map_has(&shadowed, it.key))
             unknown_report(u, "duplicate field");
-        if (!is_map && !f && !t->preserve_unknown)
+        if (is_map)
+            unknown_walk(u, t, it.value);
+        else if (f)
+            unknown_member(u, f, it.value);
+        else if (!t->preserve_unknown)
             unknown_report(u, "unknown field");
-        else
-            unknown_member(u, f, t, it.value);
         u->at = step.up;
     }
     map_done(&shadowed);
 }
 
-static void unknown_member(struct unknown *u, const struct field *f, const struct type *t, jval v)
+static void unknown_member(struct unknown *u, const struct field *f, jval v)
 {
-    if (!f && t->preserve_unknown)
-        return;
-    if (!f)
-        unknown_walk(u, t, v);
-    else if (f->shape == FIELD_LIST)
+    if (f->shape == FIELD_LIST)
         unknown_list(u, f->type, v);
     else if (f->shape == FIELD_MAP)
         unknown_members(u, f->type, true, v);
@@ -146,6 +152,8 @@ static void unknown_walk(struct unknown *u, const struct type *t, jval v)
 {
     if (t->tag == TYPE_OBJECT)
         unknown_members(u, t, false, v);
+    else if (t->tag == TYPE_NESTED)
+        unknown_member(u, t->fields, v);
 }
 
 void schema_unknown(const struct type *t, jval v,
@@ -197,18 +205,26 @@ static void change_add(struct changes *c, int op, size_t at, const struct field 
     *vec_push(&c->items) = (struct change){.op = op, .at = at, .field = f};
 }
 
-/* Parsed defaults, kept for ever: there are as many as the tables name. The loop thread's. */
+/* Parsed defaults, by their text. Our own tables have some hundred; those of kinds that users
+ * define come and go, so the cache is emptied when it is full. The loop thread's. */
 static jval default_value(const struct field *f)
 {
     static struct map cache;
     str text = str_of(f->dflt);
     struct doc *d = map_get(&cache, text);
 
-    if (!d) {
-        d = doc_parse(text, NULL, NULL);
-        BUG_ON(!d);
-        map_put(&cache, text, d);
+    if (d)
+        return doc_root(d);
+    if (cache.len >= MAX_DEFAULTS) {
+        str key;
+        void *value;
+        for (size_t it = 0; map_next(&cache, &it, &key, &value);)
+            doc_unref(value);
+        map_done(&cache);
     }
+    d = doc_parse(text, NULL, NULL);
+    BUG_ON(!d);
+    map_put(&cache, doc_text(d), d);
     return doc_root(d);
 }
 
@@ -285,7 +301,7 @@ static void prune_values(struct changes *c, const struct field *f, jval v)
 {
     if (f->shape == FIELD_ONE) {
         prune_walk(c, f->type, v);
-    } else if (f->type->tag == TYPE_OBJECT && jlen(v) > 0) {
+    } else if (has_inside(f->type) && jlen(v) > 0) {
         for (struct jiter it = jiter(v); jnext(&it);)
             prune_walk(c, f->type, it.value);
     }
@@ -293,6 +309,8 @@ static void prune_values(struct changes *c, const struct field *f, jval v)
 
 static void prune_walk(struct changes *c, const struct type *t, jval v)
 {
+    if (t->tag == TYPE_NESTED)
+        prune_values(c, t->fields, v);
     if (t->tag != TYPE_OBJECT || jtype(v) != J_OBJECT)
         return;
     for (struct jiter it = jiter(v); jnext(&it);) {
@@ -332,7 +350,7 @@ static void default_values(struct changes *c, const struct field *f, jval v)
 {
     if (f->shape == FIELD_ONE) {
         default_walk(c, f->type, v);
-    } else if (f->type->tag == TYPE_OBJECT && jlen(v) > 0) {
+    } else if (has_inside(f->type) && jlen(v) > 0) {
         for (struct jiter it = jiter(v); jnext(&it);)
             default_walk(c, f->type, it.value);
     }
@@ -340,6 +358,8 @@ static void default_values(struct changes *c, const struct field *f, jval v)
 
 static void default_walk(struct changes *c, const struct type *t, jval v)
 {
+    if (t->tag == TYPE_NESTED)
+        default_values(c, t->fields, v);
     if (t->tag != TYPE_OBJECT || jtype(v) != J_OBJECT)
         return;
     for (struct jiter it = jiter(v); jnext(&it);) {
@@ -350,6 +370,8 @@ static void default_walk(struct changes *c, const struct type *t, jval v)
             default_values(c, f, it.value);
         else if (default_applies(c, f) && !(f->flags & FIELD_NULLABLE))
             note_default(c, CHANGE_REPLACE, start_of(c->doc, it.value), f);
+        else if (f->schema.doc && !(f->flags & FIELD_NULLABLE))
+            change_add(c, CHANGE_DROP, start_of(c->doc, it.value), NULL);
     }
     for (size_t i = 0; i < t->n_fields; i++) {
         const struct field *f = &t->fields[i];
@@ -360,17 +382,17 @@ static void default_walk(struct changes *c, const struct type *t, jval v)
 
 struct doc *schema_default(const struct type *t, struct doc *d)
 {
-    struct changes c = {.doc = d, .builtin = !type_is_custom(t)};
+    bool builtin = !type_is_custom(t), again = true;
+    struct doc *out = doc_ref(d);
 
-    default_walk(&c, t, doc_root(d));
-    bool again = c.nested;
-    struct doc *out = changes_apply(&c, d);
-    if (!again || out == d)
-        return out;
-    /* Defaults of the objects that came with defaults; tables do not nest them deeper. */
-    struct changes inner = {.doc = out, .builtin = c.builtin};
-    default_walk(&inner, t, doc_root(out));
-    struct doc *full = changes_apply(&inner, out);
-    doc_unref(out);
-    return full;
+    /* A default may bring an object with fields that have defaults, which the next pass finds. */
+    for (int i = 0; again && i < MAX_DEFAULT_DEPTH; i++) {
+        struct changes c = {.doc = out, .builtin = builtin};
+        default_walk(&c, t, doc_root(out));
+        again = c.nested && !c.overflow;
+        struct doc *next = changes_apply(&c, out);
+        doc_unref(out);
+        out = next;
+    }
+    return out;
 }

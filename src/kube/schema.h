@@ -22,8 +22,9 @@ struct doc *schema_default(const struct type *t, struct doc *d);
  * to the kind's own rules, and nothing is required inside status. path: of v, "" for a whole
  * object. */
 void schema_validate(const struct type *t, jval v, str path, struct field_errors *errors);
-/* Whether a pattern of a table matches somewhere in s. */
-bool schema_pattern_matches(const char *pattern, str s);
+/* Whether a pattern matches somewhere in s. */
+bool schema_pattern_matches(str pattern, str s);
+bool schema_pattern_is_valid(str pattern);
 /* Strategic merge patch of a built-in kind: merge keys, $patch, $setElementOrder, $retainKeys,
  * $deleteFromPrimitiveList. */
 struct doc *schema_strategic_merge(const struct type *t, jval target, jval patch, struct err *err);

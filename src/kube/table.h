@@ -59,8 +59,9 @@ extern const struct type type_binding, type_eviction, type_node_selector, type_o
 extern const struct type type_config_map, type_endpoints, type_event, type_event_source,
     type_namespace, type_node, type_secret, type_service, type_service_account;
 /* table_apps.c */
-extern const struct type type_controller_revision, type_deployment, type_horizontal_pod_autoscaler,
-    type_horizontal_pod_autoscaler_spec, type_pod_disruption_budget, type_replica_set, type_scale;
+extern const struct type type_autoscaling_v1_hpa, type_controller_revision, type_deployment,
+    type_horizontal_pod_autoscaler, type_horizontal_pod_autoscaler_spec, type_pod_disruption_budget,
+    type_replica_set, type_scale;
 /* table_misc.c */
 extern const struct type type_cluster_role, type_cluster_role_binding, type_endpoint_slice,
     type_events_v1_event, type_lease, type_priority_class, type_role, type_role_binding;
@@ -68,8 +69,12 @@ extern const struct type type_cluster_role, type_cluster_role_binding, type_endp
 extern const struct type type_local_subject_access_review, type_self_subject_access_review,
     type_self_subject_review, type_self_subject_rules_review, type_subject_access_review,
     type_token_request, type_token_review;
+/* table_webhook.c */
+extern const struct type type_mutating_webhook_configuration, type_validating_webhook_configuration;
+/* table_crd.c */
+extern const struct type type_custom_resource_definition;
 /* table_resource.c */
-extern const struct type type_resource_claim_spec, type_resource_claim_template,
-    type_resource_v1_resource_claim;
+extern const struct type type_device_class, type_resource_slice, type_resource_claim_spec,
+    type_resource_claim_template, type_resource_v1_resource_claim;
 
 #endif

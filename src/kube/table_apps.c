@@ -285,6 +285,32 @@ static const struct field horizontal_pod_autoscaler_fields[] = {
 };
 OBJECT(horizontal_pod_autoscaler, "HorizontalPodAutoscaler");
 
+static const struct field autoscaling_v1_hpa_spec_fields[] = {
+    ONE("scaleTargetRef", type_cross_version_object_reference, 1, .flags = REQUIRED),
+    ONE("minReplicas", type_int32, 2, .flags = POINTER | BUILTIN_DEFAULT, .dflt = "1"),
+    ONE("maxReplicas", type_int32, 3, .flags = REQUIRED),
+    ONE("targetCPUUtilizationPercentage", type_int32, 4, .flags = POINTER),
+};
+static OBJECT(autoscaling_v1_hpa_spec, "AutoscalingV1HorizontalPodAutoscalerSpec");
+
+static const struct field autoscaling_v1_hpa_status_fields[] = {
+    ONE("observedGeneration", type_int64, 1, .flags = POINTER),
+    ONE("lastScaleTime", type_time, 2, .flags = POINTER),
+    ONE("currentReplicas", type_int32, 3, .flags = REQUIRED),
+    ONE("desiredReplicas", type_int32, 4, .flags = REQUIRED),
+    ONE("currentCPUUtilizationPercentage", type_int32, 5, .flags = POINTER),
+};
+static OBJECT(autoscaling_v1_hpa_status, "AutoscalingV1HorizontalPodAutoscalerStatus");
+
+static const struct field autoscaling_v1_hpa_fields[] = {
+    ONE("apiVersion", type_string, 0),
+    ONE("kind", type_string, 0),
+    ONE("metadata", type_object_meta, 1),
+    ONE("spec", type_autoscaling_v1_hpa_spec, 2, .flags = REQUIRED),
+    ONE("status", type_autoscaling_v1_hpa_status, 3),
+};
+OBJECT(autoscaling_v1_hpa, "AutoscalingV1HorizontalPodAutoscaler");
+
 static const struct field scale_spec_fields[] = {
     ONE("replicas", type_int32, 1),
 };

@@ -178,3 +178,130 @@ static const struct field resource_claim_template_fields[] = {
     ONE("spec", type_resource_claim_template_spec, 2, .flags = REQUIRED),
 };
 OBJECT(resource_claim_template, "ResourceClaimTemplate");
+
+static const struct field device_class_configuration_fields[] = {
+    ONE("opaque", type_opaque_device_configuration, 1, .parent_tag = 1),
+};
+static OBJECT(device_class_configuration, "DeviceClassConfiguration");
+
+static const struct field device_class_spec_fields[] = {
+    LIST("selectors", type_device_selector, 1),
+    LIST("config", type_device_class_configuration, 2),
+    ONE("extendedResourceName", type_string, 4, .flags = POINTER),
+};
+static OBJECT(device_class_spec, "DeviceClassSpec");
+
+static const struct field device_class_fields[] = {
+    ONE("apiVersion", type_string, 0),
+    ONE("kind", type_string, 0),
+    ONE("metadata", type_object_meta, 1),
+    ONE("spec", type_device_class_spec, 2, .flags = REQUIRED),
+};
+OBJECT(device_class, "DeviceClass");
+
+static const struct field counter_fields[] = {
+    ONE("value", type_quantity, 1, .flags = REQUIRED),
+};
+static OBJECT(counter, "Counter");
+
+static const struct field counter_set_fields[] = {
+    ONE("name", type_string, 1, .flags = REQUIRED),
+    MAP("counters", type_counter, 2, .flags = REQUIRED),
+};
+static OBJECT(counter_set, "CounterSet");
+
+static const struct field capacity_request_policy_range_fields[] = {
+    ONE("min", type_quantity, 1, .flags = REQUIRED),
+    ONE("max", type_quantity, 2, .flags = POINTER),
+    ONE("step", type_quantity, 3, .flags = POINTER),
+};
+static OBJECT(capacity_request_policy_range, "CapacityRequestPolicyRange");
+
+static const struct field capacity_request_policy_fields[] = {
+    ONE("default", type_quantity, 1, .flags = POINTER),
+    LIST("validValues", type_quantity, 3),
+    ONE("validRange", type_capacity_request_policy_range, 4),
+};
+static OBJECT(capacity_request_policy, "CapacityRequestPolicy");
+
+static const struct field device_capacity_fields[] = {
+    ONE("value", type_quantity, 1, .flags = REQUIRED),
+    ONE("requestPolicy", type_capacity_request_policy, 2),
+};
+static OBJECT(device_capacity, "DeviceCapacity");
+
+static const struct field device_attribute_fields[] = {
+    ONE("int", type_int64, 2, .flags = POINTER),
+    ONE("bool", type_bool, 3, .flags = POINTER),
+    ONE("string", type_string, 4, .flags = POINTER),
+    ONE("version", type_string, 5, .flags = POINTER),
+    LIST("ints", type_int64, 6),
+    LIST("bools", type_bool, 7),
+    LIST("strings", type_string, 8),
+    LIST("versions", type_string, 9),
+};
+static OBJECT(device_attribute, "DeviceAttribute");
+
+static const struct field device_counter_consumption_fields[] = {
+    ONE("counterSet", type_string, 1, .flags = REQUIRED),
+    MAP("counters", type_counter, 2, .flags = REQUIRED),
+};
+static OBJECT(device_counter_consumption, "DeviceCounterConsumption");
+
+static const struct field node_allocatable_resource_mapping_fields[] = {
+    ONE("capacityKey", type_string, 1, .flags = POINTER),
+    ONE("allocationMultiplier", type_quantity, 2, .flags = POINTER),
+};
+static OBJECT(node_allocatable_resource_mapping, "NodeAllocatableResourceMapping");
+
+static const struct field device_taint_fields[] = {
+    ONE("key", type_string, 1, .flags = REQUIRED),
+    ONE("value", type_string, 2),
+    ONE("effect", type_string, 3, .flags = REQUIRED),
+    ONE("timeAdded", type_time, 4, .flags = POINTER),
+};
+static OBJECT(device_taint, "DeviceTaint");
+
+static const struct field device_fields[] = {
+    ONE("name", type_string, 1, .flags = REQUIRED),
+    MAP("attributes", type_device_attribute, 2),
+    MAP("capacity", type_device_capacity, 3),
+    LIST("consumesCounters", type_device_counter_consumption, 4),
+    ONE("nodeName", type_string, 5, .flags = POINTER),
+    ONE("nodeSelector", type_node_selector, 6, .flags = ATOMIC),
+    ONE("allNodes", type_bool, 7, .flags = POINTER),
+    LIST("taints", type_device_taint, 8),
+    ONE("bindsToNode", type_bool, 9, .flags = POINTER),
+    LIST("bindingConditions", type_string, 10),
+    LIST("bindingFailureConditions", type_string, 11),
+    ONE("allowMultipleAllocations", type_bool, 12, .flags = POINTER),
+    MAP("nodeAllocatableResourceMappings", type_node_allocatable_resource_mapping, 13),
+};
+static OBJECT(device, "Device");
+
+static const struct field resource_pool_fields[] = {
+    ONE("name", type_string, 1, .flags = REQUIRED),
+    ONE("generation", type_int64, 2, .flags = REQUIRED),
+    ONE("resourceSliceCount", type_int64, 3, .flags = REQUIRED),
+};
+static OBJECT(resource_pool, "ResourcePool");
+
+static const struct field resource_slice_spec_fields[] = {
+    ONE("driver", type_string, 1, .flags = REQUIRED),
+    ONE("pool", type_resource_pool, 2, .flags = REQUIRED),
+    ONE("nodeName", type_string, 3, .flags = POINTER),
+    ONE("nodeSelector", type_node_selector, 4, .flags = ATOMIC),
+    ONE("allNodes", type_bool, 5, .flags = POINTER),
+    LIST("devices", type_device, 6),
+    ONE("perDeviceNodeSelection", type_bool, 7, .flags = POINTER),
+    LIST("sharedCounters", type_counter_set, 8),
+};
+static OBJECT(resource_slice_spec, "ResourceSliceSpec");
+
+static const struct field resource_slice_fields[] = {
+    ONE("apiVersion", type_string, 0),
+    ONE("kind", type_string, 0),
+    ONE("metadata", type_object_meta, 1),
+    ONE("spec", type_resource_slice_spec, 2, .flags = REQUIRED),
+};
+OBJECT(resource_slice, "ResourceSlice");

@@ -334,6 +334,23 @@ TEST(protobuf_refuses_raw_that_is_no_json)
     strbuf_done(&body);
 }
 
+/* Two of them would be one key in JSON, and a document with a key twice is none. */
+TEST(protobuf_refuses_keys_that_are_not_utf8)
+{
+    struct strbuf raw = STRBUF_INIT(1000), m = STRBUF_INIT(1000), body = STRBUF_INIT(1000);
+    struct err err = ERR_INIT;
+
+    fixture_init();
+    put_cstr(&m, 1, "\xda");
+    put_message(&raw, 2, &m);
+    envelope(&body, "v1", "ConfigMap", strbuf_str(&raw));
+    CHECK(protobuf_decode(strbuf_str(&body), &err) == NULL);
+    CHECK(str_starts(str_of(err.message), STR("protobuf: a key that is not UTF-8 at offset ")));
+    strbuf_done(&raw);
+    strbuf_done(&m);
+    strbuf_done(&body);
+}
+
 TEST(protobuf_truncated_anywhere_never_crashes)
 {
     str body = STR("k8s\0\x0a\x0f\x0a\x02v1\x12\x09Namespace\x12\x1e"
@@ -346,4 +363,78 @@ TEST(protobuf_truncated_anywhere_never_crashes)
         CHECK(protobuf_decode(str_sub(body, 0, n), &err) == NULL);
         CHECK(err.message[0] != '\0');
     }
+}
+
+/* Wraps what is in b as a field of a message. */
+static void wrap(struct strbuf *b, unsigned tag)
+{
+    struct strbuf out = STRBUF_INIT(1 << 20);
+    uint64_t head[] = {(uint64_t)tag << 3 | 2, b->len};
+
+    for (size_t i = 0; i < ARRAY_LEN(head); i++) {
+        uint64_t n = head[i];
+        for (; n >= 0x80; n >>= 7)
+            strbuf_add_char(&out, (char)(n | 0x80));
+        strbuf_add_char(&out, (char)n);
+    }
+    strbuf_add_str(&out, strbuf_str(b));
+    strbuf_done(b);
+    *b = out;
+}
+
+static struct doc *decode_definition(struct strbuf *spec)
+{
+    static const char type[] = "apiextensions.k8s.io/v1";
+    static const char kind[] = "CustomResourceDefinition";
+    struct strbuf body = STRBUF_INIT(1 << 20), meta = STRBUF_INIT(1024), k = STRBUF_INIT(1024);
+
+    strbuf_add_cstr(&meta, type);
+    wrap(&meta, 1);
+    strbuf_add_cstr(&k, kind);
+    wrap(&k, 2);
+    strbuf_add_str(&meta, strbuf_str(&k));
+    wrap(&meta, 1);
+    static const unsigned outer[] = {1, 4, 7, 2}; /* openAPIV3Schema, schema, versions, spec */
+    for (size_t i = 0; i < ARRAY_LEN(outer); i++)
+        wrap(spec, outer[i]);
+    wrap(spec, 2);
+    strbuf_add_str(&body, str_n("k8s\0", 4));
+    strbuf_add_str(&body, strbuf_str(&meta));
+    strbuf_add_str(&body, strbuf_str(spec));
+    struct doc *d = protobuf_decode(strbuf_str(&body), NULL);
+    strbuf_done(&k);
+    strbuf_done(&meta);
+    strbuf_done(&body);
+    strbuf_done(spec);
+    return d;
+}
+
+TEST(schemas_inside_schemas)
+{
+    struct strbuf b = STRBUF_INIT(1 << 20);
+
+    strbuf_add_cstr(&b, "string");
+    wrap(&b, 5);  /* type */
+    wrap(&b, 1);  /* {schema=1} */
+    wrap(&b, 24); /* items */
+    struct doc *d = decode_definition(&b);
+    jval schema = jpath(jat(jpath(d ? doc_root(d) : JVAL_ABSENT, "spec.versions"), 0),
+                        "schema.openAPIV3Schema");
+    CHECK_CSTR(jstr(jpath(schema, "items.type")), "string");
+    doc_unref(d);
+    b = (struct strbuf)STRBUF_INIT(1 << 20);
+    strbuf_add_str(&b, str_n("\x08\x01", 2)); /* {allows=1: true} */
+    wrap(&b, 30);                             /* additionalProperties */
+    d = decode_definition(&b);
+    schema = jpath(jat(jpath(d ? doc_root(d) : JVAL_ABSENT, "spec.versions"), 0),
+                   "schema.openAPIV3Schema");
+    CHECK(j_is_true(jgetc(schema, "additionalProperties")));
+    doc_unref(d);
+    /* Deeper than we write is refused, whatever it is nested in. */
+    b = (struct strbuf)STRBUF_INIT(1 << 20);
+    for (int i = 0; i < 38; i++) {
+        wrap(&b, 2);
+        wrap(&b, 29);
+    }
+    CHECK(decode_definition(&b) == NULL);
 }

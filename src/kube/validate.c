@@ -13,64 +13,81 @@
 #include "base/map.h"
 #include "base/quantity.h"
 #include "base/timefmt.h"
-#include "kube/path.h"
-#include "kube/schema.h"
+#include "kube/validate.h"
 
 #define MATCH_LIMIT 100000
-
-struct validation {
-    struct field_errors *errors;
-    const struct path *at;   /* where the walk stands */
-    const struct path *root; /* of the whole object */
-    struct strbuf text;      /* of a path, while an error is written */
-    bool builtin;
-    bool lenient; /* missing fields are no error */
-};
+#define MAX_PATTERNS 2048
 
 /* ---- patterns ---- */
 
 struct regex {
-    pcre2_code *code;
+    char *pattern;
+    pcre2_code *code; /* NULL: it does not compile */
     pcre2_match_data *match;
     pcre2_match_context *context;
 };
 
-/* Patterns come from our own tables only, so one that does not compile is a bug. The cache is the
- * loop thread's and lives for ever. */
-static struct regex *regex_of(const char *pattern)
+static void regexes_drop(struct map *cache)
+{
+    str key;
+    void *value;
+
+    for (size_t it = 0; map_next(cache, &it, &key, &value);) {
+        struct regex *r = value;
+        pcre2_code_free(r->code);
+        pcre2_match_data_free(r->match);
+        pcre2_match_context_free(r->context);
+        free(r->pattern);
+        free(r);
+    }
+    map_done(cache);
+}
+
+/* Our own tables have few patterns; those of kinds that users define come and go, so the cache is
+ * emptied when it is full. The loop thread's. */
+static struct regex *regex_of(str pattern)
 {
     static struct map cache;
-    struct regex *r = map_get(&cache, str_of(pattern));
+    struct regex *r = map_get(&cache, pattern);
     int code;
     PCRE2_SIZE at;
 
     if (r)
         return r;
+    if (cache.len >= MAX_PATTERNS)
+        regexes_drop(&cache);
     r = xnew(struct regex);
+    r->pattern = str_dup(pattern);
     r->code =
-        pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+        pcre2_compile((PCRE2_SPTR)r->pattern, pattern.len,
                       PCRE2_DOLLAR_ENDONLY | PCRE2_UTF | PCRE2_NO_UTF_CHECK, &code, &at, NULL);
-    BUG_ON(!r->code);
     r->match = pcre2_match_data_create(1, NULL);
     r->context = pcre2_match_context_create(NULL);
     BUG_ON(!r->match || !r->context);
     pcre2_set_match_limit(r->context, MATCH_LIMIT);
-    map_put(&cache, str_of(pattern), r);
+    map_put(&cache, str_n(r->pattern, pattern.len), r);
     return r;
 }
 
-bool schema_pattern_matches(const char *pattern, str s)
+bool schema_pattern_is_valid(str pattern)
+{
+    return regex_of(pattern)->code != NULL;
+}
+
+bool schema_pattern_matches(str pattern, str s)
 {
     struct regex *r = regex_of(pattern);
 
-    /* Documents are valid UTF-8; an empty slice may have no pointer. */
-    return pcre2_match(r->code, (PCRE2_SPTR)(s.p ? s.p : ""), s.len, 0, PCRE2_NO_UTF_CHECK,
-                       r->match, r->context) >= 0;
+    /* Definitions with patterns that do not compile are refused; one that was stored by somebody
+     * who knows more patterns than we do is no reason to refuse objects. Documents are valid UTF-8;
+     * an empty slice may have no pointer. */
+    return !r->code || pcre2_match(r->code, (PCRE2_SPTR)(s.p ? s.p : ""), s.len, 0,
+                                   PCRE2_NO_UTF_CHECK, r->match, r->context) >= 0;
 }
 
 /* ---- errors ---- */
 
-static str path_of(struct validation *c)
+str validation_path(struct validation *c)
 {
     strbuf_reset(&c->text);
     path_write(c->at, &c->text);
@@ -98,20 +115,20 @@ static const char *json_type_name(jval v)
     }
 }
 
-static void wrong_type(struct validation *c, jval v, const char *wanted)
+void validation_wrong_type(struct validation *c, jval v, const char *wanted)
 {
     const char *got = json_type_name(v);
     char quoted[16];
 
     snprintf(quoted, sizeof(quoted), "\"%s\"", got);
-    str path = path_of(c);
+    str path = validation_path(c);
     field_error_add(c->errors, FIELD_ERR_TYPE_INVALID, path, str_of(quoted),
                     "%.*s in body must be of type %s: \"%s\"", STR_ARG(path), wanted, got);
 }
 
 static void wrong_format(struct validation *c, jval v, const char *wanted)
 {
-    str path = path_of(c);
+    str path = validation_path(c);
 
     field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
                     "%.*s in body must be of type %s: %.*s", STR_ARG(path), wanted,
@@ -122,7 +139,7 @@ static void wrong_format(struct validation *c, jval v, const char *wanted)
 
 static void check_bounds(struct validation *c, int64_t n, jval v, int64_t min, int64_t max)
 {
-    str path = path_of(c);
+    str path = validation_path(c);
 
     if (n < min)
         field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
@@ -140,7 +157,7 @@ static void check_integer(struct validation *c, const struct field *f, const str
     bool bounded = f && (f->min || f->max);
 
     if (!jint_get(v, &n)) {
-        wrong_type(c, v, "integer");
+        validation_wrong_type(c, v, "integer");
         return;
     }
     int64_t min = t->tag == TYPE_INT32 ? INT32_MIN : INT64_MIN;
@@ -166,9 +183,9 @@ static void check_quantity(struct validation *c, jval v)
     str text = jtype(v) == J_STRING ? jstr(v) : jtext(v);
 
     if (jtype(v) != J_STRING && jtype(v) != J_INT && jtype(v) != J_REAL)
-        wrong_type(c, v, "string");
+        validation_wrong_type(c, v, "string");
     else if (!quantity_is_valid(text))
-        field_error_add(c->errors, FIELD_ERR_INVALID, path_of(c), jtext(v),
+        field_error_add(c->errors, FIELD_ERR_INVALID, validation_path(c), jtext(v),
                         "quantities must match the regular expression "
                         "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
 }
@@ -208,7 +225,7 @@ static void check_enum(struct validation *c, const char *enums, jval v)
         str one = str_cut(&rest, '|');
         strbuf_printf(&b, "%s\"%.*s\"", b.len ? ", " : "", STR_ARG(one));
     } while (rest.p);
-    field_error_add(c->errors, FIELD_ERR_NOT_SUPPORTED, path_of(c), jtext(v),
+    field_error_add(c->errors, FIELD_ERR_NOT_SUPPORTED, validation_path(c), jtext(v),
                     "supported values: %.*s", STR_ARG(strbuf_str(&b)));
     strbuf_done(&b);
 }
@@ -216,7 +233,7 @@ static void check_enum(struct validation *c, const char *enums, jval v)
 static void check_string(struct validation *c, const struct field *f, const struct type *t, jval v)
 {
     if (jtype(v) != J_STRING) {
-        wrong_type(c, v, "string");
+        validation_wrong_type(c, v, "string");
         return;
     }
     check_format(c, t, v);
@@ -224,8 +241,8 @@ static void check_string(struct validation *c, const struct field *f, const stru
         return;
     if (f->enums)
         check_enum(c, f->enums, v);
-    if (f->pattern && !schema_pattern_matches(f->pattern, jstr(v))) {
-        str path = path_of(c);
+    if (f->pattern && !schema_pattern_matches(str_of(f->pattern), jstr(v))) {
+        str path = validation_path(c);
         field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
                         "%.*s in body should match '%s'", STR_ARG(path), f->pattern);
     }
@@ -234,11 +251,12 @@ static void check_string(struct validation *c, const struct field *f, const stru
 /* ---- containers ---- */
 
 static void check_object(struct validation *c, const struct type *t, jval v);
+static void check_field(struct validation *c, const struct field *f, jval v);
 
 static void check_string_list(struct validation *c, jval v)
 {
     if (jtype(v) != J_ARRAY) {
-        wrong_type(c, v, "array");
+        validation_wrong_type(c, v, "array");
         return;
     }
     for (struct jiter it = jiter(v); jnext(&it);) {
@@ -262,11 +280,11 @@ static void check_value(struct validation *c, const struct field *f, const struc
         break;
     case TYPE_BOOL:
         if (jtype(v) != J_TRUE && jtype(v) != J_FALSE)
-            wrong_type(c, v, "boolean");
+            validation_wrong_type(c, v, "boolean");
         break;
     case TYPE_DOUBLE:
         if (jtype(v) != J_INT && jtype(v) != J_REAL)
-            wrong_type(c, v, "number");
+            validation_wrong_type(c, v, "number");
         break;
     case TYPE_QUANTITY:
         check_quantity(c, v);
@@ -277,6 +295,9 @@ static void check_value(struct validation *c, const struct field *f, const struc
         break;
     case TYPE_STRING_LIST:
         check_string_list(c, v);
+        break;
+    case TYPE_NESTED:
+        check_field(c, t->fields, v);
         break;
     case TYPE_RAW:
         break;
@@ -330,7 +351,7 @@ static void check_unique(struct validation *c, const struct field *f, jval v)
         if (map_has(&seen, k)) {
             struct path step = {.up = c->at, .index = it.index};
             c->at = &step;
-            field_error_add(c->errors, FIELD_ERR_DUPLICATE, path_of(c), k, NULL);
+            field_error_add(c->errors, FIELD_ERR_DUPLICATE, validation_path(c), k, NULL);
             c->at = step.up;
         } else {
             map_put(&seen, k, &seen);
@@ -340,16 +361,26 @@ static void check_unique(struct validation *c, const struct field *f, jval v)
     map_done(&seen);
 }
 
+/* An item of a list or a value of a map. `rules`: what a user's schema says of each. */
+static void check_item(struct validation *c, const struct field *f, jval rules, jval v)
+{
+    if (j_is_null(v) && j_is_true(jgetc(rules, "nullable")))
+        return;
+    check_value(c, f, f->type, v);
+    if (f->type->tag != TYPE_NESTED) /* which has them itself */
+        validation_rules(c, rules, v);
+}
+
 static void check_list(struct validation *c, const struct field *f, jval v)
 {
     if (jtype(v) != J_ARRAY) {
-        wrong_type(c, v, "array");
+        validation_wrong_type(c, v, "array");
         return;
     }
     for (struct jiter it = jiter(v); jnext(&it);) {
         struct path step = {.up = c->at, .index = it.index};
         c->at = &step;
-        check_value(c, f, f->type, it.value);
+        check_item(c, f, jgetc(f->schema, "items"), it.value);
         c->at = step.up;
     }
     if (must_be_unique(c, f))
@@ -359,13 +390,13 @@ static void check_list(struct validation *c, const struct field *f, jval v)
 static void check_map(struct validation *c, const struct field *f, jval v)
 {
     if (jtype(v) != J_OBJECT) {
-        wrong_type(c, v, "object");
+        validation_wrong_type(c, v, "object");
         return;
     }
     for (struct jiter it = jiter(v); jnext(&it);) {
         struct path step = {.up = c->at, .key = it.key};
         c->at = &step;
-        check_value(c, f, f->type, it.value);
+        check_item(c, f, jgetc(f->schema, "additionalProperties"), it.value);
         c->at = step.up;
     }
 }
@@ -380,6 +411,7 @@ static void check_field(struct validation *c, const struct field *f, jval v)
         check_map(c, f, v);
     else
         check_value(c, f, f->type, v);
+    validation_rules(c, f->schema, v);
 }
 
 static bool is_missing(const struct validation *c, const struct field *f, jval object)
@@ -393,7 +425,8 @@ static bool is_missing(const struct validation *c, const struct field *f, jval o
 static void check_object(struct validation *c, const struct type *t, jval v)
 {
     if (jtype(v) != J_OBJECT) {
-        wrong_type(c, v, "object");
+        if (!t->or_other)
+            validation_wrong_type(c, v, "object");
         return;
     }
     for (struct jiter it = jiter(v); jnext(&it);) {
@@ -414,7 +447,7 @@ static void check_object(struct validation *c, const struct type *t, jval v)
             continue;
         struct path step = {.up = c->at, .key = str_of(t->fields[i].name)};
         c->at = &step;
-        field_error_add(c->errors, FIELD_ERR_REQUIRED, path_of(c), STR_NONE, NULL);
+        field_error_add(c->errors, FIELD_ERR_REQUIRED, validation_path(c), STR_NONE, NULL);
         c->at = step.up;
     }
 }
@@ -429,5 +462,6 @@ void schema_validate(const struct type *t, jval v, str path, struct field_errors
                            .builtin = !type_is_custom(t)};
 
     check_value(&c, NULL, t, v);
+    validation_rules(&c, t->schema, v);
     strbuf_done(&c.text);
 }
