@@ -76,19 +76,41 @@ static void add(void *ctx, struct runtime *r, struct api *api)
 struct args {
     str lease;
     usec duration;
+    bool faults;
 };
 
 static const struct opt opts[] = {
     OPT_STRING(struct args, lease, 0, "lease", "NAME", "Act only while holding this Lease"),
     OPT_DURATION(struct args, duration, 0, "lease-duration", "15s", "How long it lasts"),
+    OPT_FLAG(struct args, faults, 0, "faults",
+             "Spoil its connection, to see that it does not matter"),
     OPT_END,
+};
+
+/* Every kind of misfortune, to a few requests in a hundred and events in a thousand. */
+static const struct api_faulty_options faults = {
+    .max_delay = 5000,
+    .max_lag = 100000,
+    .timeout = 300000,
+    .drop = 3,
+    .error = 3,
+    .gateway = 3,
+    .lost_reply = 5,
+    .late = 3,
+    .conflict = 3,
+    .throttle = 1,
+    .watch_end = 2,
+    .watch_expired = 1,
 };
 
 static int run(void *ctx, const void *o, const struct command_call *call)
 {
     const struct args *args = o;
     struct err err = ERR_INIT;
-    struct host_options ho = {.lease = args->lease, .lease_duration = args->duration, .add = add};
+    struct host_options ho = {.lease = args->lease,
+                              .lease_duration = args->duration,
+                              .faults = args->faults ? &faults : NULL,
+                              .add = add};
     if (host_run(&ho, &err) == 0)
         return 0;
     log_error(err.message);

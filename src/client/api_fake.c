@@ -609,6 +609,17 @@ struct obj *api_fake_get(struct api *api, const struct kind *k, const char *ns, 
     return e ? e->obj : NULL;
 }
 
+struct obj *api_fake_any(struct api *api, const struct kind *k)
+{
+    struct fake *f = fake_of(api);
+    for (struct tree_node *n = tree_first(&f->entries); n; n = tree_next(n)) {
+        struct entry *e = container_of(n, struct entry, node);
+        if (e->kind == k && e->obj)
+            return e->obj;
+    }
+    return NULL;
+}
+
 size_t api_fake_count(struct api *api, const struct kind *k)
 {
     struct fake *f = fake_of(api);

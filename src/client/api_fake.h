@@ -21,6 +21,8 @@ struct api *api_fake_new(struct loop *l, usec max_delay);
 void api_fake_put(struct api *api, const struct kind *k, const char *json);
 void api_fake_remove(struct api *api, const struct kind *k, const char *ns, const char *name);
 struct obj *api_fake_get(struct api *api, const struct kind *k, const char *ns, const char *name);
+/* The first of that kind, NULL when there is none. */
+struct obj *api_fake_any(struct api *api, const struct kind *k);
 size_t api_fake_count(struct api *api, const struct kind *k);
 uint64_t api_fake_rv(struct api *api);
 

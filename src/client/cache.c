@@ -17,15 +17,6 @@
 #define TOMB_AGE (5 * USEC_PER_MIN)
 #define INDEX_KEYS_MAX 16
 
-struct index_ref {
-    struct tree_node node;
-    struct index_ref *next; /* of the same entry */
-    struct cache_entry *entry;
-    unsigned index;
-    uint32_t len;
-    char key[];
-};
-
 struct tomb {
     struct list link;
     uint64_t rv; /* versions up to this one are dead */
@@ -252,14 +243,17 @@ static void entry_add(struct cache *c, struct obj *o, bool from_server)
     BUG_ON(twin);
     list_push_back(from_server || !c->syncing ? &c->live : &c->stale, &e->link);
     index_entry(c, e);
+    folds_add(c, e, e->obj);
     notify(c, NULL, e->obj);
 }
 
 static void entry_replace(struct cache *c, struct cache_entry *e, struct obj *o)
 {
     struct obj *old = e->obj;
+    folds_remove(c, e, old);
     e->obj = obj_ref(o);
     index_entry(c, e);
+    folds_add(c, e, e->obj);
     bury(c, old);
     notify(c, old, e->obj);
 }
@@ -277,6 +271,7 @@ static void entry_unlink(struct cache *c, struct cache_entry *e)
 static void entry_remove(struct cache *c, struct cache_entry *e)
 {
     struct obj *old = e->obj;
+    folds_remove(c, e, old);
     entry_unlink(c, e);
     free(e);
     bury(c, old);
@@ -435,6 +430,7 @@ void cache_free(struct cache *c)
     if (!c)
         return;
     feed_done(c);
+    folds_done(c);
     free_entries(c, &c->live);
     free_entries(c, &c->stale);
     while (!list_is_empty(&c->tomb_order))

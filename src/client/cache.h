@@ -67,6 +67,43 @@ struct cache_iter cache_all(const struct cache *c, str ns);
 struct cache_iter cache_by(const struct cache *c, unsigned index, str key);
 struct obj *cache_next(struct cache_iter *it);
 
+/*
+ * Folds: aggregates per key of an index, kept up by addition and removal instead of being counted
+ * anew for every plan (design D1a: derived state; losing it costs time, never correctness).
+ *
+ *   struct pod_counts { int64_t ready, scheduled, gated; struct slots used; };
+ *
+ *   static void counts_add(void *agg, const struct obj *pod) { ... n->ready += pod_is_ready(pod); }
+ *   static void counts_remove(void *agg, const struct obj *pod) { ... n->ready -= ... }
+ *   static void counts_done(void *agg) { slots_done(&n->used); }
+ *
+ *   fold = cache_add_fold(pods, CACHE_INDEX_OWNER, &(struct cache_fold_def){
+ *              sizeof(struct pod_counts), counts_add, counts_remove, counts_done});
+ *   const struct pod_counts *n = cache_fold(pods, fold, pclq->uid);   in a planner
+ *
+ * add and remove get an aggregate that began as zeros and may read nothing but the object; remove
+ * with the same object undoes add exactly, in any order with others. What a plan intends to delete
+ * is not in the object: subtract world_intended_count, or leave out by world_is_intended.
+ *
+ * Cost. An aggregate is made when its key is first asked for, O(objects of the key), and from then
+ * on follows every change with one remove and one add, plus one hash look-up; keys nobody asked for
+ * cost the look-up only. Asking costs one hash look-up. It goes with the last object of its key.
+ * Memory: size + key + 32 bytes per key asked for. client/slots.h is a set of small numbers made
+ * for this (indices in use, the lowest free).
+ */
+struct cache_fold_def {
+    size_t size; /* of the aggregate: plain data, zeros to begin with */
+    void (*add)(void *agg, const struct obj *o);
+    void (*remove)(void *agg, const struct obj *o);
+    void (*done)(void *agg); /* frees what it owns; NULL: nothing */
+};
+/* Before start. Returns the number of the fold. */
+unsigned cache_add_fold(struct cache *c, unsigned index, const struct cache_fold_def *def);
+/* NULL when no object has this key. Borrowed until the next change. */
+const void *cache_fold(const struct cache *c, unsigned fold, str key);
+/* Forgets all aggregates; they are made anew when asked for. */
+void cache_drop_folds(struct cache *c);
+
 /* Our own writes: what the API answered. Older than what is known, or of a UID known to be deleted:
  * ignored. */
 void cache_observe(struct cache *c, struct obj *o);

@@ -31,6 +31,22 @@ struct cache_index {
     struct tree tree; /* of index_ref, by (key, namespace, name) */
 };
 
+/* One place of an entry in one index. */
+struct index_ref {
+    struct tree_node node;
+    struct index_ref *next; /* of the same entry */
+    struct cache_entry *entry;
+    unsigned index;
+    uint32_t len;
+    char key[];
+};
+
+struct cache_fold {
+    struct cache_fold_def def;
+    unsigned index;
+    struct map aggregates; /* key → struct aggregate, of the keys asked for */
+};
+
 struct cache_subscriber {
     cache_handler *fn;
     void *ctx;
@@ -90,6 +106,7 @@ struct cache {
     bool syncing; /* a list is under way */
     bool synced;
     VEC(struct cache_index) indexes;
+    VEC(struct cache_fold) folds;
     VEC(struct cache_subscriber) handlers;
     VEC(struct cache_listener) listeners;
     struct arena scratch;
@@ -118,6 +135,13 @@ void cache_sync_end(struct cache *c);
 void cache_forget_tombs(struct cache *c);
 /* The deletions booked before `seq` are known to the server's answer. */
 void cache_confirm_tombs(struct cache *c, uint64_t seq);
+
+/* ---- fold.c, for cache.c ---- */
+
+/* The entry's object comes into, goes out of, the aggregates of the keys it is indexed under. */
+void folds_add(struct cache *c, const struct cache_entry *e, const struct obj *o);
+void folds_remove(struct cache *c, const struct cache_entry *e, const struct obj *o);
+void folds_done(struct cache *c);
 
 /* ---- feed.c, for cache.c ---- */
 

@@ -11,6 +11,8 @@
 #include "client/controller.h"
 
 #include "base/log.h"
+#include "base/metric.h"
+#include "base/rng.h"
 #include "client/event.h"
 #include "client/executor.h"
 #include "client/queue.h"
@@ -18,9 +20,50 @@
 #define TURN_BUDGET 64
 #define IN_FLIGHT_DEFAULT 32
 #define COUNTS_INTERVAL (100 * USEC_PER_MSEC)
+/* Between looks of a key that the ledger refused something, when nothing changes. */
+#define REFUSED_BASE (100 * USEC_PER_MSEC)
+#define REFUSED_MAX (10 * USEC_PER_SEC)
+#define REASON_MAX 1024
 /* A plan that asks to be looked at again at once does not get a busy loop. */
 #define LOOK_LEAST USEC_PER_MSEC
+#define FORGET_PERCENT 5
 #define JOURNAL_MAX ((size_t)64 << 10)
+
+/* ---- metrics: workqueue_* as client-go names them ---- */
+
+static const double wait_bounds[] = {1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10};
+static struct metric metric_depth =
+    METRIC_GAUGE("workqueue_depth", "Keys ready to be looked at.", "name");
+static struct metric metric_adds =
+    METRIC_COUNTER("workqueue_adds_total", "Keys that became ready.", "name");
+static struct metric metric_retries =
+    METRIC_COUNTER("workqueue_retries_total", "Plans that failed and were tried again.", "name");
+static struct metric metric_wait = METRIC_HISTOGRAM("workqueue_queue_duration_seconds",
+                                                    "From ready to planned.", wait_bounds, "name");
+static struct metric metric_plans =
+    METRIC_COUNTER("grove_controller_plans_total", "Planner calls.", "name");
+static struct metric metric_writes =
+    METRIC_COUNTER("grove_controller_writes_total", "Writes accepted to be sent.", "name");
+static struct metric metric_refusals = METRIC_COUNTER(
+    "grove_controller_refusals_total", "Writes that the availability ledger refused.", "name");
+
+/* One of each per controller; several runtimes of a process (simulations) share them. */
+struct controller_metrics {
+    struct metric_series *depth, *adds, *retries, *wait, *plans, *writes, *refusals;
+};
+
+static void metrics_init(struct controller_metrics *m, str name)
+{
+    *m = (struct controller_metrics){
+        .depth = metric_with(&metric_depth, name),
+        .adds = metric_with(&metric_adds, name),
+        .retries = metric_with(&metric_retries, name),
+        .wait = metric_with(&metric_wait, name),
+        .plans = metric_with(&metric_plans, name),
+        .writes = metric_with(&metric_writes, name),
+        .refusals = metric_with(&metric_refusals, name),
+    };
+}
 
 struct subscription {
     struct controller *controller;
@@ -35,6 +78,8 @@ struct controller {
     struct recorder *recorder;
     struct subscription *subscriptions; /* one per watch */
     uint64_t plans;
+    uint64_t refusals;
+    struct controller_metrics metrics;
 };
 
 struct runtime {
@@ -53,6 +98,8 @@ struct runtime {
     void *ledger_ctx;
     void (*journal)(void *ctx, str line);
     void *journal_ctx;
+    bool forgetful;
+    struct rng rng; /* of the forgetful */
 };
 
 /* ---- world ---- */
@@ -91,17 +138,31 @@ struct cache_iter world_owned(const struct world *w, const struct kind *k, str o
     return cache_by(must_cache(w, k), CACHE_INDEX_OWNER, owner_uid);
 }
 
-bool world_is_intended(const struct world *w, str uid)
+/* Once the cache shows it, it is terminating or gone and must not be counted twice. */
+static bool is_pending(const struct world *w, const struct intent *i)
 {
-    const struct intent *i = intents_find(&w->runtime->intents, uid);
-    if (!i)
-        return false;
-    /* Once the cache shows it, it is terminating or gone and must not be counted twice. */
     const struct cache *c = find_cache(w->runtime, i->kind);
     if (!c)
         return true;
     const struct obj *o = cache_get(c, i->ns, i->name);
-    return o && str_eq(o->uid, uid) && !o->deleting;
+    return o && str_eq(o->uid, i->uid) && !o->deleting;
+}
+
+bool world_is_intended(const struct world *w, str uid)
+{
+    const struct intent *i = intents_find(&w->runtime->intents, uid);
+    return i && is_pending(w, i);
+}
+
+size_t world_intended_count(const struct world *w, str component_uid)
+{
+    const struct intent_component *c = intents_of(&w->runtime->intents, component_uid);
+    size_t n = 0;
+    if (!c)
+        return 0;
+    list_foreach (it, &c->intents)
+        n += is_pending(w, list_entry(it, struct intent, link));
+    return n;
 }
 
 /* ---- changes ---- */
@@ -111,6 +172,14 @@ static void wake(void *ctx)
     struct runtime *r = ctx;
     if (r->synced)
         loop_defer(r->loop, LOOP_PUBLISH, &r->turn);
+}
+
+static void on_ready(void *ctx)
+{
+    struct controller *c = ctx;
+    metric_add(c->metrics.adds, 1);
+    metric_set(c->metrics.depth, (double)c->queue.n_ready);
+    wake(c->runtime);
 }
 
 static void on_change(void *ctx, const struct obj *old, const struct obj *new)
@@ -140,10 +209,13 @@ static void on_own_change(void *ctx, const struct obj *old, const struct obj *ne
         if (!it)
             continue;
         struct run *run = it->run;
+        if (!run && it->retry_at) {
+            queue_expedite(it);
+            continue;
+        }
+        queue_unpace(it);
         if (run && run_is_outdated(run, new))
             run_drop(run);
-        else if (it->retry_at)
-            queue_expedite(it);
     }
 }
 
@@ -238,7 +310,7 @@ struct job {
     struct controller *controller;
     struct queue_item *item;
     usec look_at; /* monotonic; 0: none */
-    bool again;   /* part of the plan was refused */
+    bool refused; /* part of the plan was, by the ledger */
 };
 
 static void send_events(struct controller *c, const struct plan *p)
@@ -259,12 +331,16 @@ static void on_finished(void *ctx, struct run *run)
         queue_finish(it, 0);
         return;
     }
-    if (run->failed || job->again) {
+    if (run->failed) {
+        metric_add(c->metrics.retries, 1);
         queue_fail(it, run->least);
         return;
     }
     send_events(c, &run->plan);
-    queue_finish(it, job->look_at);
+    if (job->refused)
+        queue_defer(it, REFUSED_BASE, REFUSED_MAX, job->look_at);
+    else
+        queue_finish(it, job->look_at);
 }
 
 /* Count-only status writes have their own pace. True: too soon, leave it out. */
@@ -282,42 +358,46 @@ static bool is_too_soon(struct job *job, const struct plan_write *w)
     return false;
 }
 
+/* On the key's own object, once per plan: the refusals of one plan have one cause. */
+static void report_refusal(struct job *job, str reason)
+{
+    struct controller *c = job->controller;
+    const struct queue_item *it = job->item;
+    const struct cache *own = find_cache(c->runtime, it->kind);
+    const struct obj *about = own ? cache_get(own, it->ns, it->name) : NULL;
+    if (about && !job->refused)
+        recorder_event(c->recorder, about, false, STR("DisruptionRefused"), reason);
+    job->refused = true;
+    c->refusals++;
+    metric_add(c->metrics.refusals, 1);
+}
+
 static bool is_refused(struct job *job, const struct world *w, const struct plan_write *write)
 {
     struct runtime *r = job->controller->runtime;
-    if (!r->ledger || !write->component_uid.len || r->ledger(r->ledger_ctx, w, write))
+    if (!r->ledger || !write->component_uid.len || write->user_scale_in || write->not_serving)
         return false;
-    job->again = true;
-    return true;
+    struct strbuf reason = STRBUF_INIT(REASON_MAX);
+    bool refused = !r->ledger(r->ledger_ctx, w, write, &reason);
+    if (refused)
+        report_refusal(job, strbuf_str(&reason));
+    strbuf_done(&reason);
+    return refused;
 }
 
-/*
- * Removes what may not be sent now. Deletes that need a ticket are booked one by one as they pass,
- * so that the ledger sees those of the same plan too; the executor books them again for as long as
- * they are under way, and this booking is undone when it has.
- */
+/* Removes what may not be sent now. Deletes are booked one by one as they pass, so that the ledger
+ * sees those of the same plan too. */
 static void admit(struct job *job, const struct world *w, struct plan *p)
 {
-    struct intents *is = &job->controller->runtime->intents;
     size_t kept = 0;
     for (size_t i = 0; i < p->writes.len; i++) {
         struct plan_write *write = &p->writes.p[i];
         if (is_too_soon(job, write) || is_refused(job, w, write))
             continue;
-        if (write->op == PLAN_DELETE && write->uid.len)
-            intents_book(is, write->kind, write->ns, write->name, write->uid);
+        executor_book(&job->controller->executor, write);
         p->writes.p[kept++] = *write;
     }
     p->writes.len = kept;
-}
-
-static void unbook(struct intents *is, const struct plan *p)
-{
-    for (size_t i = 0; i < p->writes.len; i++) {
-        const struct plan_write *w = &p->writes.p[i];
-        if (w->op == PLAN_DELETE && w->uid.len)
-            intents_release(is, w->uid);
-    }
 }
 
 static void plan_item(struct controller *c, struct queue_item *it)
@@ -332,14 +412,14 @@ static void plan_item(struct controller *c, struct queue_item *it)
     run->owner = job;
     it->run = run;
     c->plans++;
+    metric_add(c->metrics.plans, 1);
     c->def.plan(&w, &key, c->def.ctx, &run->plan);
     job->look_at = due_of(r, run->plan.look_again);
     admit(job, &w, &run->plan);
     write_journal(c, it, &run->plan);
+    metric_add(c->metrics.writes, (double)run->plan.writes.len);
     if (run->plan.writes.len) {
-        /* Both outlive the run: it can end only after the next turn of the loop. */
         executor_accept(&c->executor, run);
-        unbook(&r->intents, &run->plan);
         return;
     }
     on_finished(c, run);
@@ -351,9 +431,25 @@ static bool can_plan(const struct controller *c)
     return c->queue.n_ready && executor_has_room(&c->executor);
 }
 
+static struct queue_item *take_item(struct controller *c)
+{
+    struct queue_item *it = queue_pop(&c->queue);
+    metric_observe(c->metrics.wait, (double)c->queue.stats.wait_last / USEC_PER_SEC);
+    metric_set(c->metrics.depth, (double)c->queue.n_ready);
+    return it;
+}
+
+/* Simulations: derived state goes at random, and nothing but time may be lost. */
+static void forget(struct runtime *r)
+{
+    if (r->forgetful && rng_chance(&r->rng, FORGET_PERCENT))
+        runtime_drop_folds(r);
+}
+
 static void turn(struct loop_task *t)
 {
     struct runtime *r = container_of(t, struct runtime, turn);
+    forget(r);
     size_t n = r->controllers.len;
     unsigned budget = TURN_BUDGET;
     for (size_t skipped = 0; skipped < n && budget;) {
@@ -365,7 +461,7 @@ static void turn(struct loop_task *t)
         }
         skipped = 0;
         budget--;
-        plan_item(c, queue_pop(&c->queue));
+        plan_item(c, take_item(c));
     }
     if (!budget)
         wake(r);
@@ -434,7 +530,9 @@ struct controller *runtime_add(struct runtime *r, const struct controller_def *d
     struct controller *c = xnew(struct controller);
     c->runtime = r;
     c->def = *def;
-    queue_init(&c->queue, r->loop, wake, r);
+    metrics_init(&c->metrics, str_of(def->name));
+    queue_init(&c->queue, r->loop, on_ready, c);
+    c->queue.min_interval = def->min_interval;
     struct executor_env env = {env_cache, on_finished, env_room, c, &r->intents};
     unsigned limit = def->max_in_flight ? def->max_in_flight : IN_FLIGHT_DEFAULT;
     executor_init(&c->executor, r->loop, api, def->name, limit, &env);
@@ -494,6 +592,7 @@ bool runtime_is_idle(const struct runtime *r)
 
 static void controller_free(struct controller *c)
 {
+    metric_set(c->metrics.depth, 0);
     executor_done(&c->executor);
     queue_done(&c->queue);
     recorder_free(c->recorder);
@@ -514,6 +613,20 @@ void runtime_free(struct runtime *r)
     vec_done(&r->controllers);
     vec_done(&r->caches);
     free(r);
+}
+
+void runtime_drop_folds(struct runtime *r)
+{
+    for (size_t i = 0; i < r->caches.len; i++) {
+        if (r->caches.p[i])
+            cache_drop_folds(r->caches.p[i]);
+    }
+}
+
+void runtime_set_forgetful(struct runtime *r, uint64_t seed)
+{
+    r->forgetful = true;
+    rng_seed(&r->rng, seed);
 }
 
 void runtime_set_stall_timeout(struct runtime *r, usec timeout)
@@ -544,6 +657,7 @@ struct controller_stats controller_stats(const struct controller *c)
         .plans = c->plans,
         .writes = c->executor.writes,
         .failures = c->queue.stats.failures,
+        .refusals = c->refusals,
         .queued = c->queue.n_ready,
         .in_flight = c->executor.in_flight,
         .window = c->executor.window,

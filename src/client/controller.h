@@ -38,6 +38,9 @@ struct obj *world_get(const struct world *w, const struct kind *k, str ns, str n
 struct cache_iter world_owned(const struct world *w, const struct kind *k, str owner_uid);
 /* A delete of this UID is in an accepted plan and not yet seen in the cache. */
 bool world_is_intended(const struct world *w, str uid);
+/* How many serving units of a component are so: what accepted plans of any controller delete with
+ * this component_uid (and without not_serving), and the cache does not show yet. O(those). */
+size_t world_intended_count(const struct world *w, str component_uid);
 
 typedef void planner_fn(const struct world *w, const struct key *key, void *ctx,
                         struct plan *ret_plan);
@@ -57,6 +60,10 @@ struct controller_def {
     const struct controller_watch *watches;
     size_t n_watches;
     unsigned max_in_flight; /* writes; 0: 32 */
+    /* A key that was idle is planned at once, and then at most once in this time, however many
+     * changes come; the last one is always looked at. A change of generation or deletionTimestamp
+     * of the key's own object does not wait. 0: no limit. */
+    usec min_interval;
 };
 
 /* `api` is who the controller acts as; caches are shared by all controllers of a runtime and use
@@ -81,10 +88,19 @@ bool runtime_is_idle(const struct runtime *r);
 /* Watches that show nothing for this long are reopened (0, the default: never); before the first
  * runtime_cache or runtime_add. For an API behind a network. */
 void runtime_set_stall_timeout(struct runtime *r, usec timeout);
+/* Forgets the folds of every cache (cache.h); they are made anew when asked for. */
+void runtime_drop_folds(struct runtime *r);
+/* Simulations: does so at random, drawn from this seed and nothing else. */
+void runtime_set_forgetful(struct runtime *r, uint64_t seed);
 /* The ledger's say (design: one availability ledger): asked at acceptance, for each write with a
- * component_uid in the order planned, whether it still fits, deletes accepted before included (they
- * are in the world). What does not fit is left out and its key tried again after a pause. */
-typedef bool ledger_fn(void *ctx, const struct world *w, const struct plan_write *write);
+ * component_uid in the order planned, whether it still fits; deletes accepted before, those of the
+ * same plan included, are in the world (world_is_intended, world_intended_count). It is not asked
+ * about writes marked user_scale_in or not_serving. False: *ret_reason says why in one sentence
+ * with numbers; the write is left out, an event DisruptionRefused says so on the key's own object,
+ * and the key is looked at when something changes or after a growing pause (100 ms to 10 s).
+ * A refusal is not a failure: the rest of the plan is carried out. */
+typedef bool ledger_fn(void *ctx, const struct world *w, const struct plan_write *write,
+                       struct strbuf *ret_reason);
 void runtime_set_ledger(struct runtime *r, ledger_fn *fn, void *ctx);
 void runtime_free(struct runtime *r);
 
@@ -98,10 +114,14 @@ void map_self(struct controller *c, const struct world *w, const struct obj *old
 void map_controller_owner(struct controller *c, const struct world *w, const struct obj *old,
                           const struct obj *new);
 
+/* The same figures, by controller, are in /metrics of the process without further ado:
+ * workqueue_{depth,adds_total,retries_total,queue_duration_seconds} and
+ * grove_controller_{plans,writes,refusals}_total, label name. */
 struct controller_stats {
     uint64_t plans;     /* planner calls */
     uint64_t writes;    /* sent */
     uint64_t failures;  /* plans that failed and were tried again */
+    uint64_t refusals;  /* writes the ledger refused */
     size_t queued;      /* keys ready at present */
     unsigned in_flight; /* writes at present */
     unsigned window;    /* writes in flight it allows itself, adapted to 429s */

@@ -501,6 +501,18 @@ static void own_slices(struct arena *a, struct plan_write *w)
     w->manager = arena_str(a, w->manager);
 }
 
+static bool is_bookable(const struct plan_write *w)
+{
+    return w->op == PLAN_DELETE && w->uid.len;
+}
+
+void executor_book(struct executor *x, const struct plan_write *w)
+{
+    if (is_bookable(w))
+        intents_book(x->env.intents, w->kind, w->ns, w->name, w->uid,
+                     w->not_serving ? STR_NONE : w->component_uid);
+}
+
 void executor_accept(struct executor *x, struct run *r)
 {
     BUG_ON(!r->plan.writes.len);
@@ -510,11 +522,7 @@ void executor_accept(struct executor *x, struct run *r)
     for (size_t i = 0; i < r->n_ops; i++) {
         struct plan_write *w = &r->plan.writes.p[i];
         own_slices(&r->arena, w);
-        r->ops[i] = (struct op){.run = r, .w = w};
-        if (w->op == PLAN_DELETE && w->uid.len) {
-            intents_book(x->env.intents, w->kind, w->ns, w->name, w->uid);
-            r->ops[i].booked = true;
-        }
+        r->ops[i] = (struct op){.run = r, .w = w, .booked = is_bookable(w)};
     }
     qsort(r->ops, r->n_ops, sizeof(*r->ops), cmp_ops);
     /* Only now: a timer knows where it stands, and sorting moves it. */

@@ -80,7 +80,10 @@ void run_free(struct run *r);
 /* The key's own object is not the one the plan was made for: another UID or generation, or a
  * deletion that was not known. */
 bool run_is_outdated(const struct run *r, const struct obj *own);
-/* Books the deletes and starts sending; takes the run over. It must have writes. */
+/* Books a write that is about to be accepted, if it is a delete, so that the next question about
+ * the world sees it. Every write of a run given to executor_accept was booked so. */
+void executor_book(struct executor *x, const struct plan_write *w);
+/* Starts sending; takes the run and its bookings over. It must have writes. */
 void executor_accept(struct executor *x, struct run *r);
 /* Drops what was not sent. The run ends, perhaps within this call, when what is in flight ended. */
 void run_drop(struct run *r);

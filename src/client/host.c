@@ -15,7 +15,9 @@ struct host {
     struct arena arena;
     struct kubeconfig config;
     struct loop *loop;
-    struct api *api;       /* caches and writes */
+    struct api *remote;    /* caches and writes */
+    struct api *faulty;    /* the same, spoilt; NULL: it is not */
+    struct api *api;       /* whichever of the two */
     struct api *lease_api; /* the lease, and nothing it could wait for */
     struct api *acting;    /* who controllers act as */
     struct lease *lease;
@@ -90,7 +92,9 @@ static void open_lease(struct host *h)
 static int open_apis(struct host *h)
 {
     struct remote_options o = {.trim = true}, plain = {0};
-    h->api = api_remote_open(h->loop, &h->config, &o, h->err);
+    h->remote = h->api = api_remote_open(h->loop, &h->config, &o, h->err);
+    if (h->remote && h->o->faults)
+        h->api = h->faulty = api_faulty_new(h->loop, h->remote, h->o->faults);
     if (!h->api || str_is_empty(h->o->lease))
         return h->api ? 0 : h->err->code;
     h->lease_api = api_remote_open(h->loop, &h->config, &plain, h->err);
@@ -130,7 +134,8 @@ static void host_close(struct host *h)
     api_free(h->acting);
     lease_free(h->lease);
     api_free(h->lease_api);
-    api_free(h->api);
+    api_free(h->faulty);
+    api_free(h->remote);
     if (h->loop)
         loop_free(h->loop);
     arena_done(&h->arena);

@@ -9,6 +9,7 @@
 #ifndef CLIENT_HOST_H
 #define CLIENT_HOST_H
 
+#include "client/api_faulty.h"
 #include "client/controller.h"
 
 struct host_options {
@@ -16,6 +17,8 @@ struct host_options {
     str lease;                        /* name; empty: act at once, alone */
     str lease_ns;                     /* empty: the kubeconfig's */
     usec lease_duration;              /* 0: 15 s; to be renewed within 2/3 of it */
+    /* Tests of controllers: the API misbehaves so; NULL: it does what it does. */
+    const struct api_faulty_options *faults;
     /* Adds controllers, acting through `api`. */
     void (*add)(void *ctx, struct runtime *r, struct api *api);
     void *ctx;

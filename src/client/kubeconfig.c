@@ -162,8 +162,17 @@ static int read_strings(jval list, struct arena *a, str **ret, size_t *ret_n, st
 
 /* ---- cluster ---- */
 
-/* "name:port", "[address]:port"; the port may be missing. */
-static bool split_host(str text, uint64_t *port, str *ret_host)
+/* What may stand in a request line. */
+static bool is_host(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.p[i] <= ' ' || s.p[i] > '~' || s.p[i] == '@')
+            return false;
+    }
+    return s.len > 0;
+}
+
+bool kubeconfig_split_host(str text, uint64_t *port, str *ret_host)
 {
     ptrdiff_t colon = str_rfind_char(text, ':'), bracket = str_rfind_char(text, ']');
     if (colon > bracket) {
@@ -175,7 +184,7 @@ static bool split_host(str text, uint64_t *port, str *ret_host)
     if (text.len > 2 && text.p[0] == '[' && text.p[text.len - 1] == ']')
         text = str_sub(text, 1, text.len - 1);
     *ret_host = text;
-    return text.len > 0 && !memchr(text.p, '@', text.len);
+    return is_host(text);
 }
 
 /* https://host:port/prefix */
@@ -189,7 +198,7 @@ static int read_server(struct kubeconfig *k, str url, struct arena *a, struct er
                        STR_ARG(k->file), STR_ARG(url));
     str rest = str_sub(url, k->tls ? 8 : 7, url.len);
     str authority = str_cut(&rest, '/');
-    if (!split_host(authority, &port, &host))
+    if (!kubeconfig_split_host(authority, &port, &host))
         return err_set(err, ERR_INVALID, "%.*s: server \"%.*s\" has a bad host or port",
                        STR_ARG(k->file), STR_ARG(url));
     while (rest.len > 0 && rest.p[rest.len - 1] == '/')

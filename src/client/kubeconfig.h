@@ -62,6 +62,9 @@ struct kubeconfig {
 int kubeconfig_load(const char *path, const char *context, struct arena *a, struct kubeconfig *ret,
                     struct err *err);
 
+/* "name:port", "[address]:port"; without a port *port stays. False: not so. */
+bool kubeconfig_split_host(str text, uint64_t *port, str *ret_host);
+
 /* A copy of all that lives in the arena. */
 void kubeconfig_copy(const struct kubeconfig *k, struct arena *a, struct kubeconfig *ret);
 

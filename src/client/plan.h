@@ -37,8 +37,11 @@ struct plan_write {
     uint64_t rv;           /* delete or patch: when the decision depended on content; 0: not */
     int64_t grace_seconds; /* delete: -1 the object's own */
     enum api_propagation propagation;
-    /* Takes away a serving unit of this component (its UID): needs a ticket from the ledger. */
+    /* Takes away a unit of this component (its UID): needs a ticket from the ledger, which may
+     * refuse it. A delete is booked under it until the cache shows it. */
     str component_uid;
+    bool user_scale_in; /* asked for by a user or autoscaler: booked, never refused */
+    bool not_serving;   /* nobody misses it: recorded, never refused, not in the count */
     /* A status that changes counts only: written at most once per 100 ms and key. The first goes at
      * once; one that comes too soon is left out and the key looked at again when its time comes. */
     bool counts_only;

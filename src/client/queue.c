@@ -25,8 +25,33 @@ static int cmp_item(const void *key, const struct tree_node *n)
     return c ? c : str_cmp(k->name, it->name);
 }
 
+static void set_paced(struct queue_item *it, bool on)
+{
+    struct queue *q = it->queue;
+    q->n_paced += (size_t)on - (size_t)it->paced;
+    it->paced = on;
+}
+
+/* When its pace allows the next look; 0: at once. */
+static usec paced_until(const struct queue_item *it)
+{
+    const struct queue *q = it->queue;
+    if (!q->min_interval || !it->planned_at)
+        return 0;
+    usec due = it->planned_at + q->min_interval;
+    return due > loop_now(q->loop) ? due : 0;
+}
+
+/* Until when an idle key is remembered. */
+static usec rests_until(const struct queue_item *it)
+{
+    usec pace = it->planned_at ? it->planned_at + it->queue->min_interval : 0;
+    return MAX(pace, it->counts_at ? it->counts_at + REST : 0);
+}
+
 static void item_free(struct queue_item *it)
 {
+    set_paced(it, false);
     tree_remove(&it->queue->items, &it->node);
     list_remove(&it->link);
     loop_timer_cancel(&it->timer);
@@ -59,10 +84,10 @@ static bool is_ready(const struct queue_item *it)
 
 static void drop_rested(struct queue *q)
 {
-    usec limit = loop_now(q->loop) - REST;
+    usec now = loop_now(q->loop);
     list_foreach (node, &q->resting) {
         struct queue_item *it = list_entry(node, struct queue_item, link);
-        if (it->counts_at > limit)
+        if (rests_until(it) > now)
             return;
         item_free(it);
     }
@@ -71,7 +96,7 @@ static void drop_rested(struct queue *q)
 /* Due times behind one timer: whichever comes first. */
 static void set_timer(struct queue_item *it)
 {
-    usec due = it->retry_at ? it->retry_at : it->look_at;
+    usec due = it->retry_at ? it->retry_at : it->paced ? paced_until(it) : it->look_at;
     if (due)
         loop_timer_set(&it->timer, due);
     else
@@ -83,15 +108,17 @@ static void settle(struct queue_item *it)
     struct queue *q = it->queue;
     if (it->processing || is_ready(it))
         return;
-    if (it->dirty && !it->retry_at) {
+    bool due = it->dirty && !it->retry_at;
+    set_paced(it, due && paced_until(it));
+    if (due && !it->paced) {
         make_ready(it);
         return;
     }
     set_timer(it);
+    list_remove(&it->link);
     if (it->dirty || it->retry_at || it->look_at || it->failures)
         return;
-    list_remove(&it->link);
-    if (it->counts_at > loop_now(q->loop) - REST)
+    if (rests_until(it) > loop_now(q->loop))
         list_push_back(&q->resting, &it->link);
     else
         item_free(it);
@@ -152,11 +179,13 @@ struct queue_item *queue_pop(struct queue *q)
     usec wait = loop_now(q->loop) - it->ready_at;
     q->stats.pops++;
     q->stats.wait_sum += wait;
+    q->stats.wait_last = wait;
     q->stats.wait_max = MAX(q->stats.wait_max, wait);
     q->n_ready--;
     q->n_processing++;
     it->ready_at = 0;
     it->look_at = 0; /* the plan that follows says anew when */
+    it->planned_at = q->min_interval ? loop_now(q->loop) : 0;
     it->dirty = false;
     it->processing = true;
     return it;
@@ -191,17 +220,35 @@ void queue_fail(struct queue_item *it, usec least)
     settle(it);
 }
 
+void queue_defer(struct queue_item *it, usec base, usec max, usec look_at)
+{
+    struct loop *l = it->queue->loop;
+    end_processing(it);
+    if (it->failures < UINT32_MAX)
+        it->failures++;
+    usec due = loop_now(l) + backoff_delay(l, base, max, it->failures);
+    it->look_at = look_at ? MIN(look_at, due) : due;
+    settle(it);
+}
+
+void queue_unpace(struct queue_item *it)
+{
+    it->planned_at = 0;
+    settle(it);
+}
+
 void queue_expedite(struct queue_item *it)
 {
     set_retry(it, 0);
     it->failures = 0;
+    it->planned_at = 0;
     it->dirty = true;
     settle(it);
 }
 
 bool queue_is_idle(const struct queue *q)
 {
-    return !q->n_ready && !q->n_processing && !q->n_retrying;
+    return !q->n_ready && !q->n_processing && !q->n_retrying && !q->n_paced;
 }
 
 void queue_init(struct queue *q, struct loop *l, void (*wake)(void *ctx), void *ctx)

@@ -8,7 +8,9 @@
  * out, however often it becomes dirty: our own half-done writes make it dirty, and a failing key
  *          must not turn into a busy loop. queue_expedite() (its own spec changed) ends the wait.
  *   look   when a plan asked to look again.
- * A key that is neither dirty, processing, failing nor due takes no memory.
+ * And with a min_interval a pace: a key is handed out at most once in that time, a dirty one waits
+ * for its turn, unless its own spec changed (queue_unpace).
+ * A key that is neither dirty, processing, failing, due nor lately looked at takes no memory.
  *
  * Runs on the loop; owned by its controller.
  */
@@ -28,14 +30,16 @@ struct queue_stats {
     uint64_t failures;
     usec wait_sum; /* from ready to handed out */
     usec wait_max;
+    usec wait_last; /* of the one handed out last */
 };
 
 struct queue {
     struct loop *loop;
     struct tree items;
     struct list ready;
-    struct list resting; /* idle, kept only for their `counts_at` */
-    size_t n_ready, n_processing, n_retrying;
+    struct list resting; /* idle, kept only for their `counts_at` and `planned_at` */
+    size_t n_ready, n_processing, n_retrying, n_paced;
+    usec min_interval;       /* set before the first key */
     void (*wake)(void *ctx); /* something became ready */
     void *ctx;
     struct queue_stats stats;
@@ -48,11 +52,13 @@ struct queue_item {
     const struct kind *kind;
     str ns, name;
     bool dirty, processing;
+    bool paced; /* dirty, and waiting for min_interval to pass */
     unsigned failures;
     usec retry_at, look_at; /* monotonic; 0: none */
     usec ready_at;
-    usec counts_at; /* last count-only status write; see executor.c */
-    void *run;      /* the plan under way, the controller's */
+    usec planned_at; /* handed out, 0: may be at once */
+    usec counts_at;  /* last count-only status write; see executor.c */
+    void *run;       /* the plan under way, the controller's */
     struct loop_timer timer;
     char text[];
 };
@@ -64,14 +70,19 @@ void queue_add(struct queue *q, const struct kind *k, str ns, str name);
 struct queue_item *queue_find(const struct queue *q, const struct kind *k, str ns, str name);
 /* The next one to look at, now processing; NULL when none is ready. */
 struct queue_item *queue_pop(struct queue *q);
-/* Exactly one of the two ends processing. The item must not be touched after it. look_at:
+/* Exactly one of the three ends processing. The item must not be touched after it. look_at:
  * monotonic, 0: only when something changes. */
 void queue_finish(struct queue_item *it, usec look_at);
 /* Tried again after the back-off, not before `least` from now. */
 void queue_fail(struct queue_item *it, usec least);
-/* Dirty, without back-off, failures forgotten. */
+/* Not a failure, but not all that was wanted: looked at when something changes, and otherwise after
+ * a pause that doubles from base to max each time in a row, or at look_at when that is earlier. */
+void queue_defer(struct queue_item *it, usec base, usec max, usec look_at);
+/* The next look does not wait for min_interval. An item that is not processing may be freed. */
+void queue_unpace(struct queue_item *it);
+/* Dirty, without back-off or pace, failures forgotten. */
 void queue_expedite(struct queue_item *it);
-/* Nothing ready, nothing processing, nothing waiting to be retried (looks to come do not count). */
+/* Nothing ready, nothing processing, nothing dirty that waits (looks to come do not count). */
 bool queue_is_idle(const struct queue *q);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "base/vec.h"
 #include "client/credential.h"
+#include "client/proxy.h"
 #include "client/wire.h"
 #include "net/http.h"
 #include "net/tls.h"
@@ -49,7 +50,9 @@ struct remote {
     struct remote_options o;
     struct arena arena;
     struct kubeconfig config;
-    char *host;   /* for libc borders */
+    char *host;        /* for libc borders */
+    char *server_name; /* of the certificate; NULL: the host */
+    struct proxy proxy;
     char *server; /* "https://host:port", for people */
     struct credential *credential;
     unsigned linked; /* the credential's generation the current link is made of */
@@ -127,8 +130,16 @@ static void link_release(struct remote_call *c)
 
 static struct http_client *make_client(struct remote *r, struct tls_client *tls)
 {
-    return http_client_new(r->loop, &(struct http_client_options){
-                                        .host = r->host, .port = r->config.port, .tls = tls});
+    const struct proxy *p = &r->proxy;
+    return http_client_new(
+        r->loop, &(struct http_client_options){
+                     .host = r->host,
+                     .port = r->config.port,
+                     .tls = tls,
+                     .server_name = r->server_name,
+                     .proxy_host = p->host.len ? p->host.p : NULL,
+                     .proxy_port = p->port,
+                     .proxy_authorization = p->authorization.len ? p->authorization.p : NULL});
 }
 
 static struct link *link_new(struct remote *r, str cert, str key, struct err *err)
@@ -801,6 +812,7 @@ static void remote_free(struct api *api)
     while (!list_is_empty(&r->links))
         link_free(list_entry(r->links.next, struct link, link));
     free(r->host);
+    free(r->server_name);
     free(r->server);
     arena_done(&r->arena);
     free(r);
@@ -818,11 +830,9 @@ static int check_config(struct remote *r, struct err *err)
 {
     const struct kubeconfig *k = &r->config;
     usec end;
-    if (k->proxy_url.len)
-        return err_set(err, ERR_UNSUPPORTED, "%.*s: proxy-url is not supported", STR_ARG(k->file));
-    if (k->server_name.len && !str_eq(k->server_name, k->host))
-        return err_set(err, ERR_UNSUPPORTED, "%.*s: tls-server-name is not supported",
-                       STR_ARG(k->file));
+    int proxy = proxy_for(k, &r->arena, &r->proxy, err);
+    if (proxy)
+        return proxy;
     if (k->n_as_groups > MAX_GROUPS)
         return err_set(err, ERR_TOO_LARGE, "%.*s: more than %d groups in as-groups",
                        STR_ARG(k->file), MAX_GROUPS);
@@ -846,6 +856,7 @@ static void name_server(struct remote *r)
                   STR_ARG(k->host), is_v6 ? "]" : "", k->port);
     r->server = strbuf_detach(&b, NULL);
     r->host = str_dup(k->host);
+    r->server_name = k->server_name.len ? str_dup(k->server_name) : NULL;
 }
 
 struct api *api_remote_open(struct loop *l, const struct kubeconfig *k,

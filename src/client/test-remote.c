@@ -3,6 +3,7 @@
  * what is made of the answers, and what every way of failing looks like to the caller.
  */
 #include "base/file.h"
+#include "client/test-relay.h"
 #include "client/test-server.h"
 #include "client/wire.h"
 #include "json/write.h"
@@ -504,6 +505,35 @@ TEST(remote_expired_and_foreign_certificates_are_one_line)
     pki_done(&p);
 }
 
+/* The certificate is for 127.0.0.1, and so is tls-server-name; the server's name is another, and
+ * known to the proxy only. */
+TEST(remote_checks_the_certificate_for_tls_server_name_also_behind_a_proxy)
+{
+    static const struct step steps[] = {{200, OBJECT}};
+    struct pki p;
+    struct sr r;
+    struct relay relay;
+    pki_init(&p, PKI_LIFETIME);
+    serve_tls(&r, &p, steps, 1);
+    relay_init(&relay, r.loop, r.k.port);
+    r.k.host = STR("api.invalid");
+    r.k.proxy_url = arena_printf(&r.arena, "http://127.0.0.1:%d", relay.port);
+    sr_open(&r, &(struct remote_options){0});
+    check_lost(&r, 503, false, "TLS: hostname mismatch");
+    api_free(r.api);
+    r.k.server_name = STR("127.0.0.1");
+    sr_open(&r, &(struct remote_options){0});
+    struct sr_got g;
+    sr_ask(&r, sr_get_cm(), &g);
+    CHECK_INT(g.code, 200);
+    CHECK(str_starts(strbuf_str(&relay.log), STR("CONNECT api.invalid:")));
+    api_free(r.api);
+    r.api = NULL;
+    relay_done(&relay);
+    sr_done(&r);
+    pki_done(&p);
+}
+
 static void check_open(struct sr *r, const char *says)
 {
     struct err err = ERR_INIT;
@@ -530,11 +560,10 @@ TEST(remote_refuses_a_configuration_that_cannot_work)
     r.k.ca_pem = STR("not a certificate");
     check_open(&r, "config: certificate authority");
     r.k.ca_pem = STR_NONE;
-    r.k.proxy_url = STR("http://p");
-    check_open(&r, "config: proxy-url is not supported");
-    r.k.proxy_url = STR_NONE;
-    r.k.server_name = STR("else");
-    check_open(&r, "config: tls-server-name is not supported");
+    r.k.proxy_url = STR("socks5://p:1080");
+    check_open(&r, "config: proxy-url: only http:// proxies are supported");
+    r.k.proxy_url = STR("http://p:x");
+    check_open(&r, "config: proxy-url is not the URL of a proxy");
     pki_identity_done(&old);
     sr_done(&r);
     pki_done(&p);

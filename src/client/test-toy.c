@@ -1,6 +1,9 @@
 /* See test-toy.h. */
 #include "client/test-toy.h"
 
+#include "base/log.h"
+
+#define START (1767225600 * USEC_PER_SEC)
 #define CM (&kind_config_map)
 
 static struct doc *child_doc(const struct obj *parent, str name)
@@ -68,6 +71,8 @@ void toy_plan(const struct world *w, const struct key *key, void *ctx, struct pl
             continue;
         struct plan_write *d = plan_delete(p, 1, child);
         d->component_uid = parent->uid;
+        d->user_scale_in = t->user_scale_in;
+        d->not_serving = t->not_serving;
         if (t->verify)
             plan_verify_absent(d, CM, parent->ns, str_of(t->verify), STR_NONE);
     }
@@ -92,6 +97,7 @@ struct controller_def toy_def(struct toy *t, unsigned max_in_flight)
         .watches = watches,
         .n_watches = ARRAY_LEN(watches),
         .max_in_flight = max_in_flight,
+        .min_interval = t->min_interval,
     };
 }
 
@@ -121,4 +127,45 @@ unsigned toy_times_created(struct api *fake, const char *parent, int i)
     struct obj *o = api_fake_get(fake, CM, "ns", parent);
     snprintf(name, sizeof(name), "%s-%.*s-%d", parent, STR_ARG(o->uid), i);
     return api_fake_times_created(fake, CM, "ns", name);
+}
+
+/* ---- the ring ---- */
+
+static void on_journal(void *ctx, str line)
+{
+    struct toy_rig *r = ctx;
+    strbuf_add_str(&r->journal, line);
+    strbuf_add_char(&r->journal, '\n');
+}
+
+void toy_rig_start(struct toy_rig *r, unsigned max_in_flight)
+{
+    struct controller_def def = toy_def(&r->toy, max_in_flight);
+    r->runtime = runtime_new(r->loop, r->api);
+    r->controller = runtime_add(r->runtime, &def, r->api);
+    runtime_set_journal(r->runtime, on_journal, r);
+    runtime_start(r->runtime);
+}
+
+void toy_rig_init(struct toy_rig *r, uint64_t seed, const struct api_faulty_options *o)
+{
+    kinds_init();
+    log_set_level(LOG_LEVEL_OFF);
+    *r = (struct toy_rig){.loop = loop_new_virtual(seed, START), .journal = STRBUF_INIT(1 << 24)};
+    r->fake = api_fake_new(r->loop, USEC_PER_MSEC);
+    r->api = api_faulty_new(r->loop, r->fake, o);
+}
+
+void toy_rig_done(struct toy_rig *r)
+{
+    runtime_free(r->runtime);
+    api_free(r->api);
+    api_free(r->fake);
+    loop_free(r->loop);
+    strbuf_done(&r->journal);
+}
+
+void toy_run_for(struct toy_rig *r, usec by)
+{
+    REQUIRE(loop_run_until(r->loop, loop_now(r->loop) + by, 10000000));
 }

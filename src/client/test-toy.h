@@ -9,6 +9,7 @@
 
 #include "base/test.h"
 #include "client/api_fake.h"
+#include "client/api_faulty.h"
 #include "client/controller.h"
 
 struct toy {
@@ -16,6 +17,8 @@ struct toy {
     usec look_after;
     bool event;
     bool counts_only;
+    bool user_scale_in, not_serving;
+    usec min_interval;
     const char *verify; /* delete surplus only if this name is absent */
 };
 
@@ -27,5 +30,21 @@ void toy_put_parent(struct api *fake, const char *name, int children);
 /* The annotation's text; until the next call. */
 const char *toy_count_written(struct api *fake, const char *name);
 unsigned toy_times_created(struct api *fake, const char *parent, int i);
+
+/* A ring of its own on virtual time: the fake API, faults around it, a runtime with the toy. */
+struct toy_rig {
+    struct loop *loop;
+    struct api *fake, *api;
+    struct runtime *runtime;
+    struct controller *controller;
+    struct toy toy;
+    struct strbuf journal;
+};
+
+/* Parents may be put before the runtime starts. */
+void toy_rig_init(struct toy_rig *r, uint64_t seed, const struct api_faulty_options *o);
+void toy_rig_start(struct toy_rig *r, unsigned max_in_flight);
+void toy_rig_done(struct toy_rig *r);
+void toy_run_for(struct toy_rig *r, usec by);
 
 #endif
