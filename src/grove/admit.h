@@ -6,11 +6,15 @@
 #ifndef GROVE_ADMIT_H
 #define GROVE_ADMIT_H
 
+#include "grove/revision.h"
 #include "kube/object.h"
 #include "kube/status.h"
+#include "json/edit.h"
 
 /* Returns a new reference, `d` itself when there is nothing to fill in. ns is the request's. */
 struct doc *grove_default(const struct kind *k, struct doc *d, str ns);
+/* The same as a list of edits, for who answers with a patch; nothing for kinds without defaults. */
+void grove_default_edits(const struct kind *k, const struct doc *d, str ns, struct edit *ret);
 /* What rules need to know beyond the object. */
 struct grove_context {
     bool topology_enabled;
@@ -29,8 +33,5 @@ void grove_validate_in(const struct grove_context *context, const struct kind *k
 /* In the default context. */
 void grove_validate(const struct kind *k, const struct doc *old, const struct doc *new,
                     struct field_errors *errors);
-/* Hash of one clique's pod template, and of all in template order: what makes an update. */
-uint64_t grove_clique_hash(jval pcs_template, jval clique);
-uint64_t grove_generation_hash(jval pcs_template);
 
 #endif

@@ -181,12 +181,18 @@ OBJECT(pcsg, "PodCliqueScalingGroup");
 
 /* ---- PodCliqueSet ---- */
 
+static const struct field budget_fields[] = {
+    ONE("maxUnavailable", int32, DOC("How many an update may take away at once.")),
+};
+OBJECT(budget, "ComponentRollingUpdate");
+
 static const struct field clique_fields[] = {
     ONE("name", string, REQUIRED, DOC("Name of the role; part of every generated name.")),
     MAP("labels", string),
     MAP("annotations", string),
     ONE("topologyConstraint", topology_constraint),
     LIST("resourceSharing", resource_sharing),
+    ONE("rollingUpdate", budget, DOC("For a clique that is in no scaling group.")),
     ONE("spec", pclq_spec, REQUIRED),
 };
 OBJECT(clique, "PodCliqueTemplate");
@@ -200,6 +206,7 @@ static const struct field group_fields[] = {
     ONE("scaleConfig", auto_scaling),
     LIST("resourceSharing", resource_sharing),
     ONE("topologyConstraint", topology_constraint),
+    ONE("rollingUpdate", budget, DOC("In copies of the group.")),
 };
 OBJECT(group, "PodCliqueScalingGroupConfig");
 

@@ -397,6 +397,12 @@ static void bind_pod(struct test_world *t, const struct obj *pod, jval binding)
     arena_done(&a);
 }
 
+static void json_patch_object(struct test_world *t, const struct obj *o, jval patch)
+{
+    struct err err = ERR_INIT;
+    change(t, o, must_doc(json_patch(obj_root(o), patch, &err), &err));
+}
+
 static void carry_out_one(struct test_world *t, const struct plan_write *w)
 {
     struct obj *o = cache_get(cache_of(t, w->kind), w->ns, w->name);
@@ -419,6 +425,8 @@ static void carry_out_one(struct test_world *t, const struct plan_write *w)
         apply_status(t, o, doc_root(w->body));
     else if (w->op == PLAN_PATCH && w->patch == API_PATCH_MERGE)
         merge(t, o, doc_root(w->body));
+    else if (w->op == PLAN_PATCH && w->patch == API_PATCH_JSON)
+        json_patch_object(t, o, doc_root(w->body));
     else
         CHECK(!"a write this world does not know");
 }

@@ -26,11 +26,17 @@ void grove_kinds_init(void);
 #define LABEL_BASE_PODGANG "grove.io/base-podgang"
 #define LABEL_TEMPLATE_HASH "grove.io/pod-template-hash"
 #define LABEL_SCHEDULER "grove.io/scheduler-name"
+#define LABEL_GENERATION_HASH "grove.io/podcliqueset-generation-hash"
 /* Beside the contract, outside all hashes and selectors. */
 #define LABEL_PCS "grove.io/podcliqueset"
 #define LABEL_ROLE "grove.io/role"
 
 #define ANNOTATION_TOPOLOGY "grove.io/topology-name"
+/* The long form of what had to be shortened in a label, a host name or a Service (D12). */
+#define ANNOTATION_FULL_NAME "grove.io/full-name"
+#define ANNOTATION_MNNVL "grove.io/mnnvl-group"
+#define ANNOTATION_UNPROTECTED "grove.io/disable-managed-resource-protection"
+#define ANNOTATION_CHANGE_CAUSE "kubernetes.io/change-cause"
 
 #define MANAGED_BY_GROVE "grove-operator"
 #define FINALIZER_PCS "grove.io/podcliqueset.grove.io"

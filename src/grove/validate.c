@@ -16,6 +16,19 @@ str check_path(struct check *c, const char *fmt, ...)
     return path;
 }
 
+str check_quoted(struct check *c, const char *fmt, ...)
+{
+    struct strbuf b = STRBUF_INIT((size_t)64 << 20);
+    va_list ap;
+    va_start(ap, fmt);
+    str text = arena_vprintf(c->arena, fmt, ap);
+    va_end(ap);
+    json_quote(&b, text);
+    str quoted = arena_str(c->arena, strbuf_str(&b));
+    strbuf_done(&b);
+    return quoted;
+}
+
 static void add(struct check *c, enum field_error_type type, str path, str value, const char *fmt,
                 va_list ap)
 {
@@ -186,7 +199,10 @@ static void check_set(struct check *c)
     validate_cliques(c);
     validate_groups(c);
     check_termination_delay(c);
+    validate_rolling_update(c);
     validate_mnnvl(c);
+    validate_backend(c);
+    warn_older_spellings(c);
 }
 
 /* ---- entry ---- */
@@ -218,6 +234,10 @@ void grove_validate_in(const struct grove_context *context, const struct kind *k
     c.set.cliques = jpath(c.root, "spec.template.cliques");
     c.set.scaling_groups = jpath(c.root, "spec.template.podCliqueScalingGroups");
     c.set.startup_type = jstr(jpath(c.root, "spec.template.cliqueStartupType"));
+    /* An object on its way out is not judged again: rules may be newer than it is. */
+    if (old && j_has(jpath(c.root, "metadata.deletionTimestamp")) &&
+        jequal(jgetc(c.old, "spec"), jgetc(c.root, "spec")))
+        return;
     index_all(&c);
     if (!old)
         validate_topology(&c);

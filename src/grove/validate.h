@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "grove/admit.h"
 #include "grove/types.h"
+#include "json/write.h"
 
 struct check {
     struct field_errors *errors;
@@ -33,6 +34,8 @@ jval check_old_group(const struct check *c, str name);
 
 /* A path in the arena. */
 str check_path(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The same as JSON text, for the value of an error. */
+str check_quoted(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The error's value is the JSON text of v, "" when it is absent. */
 void check_invalid(struct check *c, str path, jval v, const char *fmt, ...) PRINTF_LIKE(4, 5);
 void check_required(struct check *c, str path, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -50,6 +53,9 @@ void validate_groups(struct check *c);   /* scaling groups, autoscaling, names *
 void validate_sharing(struct check *c);  /* resource claim templates and sharing */
 void validate_topology(struct check *c); /* constraints against their binding; create only */
 void validate_mnnvl(struct check *c);
+void validate_backend(struct check *c); /* what the named scheduler asks */
+void validate_rolling_update(struct check *c);
+void warn_older_spellings(struct check *c);
 void validate_update(struct check *c);  /* what may not change */
 void validate_binding(struct check *c); /* ClusterTopologyBinding */
 

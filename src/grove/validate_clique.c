@@ -14,7 +14,10 @@ static bool is_explicit(const struct check *c)
 static void check_name(struct check *c, size_t i, jval clique)
 {
     jval name = jgetc(clique, "name");
-    str at = check_path(c, CLIQUES "[%zu].name", i), s = jstr(name);
+    str s = jstr(name);
+    if (str_is_dns1123_label(s))
+        return;
+    str at = check_path(c, CLIQUES "[%zu].name", i);
     if (str_is_empty(str_trim(s)))
         check_required(c, at, "a clique needs a name");
     else if (!str_is_dns1123_subdomain(s))
@@ -32,7 +35,7 @@ static void check_labels(struct check *c, size_t i, jval clique)
         str at = check_path(c, CLIQUES "[%zu].labels", i);
         if (!str_is_qualified_name(it.key))
             field_error_add(c->errors, FIELD_ERR_INVALID, at,
-                            check_path(c, "\"%.*s\"", STR_ARG(it.key)),
+                            check_quoted(c, "%.*s", STR_ARG(it.key)),
                             "is not a label key: an optional DNS prefix and '/', then at most 63 "
                             "letters, digits, '-', '_' or '.'");
         if (!str_is_label_value(jstr(it.value)))
@@ -43,7 +46,7 @@ static void check_labels(struct check *c, size_t i, jval clique)
         if (!str_is_qualified_name(it.key))
             field_error_add(c->errors, FIELD_ERR_INVALID,
                             check_path(c, CLIQUES "[%zu].annotations", i),
-                            check_path(c, "\"%.*s\"", STR_ARG(it.key)), "is not an annotation key");
+                            check_quoted(c, "%.*s", STR_ARG(it.key)), "is not an annotation key");
     }
 }
 
@@ -53,6 +56,8 @@ static void check_labels(struct check *c, size_t i, jval clique)
 static void check_numbers(struct check *c, size_t i, const struct clique_view *v)
 {
     jval min = jgetc(v->spec, "minAvailable");
+    if (v->replicas > 0 && v->min_available > 0 && v->min_available <= v->replicas)
+        return;
     str at = check_path(c, CLIQUES "[%zu].spec.minAvailable", i);
     if (v->replicas <= 0)
         check_invalid(c, check_path(c, CLIQUES "[%zu].spec.replicas", i),
@@ -81,9 +86,11 @@ static void check_scaling(struct check *c, size_t i, const struct clique_view *v
         return;
     }
     if (jint(min, 0) < v->min_available)
-        check_invalid(c, min_at, min,
-                      "must not be below minAvailable (%lld): scaling there would end the gang",
-                      (long long)v->min_available);
+        field_warning_add(c->errors,
+                          "%.*s: %lld is below minAvailable (%lld); the autoscaler will not go "
+                          "below %lld",
+                          STR_ARG(min_at), (long long)jint(min, 0), (long long)v->min_available,
+                          (long long)v->min_available);
     if (jint(max, 0) < jint(min, 0))
         check_invalid(c, max_at, max, "must not be below minReplicas (%lld)",
                       (long long)jint(min, 0));
@@ -112,6 +119,8 @@ static void check_env(struct check *c, size_t i, jval pod, const char *list)
 {
     for (struct jiter it = jiter(jget(pod, str_of(list))); jnext(&it);) {
         struct map seen = MAP_INIT;
+        if (jlen(jgetc(it.value, "env")) == 0)
+            continue;
         str at = check_path(c, CLIQUES "[%zu].spec.podSpec.spec.%s[%zu].env", i, list, it.index);
         for (struct jiter e = jiter(jgetc(it.value, "env")); jnext(&e);) {
             jval name = jgetc(e.value, "name");
@@ -183,7 +192,7 @@ static void check_scheduler(struct check *c)
             first = name;
         if (!str_eq(first, name)) {
             field_error_add(c->errors, FIELD_ERR_INVALID, STR(at),
-                            check_path(c, "\"%.*s,%.*s\"", STR_ARG(first), STR_ARG(name)),
+                            check_quoted(c, "%.*s,%.*s", STR_ARG(first), STR_ARG(name)),
                             "all cliques must name the same scheduler");
             return;
         }
@@ -192,8 +201,8 @@ static void check_scheduler(struct check *c)
         if (str_is_empty(first) || str_is(first, known[i]))
             return;
     }
-    field_error_add(c->errors, FIELD_ERR_INVALID, STR(at),
-                    check_path(c, "\"%.*s\"", STR_ARG(first)), "is not an enabled scheduler");
+    field_error_add(c->errors, FIELD_ERR_INVALID, STR(at), check_quoted(c, "%.*s", STR_ARG(first)),
+                    "is not an enabled scheduler");
 }
 
 /* ---- startup order ---- */
@@ -202,6 +211,8 @@ static void check_scheduler(struct check *c)
 static void check_starts_after(struct check *c, size_t i, const struct clique_view *v)
 {
     struct map seen = MAP_INIT;
+    if (jlen(v->starts_after) == 0)
+        return;
     str at = check_path(c, CLIQUES "[%zu].spec.startsAfter", i);
     for (struct jiter it = jiter(v->starts_after); jnext(&it);) {
         str name = jstr(it.value);
@@ -228,7 +239,7 @@ static void check_known(struct check *c)
     }
     if (unknown.len > 0)
         field_error_add(c->errors, FIELD_ERR_INVALID, STR(CLIQUES ".startsAfter"),
-                        check_path(c, "\"%s\"", unknown.p), "no clique of that name is defined");
+                        check_quoted(c, "%s", unknown.p), "no clique of that name is defined");
     strbuf_done(&unknown);
 }
 
@@ -257,7 +268,8 @@ static void report_cycle(struct order *o, size_t back_to)
         from++;
     for (size_t i = from; i < o->depth; i++) {
         str name = jstr(jgetc(o->check->cliques[o->path[i]], "name"));
-        strbuf_printf(&names, "%s\"%.*s\"", i > from ? "," : "", STR_ARG(name));
+        strbuf_add_cstr(&names, i > from ? "," : "");
+        json_quote(&names, name);
         strbuf_printf(&shown, "%.*s -> ", STR_ARG(name));
     }
     strbuf_add_str(&shown, jstr(jgetc(o->check->cliques[back_to], "name")));

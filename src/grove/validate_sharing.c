@@ -115,9 +115,11 @@ void validate_sharing(struct check *c)
     check_templates(c);
     check_list(c, jpath(c->root, TEMPLATE ".resourceSharing"), STR(TEMPLATE ".resourceSharing"));
     check_set_filters(c);
-    for (struct jiter it = jiter(c->set.cliques); jnext(&it);)
-        check_list(c, jgetc(it.value, "resourceSharing"),
-                   check_path(c, TEMPLATE ".cliques[%zu].resourceSharing", it.index));
+    for (struct jiter it = jiter(c->set.cliques); jnext(&it);) {
+        jval list = jgetc(it.value, "resourceSharing");
+        if (jlen(list))
+            check_list(c, list, check_path(c, TEMPLATE ".cliques[%zu].resourceSharing", it.index));
+    }
     for (struct jiter it = jiter(c->set.scaling_groups); jnext(&it);) {
         check_list(
             c, jgetc(it.value, "resourceSharing"),

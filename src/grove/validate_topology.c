@@ -78,6 +78,32 @@ static void resolve(struct check *c, struct place *at, str above)
     at->topology = str_is_empty(own) ? above : own;
 }
 
+/* Siblings without a constraint above them may have resolved to different bindings. */
+static bool names_differ(struct places *p)
+{
+    str first = STR_NONE;
+    for (size_t i = 0; i < count(p); i++) {
+        str name = place_at(p, i)->topology;
+        if (str_is_empty(first))
+            first = name;
+        if (!str_is_empty(name) && !str_eq(name, first))
+            return true;
+    }
+    return false;
+}
+
+/* Which of them is wrong cannot be known: all that were written are named. */
+static void refuse_names(struct check *c, struct places *p)
+{
+    for (size_t i = 0; i < count(p); i++) {
+        const struct place *at = place_at(p, i);
+        jval name = jgetc(at->constraint, "topologyName");
+        if (!str_is_empty(jstr(name)))
+            check_invalid(c, check_path(c, "%.*s.topologyName", STR_ARG(at->path)), name,
+                          "all constraints of one set must name the same binding");
+    }
+}
+
 static bool resolve_all(struct check *c, struct places *p)
 {
     size_t before = c->errors->items.len;
@@ -89,17 +115,8 @@ static bool resolve_all(struct check *c, struct places *p)
         str above = group && !str_is_empty(group->topology) ? group->topology : p->set.topology;
         resolve(c, &p->cliques[i], above);
     }
-    str first = STR_NONE;
-    for (size_t i = 0; i < count(p) && c->errors->items.len == before; i++) {
-        struct place *at = place_at(p, i);
-        jval name = jgetc(at->constraint, "topologyName");
-        if (str_is_empty(first))
-            first = at->topology;
-        if (!str_is_empty(at->topology) && !str_eq(at->topology, first))
-            check_invalid(c, check_path(c, "%.*s.topologyName", STR_ARG(at->path)), name,
-                          "all constraints of one set must name the same binding (\"%.*s\")",
-                          STR_ARG(first));
-    }
+    if (c->errors->items.len == before && names_differ(p))
+        refuse_names(c, p);
     return c->errors->items.len == before;
 }
 
@@ -183,7 +200,7 @@ static void check_against_binding(struct check *c, struct places *p, str name)
     if (j_is_absent(levels)) {
         field_error_add(c->errors, FIELD_ERR_INVALID,
                         STR("spec.template.topologyConstraint.topologyName"),
-                        check_path(c, "\"%.*s\"", STR_ARG(name)),
+                        check_quoted(c, "%.*s", STR_ARG(name)),
                         "there is no ClusterTopologyBinding of that name");
         return;
     }
@@ -215,11 +232,23 @@ static void check_shape(struct check *c, const struct place *at)
                         "write pack.required instead");
 }
 
+static bool has_constraints(const struct check *c)
+{
+    bool any = j_has(jpath(c->root, "spec.template.topologyConstraint"));
+    for (struct jiter it = jiter(c->set.cliques); jnext(&it) && !any;)
+        any = j_has(jgetc(it.value, "topologyConstraint"));
+    for (struct jiter it = jiter(c->set.scaling_groups); jnext(&it) && !any;)
+        any = j_has(jgetc(it.value, "topologyConstraint"));
+    return any;
+}
+
 void validate_topology(struct check *c)
 {
     struct places p;
     str name = STR_NONE;
     size_t before = c->errors->items.len;
+    if (!has_constraints(c))
+        return;
     collect(c, &p);
     for (size_t i = 0; i < count(&p); i++) {
         struct place *at = place_at(&p, i);
@@ -303,9 +332,11 @@ static void check_mnnvl_list(struct check *c, const jval *items, size_t n, const
                              jval (*before)(const struct check *c, str name))
 {
     for (size_t i = 0; i < n; i++) {
-        str at = check_path(c, "%s[%zu].annotations", list, i);
         jval annotations = jgetc(items[i], "annotations");
         jval old = before(c, jstr(jgetc(items[i], "name")));
+        if (!j_has(annotations) && !j_has(jgetc(old, "annotations")))
+            continue;
+        str at = check_path(c, "%s[%zu].annotations", list, i);
         if (j_is_absent(c->old))
             check_mnnvl_value(c, annotations, at);
         else if (!j_is_absent(old))

@@ -27,7 +27,7 @@ static void check_document(struct doc *d)
     BUG_ON(again != pruned);
     struct doc *full = schema_default(t, pruned), *twice = schema_default(t, full);
     BUG_ON(twice != full);
-    BUG_ON(!schema_pattern_matches("^", doc_text(full)));
+    BUG_ON(!schema_pattern_matches(STR("^"), doc_text(full)));
     doc_unref(pruned);
     doc_unref(again);
     doc_unref(full);

@@ -1,0 +1,73 @@
+/*
+ * What simulated pods use and report. Nothing runs in them, so annotations say it, in the style of
+ * simulated nodes; the autoscaler and the metrics APIs read them through these functions and so
+ * always agree.
+ *
+ * On a pod, or on what it belongs to (PodClique, PodCliqueScalingGroup, PodCliqueSet, ReplicaSet,
+ * Deployment; the nearest that says something wins):
+ *
+ *   simulation.grove.io/cpu: 350m            each pod uses so much; any resource's name will do
+ *   simulation.grove.io/metric.NAME: "12"    each pod reports so much
+ *
+ * On an owner only, so that scaling out relieves each pod:
+ *
+ *   simulation.grove.io/load.cpu: "10"       its ready pods share so much equally
+ *   simulation.grove.io/load.NAME: "120"     the same of a reported metric
+ *
+ * On any object, for metrics of that object: simulation.grove.io/metric.NAME as above. On a
+ * Namespace, for external metrics: one or more values, each with the labels it has, if any:
+ *
+ *   simulation.grove.io/external.NAME: "12"
+ *   simulation.grove.io/external.NAME: "queue=a:12 queue=b,region=eu:7"
+ *
+ * A character of a metric's name that a key of an annotation cannot have is written as "_"
+ * (vllm:waiting is metric.vllm_waiting). What cannot be read is as if it were absent. Only running
+ * pods have metrics. One about which nothing is said uses nothing as far as a user can see, but an
+ * autoscaler does not act on silence: it takes such a pod as one without metrics.
+ */
+#ifndef GROVE_METRICS_SOURCE_H
+#define GROVE_METRICS_SOURCE_H
+
+#include "base/quantity.h"
+#include "kube/object.h"
+
+#define METRICS_PREFIX "simulation.grove.io/"
+/* What one sample covers, as metrics-server has it. */
+#define METRICS_WINDOW (15 * USEC_PER_SEC)
+
+/* How a reader sees the cluster. Objects are borrowed. */
+struct metrics_reader {
+    void *ctx;
+    /* NULL when there is none, or none is known. */
+    struct obj *(*get)(void *ctx, const struct kind *k, str ns, str name);
+    /* Ready pods that belong to it, however far down. */
+    int64_t (*ready_pods)(void *ctx, const struct obj *owner);
+};
+
+enum metrics_class { METRICS_RESOURCE, METRICS_CUSTOM };
+
+/* False when nothing is said about it, or the pod does not run. */
+bool metrics_of_pod(const struct metrics_reader *r, const struct obj *pod, enum metrics_class class,
+                    str name, struct quantity *ret);
+/* The i-th of n containers' part of what the pod uses: an equal share. */
+struct quantity metrics_container_share(const struct quantity *pod, size_t i, size_t n);
+/* A metric of the object itself. */
+bool metrics_of_object(const struct obj *o, str name, struct quantity *ret);
+bool metrics_pod_runs(const struct obj *pod);
+/* Runs, is ready and is not going. */
+bool metrics_pod_is_ready(const struct obj *pod);
+/* Whether the two differ in what they say about metrics; either may be NULL. */
+bool metrics_changed(const struct obj *old, const struct obj *new);
+
+/* One value of an external metric. Slices into the namespace. */
+struct metrics_series {
+    str labels; /* "queue=b,region=eu" */
+    struct quantity value;
+};
+/* str rest = metrics_external(ns, name); while (metrics_external_next(&rest, &series)) */
+str metrics_external(const struct obj *ns, str name);
+bool metrics_external_next(str *rest, struct metrics_series *ret);
+/* The labels as an object, for selectors; owned by the caller. */
+struct doc *metrics_series_labels(const struct metrics_series *s);
+
+#endif

@@ -1,0 +1,202 @@
+/*
+ * What the scheduler that a set names asks of it (section 3.7 of the contract): the queue its pods
+ * are to wait in, and constraints it cannot keep. Errors are at "spec", as the contract has them,
+ * without the whole spec as the value.
+ *
+ * Also the fields that are not upstream's: how much a coherent update may take away (12.2), and the
+ * spellings of older documents, which work and are said.
+ */
+#include "grove/validate.h"
+
+#define TEMPLATE "spec.template"
+#define KAI_QUEUE "kai.scheduler/queue"
+#define VOLCANO_QUEUE "scheduling.grove.io/volcano-queue"
+
+static void refuse(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void refuse(struct check *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    str detail = arena_vprintf(c->arena, fmt, ap);
+    va_end(ap);
+    field_error_add(c->errors, FIELD_ERR_INVALID, STR("spec"), STR_NONE, "%.*s", STR_ARG(detail));
+}
+
+/* ---- queues ---- */
+
+/* Label before annotation, where the scheduler reads both. */
+static str queue_of(jval labels, jval annotations, str key, bool by_label)
+{
+    str label = by_label ? jstr(jget(labels, key)) : STR_NONE;
+    return str_trim(str_is_empty(label) ? jstr(jget(annotations, key)) : label);
+}
+
+/* The one queue of a set; empty when none is named. Errors are said. */
+static str one_queue(struct check *c, str key, bool by_label)
+{
+    jval meta = jgetc(c->root, "metadata");
+    str set = queue_of(jgetc(meta, "labels"), jgetc(meta, "annotations"), key, by_label);
+    str found = set, other = STR_NONE, who = STR_NONE;
+    for (struct jiter it = jiter(c->set.cliques); jnext(&it) && str_is_empty(other);) {
+        str own =
+            queue_of(jgetc(it.value, "labels"), jgetc(it.value, "annotations"), key, by_label);
+        if (str_is_empty(found))
+            found = own;
+        else if (!str_is_empty(own) && !str_eq(own, found)) {
+            other = own;
+            who = jstr(jgetc(it.value, "name"));
+        }
+    }
+    if (!str_is_empty(other) && !str_is_empty(set))
+        refuse(c, "%.*s: the set says \"%.*s\" and clique %.*s \"%.*s\"; one queue is for all",
+               STR_ARG(key), STR_ARG(set), STR_ARG(who), STR_ARG(other));
+    else if (!str_is_empty(other)) {
+        bool sorted = str_cmp(found, other) < 0;
+        refuse(c, "%.*s: cliques name different queues: %.*s, %.*s", STR_ARG(key),
+               STR_ARG(sorted ? found : other), STR_ARG(sorted ? other : found));
+    }
+    return found;
+}
+
+static void check_kai(struct check *c)
+{
+    size_t before = c->errors->items.len;
+    if (str_is_empty(one_queue(c, STR(KAI_QUEUE), true)) && c->errors->items.len == before)
+        refuse(c, "kai-scheduler needs a queue: set the label or annotation " KAI_QUEUE
+                  " on the set or on its cliques");
+}
+
+/* ---- constraints that a scheduler cannot keep ---- */
+
+static void refuse_constraints(struct check *c, const char *scheduler)
+{
+    bool any = j_has(jpath(c->root, TEMPLATE ".topologyConstraint"));
+    for (struct jiter it = jiter(c->set.cliques); jnext(&it);)
+        any |= j_has(jgetc(it.value, "topologyConstraint"));
+    for (struct jiter it = jiter(c->set.scaling_groups); jnext(&it);)
+        any |= j_has(jgetc(it.value, "topologyConstraint"));
+    if (any)
+        refuse(c, "%s does not keep topology constraints: remove them or name another scheduler",
+               scheduler);
+}
+
+static void check_queue_name(struct check *c, jval annotations, const char *where)
+{
+    jval v = jget(annotations, STR(VOLCANO_QUEUE));
+    str name = str_trim(jstr(v));
+    if (!j_is_absent(v) && !str_is_dns1123_subdomain(name))
+        refuse(c, VOLCANO_QUEUE " of %s: \"%.*s\" is no name of a queue", where, STR_ARG(name));
+}
+
+/* A clique that names none waits in the set's, or in "default": as the others must. */
+static void check_volcano(struct check *c)
+{
+    jval annotations = jpath(c->root, "metadata.annotations");
+    size_t before = c->errors->items.len, unset = 0;
+    refuse_constraints(c, "volcano");
+    check_queue_name(c, annotations, "the set");
+    for (struct jiter it = jiter(c->set.cliques); jnext(&it);) {
+        jval own = jgetc(it.value, "annotations");
+        str where = check_path(c, "clique %.*s", STR_ARG(jstr(jgetc(it.value, "name"))));
+        check_queue_name(c, own, where.p);
+        unset += str_is_empty(jstr(jget(own, STR(VOLCANO_QUEUE))));
+    }
+    if (c->errors->items.len != before)
+        return;
+    str queue = one_queue(c, STR(VOLCANO_QUEUE), false);
+    bool of_set = !str_is_empty(str_trim(jstr(jget(annotations, STR(VOLCANO_QUEUE)))));
+    if (c->errors->items.len == before && !of_set && unset > 0 && !str_is_empty(queue) &&
+        !str_is(queue, "default"))
+        refuse(c,
+               VOLCANO_QUEUE ": some cliques name \"%.*s\" and others none, which is \"default\"",
+               STR_ARG(queue));
+}
+
+static void check_lpx(struct check *c)
+{
+    refuse_constraints(c, "lpx-scheduler");
+}
+
+void validate_backend(struct check *c)
+{
+    static const struct {
+        const char *scheduler;
+        void (*check)(struct check *c);
+    } backends[] = {
+        {"kai-scheduler", check_kai}, {"volcano", check_volcano}, {"lpx-scheduler", check_lpx}};
+    if (jlen(c->set.cliques) == 0)
+        return;
+    str name = jstr(jpath(c->cliques[0], "spec.podSpec.schedulerName"));
+    if (str_is_empty(name))
+        name = str_of(c->context->schedulers[0]);
+    for (size_t i = 0; i < ARRAY_LEN(backends); i++) {
+        if (str_is(name, backends[i].scheduler))
+            backends[i].check(c);
+    }
+}
+
+/* ---- how much an update may take ---- */
+
+static size_t count_components(const struct check *c)
+{
+    size_t n = jlen(c->set.scaling_groups);
+    for (struct jiter it = jiter(c->set.cliques); jnext(&it);)
+        n += j_is_absent(check_group_of(c, jstr(jgetc(it.value, "name"))));
+    return n;
+}
+
+/* A set of one component may roll in units smaller than its minimum; others move together. */
+static void check_budget(struct check *c, jval component, jval min_available, str path)
+{
+    jval v = jpath(component, "rollingUpdate.maxUnavailable");
+    str at = check_path(c, "%.*s.rollingUpdate.maxUnavailable", STR_ARG(path));
+    bool coherent = str_is(jstr(jpath(c->root, "spec.updateStrategy.type")), "Coherent");
+    int64_t min = jint(min_available, 1);
+    if (!j_has(v))
+        return;
+    if (jint(v, 0) <= 0)
+        check_invalid(c, at, v, "must be greater than 0");
+    else if (coherent && jint(v, 0) < min && count_components(c) > 1)
+        check_invalid(c, at, v,
+                      "must not be below minAvailable (%lld): a coherent update moves that many of "
+                      "every component together",
+                      (long long)min);
+}
+
+void validate_rolling_update(struct check *c)
+{
+    for (struct jiter it = jiter(c->set.cliques); jnext(&it);) {
+        if (!j_has(jgetc(it.value, "rollingUpdate")))
+            continue;
+        str at = check_path(c, TEMPLATE ".cliques[%zu]", it.index);
+        if (!j_is_absent(check_group_of(c, jstr(jgetc(it.value, "name")))))
+            check_forbidden(c, check_path(c, "%.*s.rollingUpdate", STR_ARG(at)),
+                            "the clique is updated with its scaling group: set it there");
+        else
+            check_budget(c, it.value, jpath(it.value, "spec.minAvailable"), at);
+    }
+    for (struct jiter it = jiter(c->set.scaling_groups); jnext(&it);)
+        check_budget(c, it.value, jgetc(it.value, "minAvailable"),
+                     check_path(c, TEMPLATE ".podCliqueScalingGroups[%zu]", it.index));
+}
+
+/* ---- spellings of older documents ---- */
+
+void warn_older_spellings(struct check *c)
+{
+    static const char *const lists[] = {"networkPackGroupConfigs", "networkPackGroups"};
+    jval policy = jpath(c->root, TEMPLATE ".schedulingPolicyConfig");
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        if (jlen(jget(policy, str_of(lists[i]))))
+            field_warning_add(c->errors,
+                              TEMPLATE ".schedulingPolicyConfig.%s: an older spelling; the cliques "
+                                       "it names are packed together where possible, as by a "
+                                       "preferred topologyConstraint",
+                              lists[i]);
+    }
+    if (jlen(jpath(c->root, "spec.replicaSpreadConstraints")))
+        field_warning_add(c->errors,
+                          "spec.replicaSpreadConstraints: not part of the current API of "
+                          "other operators; replicas of the set are spread by it");
+}
