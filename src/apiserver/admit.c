@@ -6,6 +6,7 @@
  */
 #include "grove/admit.h"
 #include "apiserver/admit_impl.h"
+#include "apiserver/crd.h"
 #include "base/b64.h"
 #include "grove/types.h"
 #include "kube/selector.h"
@@ -182,6 +183,7 @@ static const struct admit_ops all_ops[] = {
     {&kind_deployment, template_default, NULL, template_validate},
     {&kind_replica_set, template_default, NULL, template_validate},
     {&kind_priority_class, priority_class_default, NULL, priority_class_validate},
+    {&kind_crd, crd_default, crd_mutate, crd_validate},
     {&kind_event, NULL, NULL, event_validate},
     {&kind_events_event, NULL, NULL, events_event_validate},
 };

@@ -1,5 +1,6 @@
 /* Planners that belong to any API server: they make its objects behave (garbage collection,
- * namespaces). They run on the ordinary runtime. All kinds must be registered before. */
+ * namespaces, budgets, the end of events). They run on the ordinary runtime. All kinds must be
+ * registered before. */
 #ifndef APISERVER_CONTROLLERS_H
 #define APISERVER_CONTROLLERS_H
 
@@ -20,5 +21,18 @@ struct satokens_options {
     str ca_pem;
 };
 void satokens_add(struct runtime *r, struct api *api, const struct satokens_options *o);
+
+/* Deletes events an hour after they were last seen. */
+void events_expiry_add(struct runtime *r, struct api *api);
+
+/* Keeps the status of PodDisruptionBudgets. */
+void pdb_add(struct runtime *r, struct api *api);
+#define PDB_CONDITION "DisruptionAllowed"
+/* "conditions":[...], those given with this one changed; now: when that is. */
+void pdb_put_conditions(struct jw *out, jval conditions, const char *reason, bool allowed,
+                        str message, int64_t generation, str now);
+
+/* Kind an owner reference names, in whatever version of its group is known; NULL: none is. */
+const struct kind *owner_ref_kind(jval ref);
 
 #endif

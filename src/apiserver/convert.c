@@ -1,7 +1,7 @@
 /*
  * Kinds that share storage: an Event written through one group is read through the other. Where two
  * kinds are versions of one another only apiVersion differs; Events also have other names for the
- * same fields.
+ * same fields, and the two versions of HorizontalPodAutoscaler differ more (convert_hpa.c).
  */
 #include "apiserver/request.h"
 #include "json/write.h"
@@ -44,7 +44,10 @@ struct obj *convert_obj(struct obj *o, const struct kind *to)
     jw_object(&w);
     jw_put_cstr(&w, "kind", to->kind);
     jw_put_str(&w, "apiVersion", kind_api_version(to, buf, sizeof(buf)));
-    for (struct jiter it = jiter(obj_root(o)); jnext(&it);) {
+    bool hpa = o->kind == &kind_hpa || o->kind == &kind_hpa_v1;
+    if (hpa)
+        convert_put_hpa(&w, obj_root(o), to == &kind_hpa_v1);
+    for (struct jiter it = jiter(obj_root(o)); !hpa && jnext(&it);) {
         if (str_is(it.key, "kind") || str_is(it.key, "apiVersion"))
             continue;
         jw_key(&w, renamed(o->kind, to, it.key));

@@ -257,6 +257,8 @@ void make_eviction(struct req *q)
     (void)str_to_uint(jstr(jpath(opts, "preconditions.resourceVersion")), &o.rv);
     if (jlen(jgetc(opts, "dryRun")))
         q->dry_run = true;
+    if (q->base && (!check_conditions(q, &o) || !evict_permit(q)))
+        return;
     make_deleted(q, &o);
 }
 

@@ -7,6 +7,7 @@
 #include "apiserver/review.h"
 #include "base/b64.h"
 #include "base/hash.h"
+#include "base/vec.h"
 
 static const struct {
     unsigned bit;
@@ -112,9 +113,80 @@ static const struct kind *review_kind(size_t i)
     return &kinds[i];
 }
 
+/* What is told of, in order: the registered kinds that are served, then the reviews. Made anew when
+ * the registry changed. */
+static const struct kind *const *resources(size_t *ret_n)
+{
+    static VEC(const struct kind *) all;
+    static uint64_t made;
+    if (made != kinds_version()) {
+        made = kinds_version();
+        all.len = 0;
+        for (size_t i = 0; i < kinds_count(); i++)
+            if (!kind_is(kinds_at(i), KIND_RETIRED))
+                *vec_push(&all) = kinds_at(i);
+        for (size_t i = 0; review_kind(i); i++)
+            *vec_push(&all) = review_kind(i);
+    }
+    *ret_n = all.len;
+    return all.p;
+}
+
 const struct kind *resource_at(size_t i)
 {
-    return i < kinds_count() ? kinds_at(i) : review_kind(i - kinds_count());
+    size_t n;
+    const struct kind *const *all = resources(&n);
+    return i < n ? all[i] : NULL;
+}
+
+/* ---- versions of a group ---- */
+
+/* "v2beta1": 2, beta, 1. False when it is not of this form. */
+struct version_rank {
+    bool known;
+    int stability; /* 2: stable, 1: beta, 0: alpha */
+    uint64_t major, minor;
+};
+
+static uint64_t take_number(str *s)
+{
+    uint64_t n = 0;
+    size_t i = 0;
+    for (; i < s->len && i < 9 && s->p[i] >= '0' && s->p[i] <= '9'; i++)
+        n = n * 10 + (uint64_t)(s->p[i] - '0');
+    *s = str_sub(*s, i, s->len);
+    return n;
+}
+
+static struct version_rank rank_of(const char *version)
+{
+    struct version_rank r = {.stability = 2};
+    str s = str_of(version);
+    if (!str_starts(s, STR("v")))
+        return r;
+    s = str_sub(s, 1, s.len);
+    r.major = take_number(&s);
+    if (str_starts(s, STR("alpha")) || str_starts(s, STR("beta"))) {
+        r.stability = s.p[0] == 'b';
+        s = str_sub(s, r.stability ? 4 : 5, s.len);
+        r.minor = take_number(&s);
+    }
+    r.known = r.major > 0 && s.len == 0;
+    return r;
+}
+
+/* Stable before beta before alpha, newest first; what does not look like a version comes last, in
+ * the order of the alphabet. */
+static bool is_preferred(const char *a, const char *b)
+{
+    struct version_rank x = rank_of(a), y = rank_of(b);
+    if (x.known != y.known)
+        return x.known;
+    if (!x.known)
+        return strcmp(a, b) < 0;
+    if (x.stability != y.stability)
+        return x.stability > y.stability;
+    return x.major != y.major ? x.major > y.major : x.minor > y.minor;
 }
 
 /* The first kind of each group version stands for it; registry order is preference. */
@@ -136,6 +208,26 @@ static bool is_first_of_group(size_t id)
             return false;
     }
     return true;
+}
+
+/* The first kinds of a group's versions, preferred version first. The tables of the program stand
+ * in that order already. */
+enum { MAX_VERSIONS = 64 };
+
+static size_t group_versions(const char *group, const struct kind *ret[MAX_VERSIONS])
+{
+    size_t n = 0;
+    for (size_t i = 0; resource_at(i) && n < MAX_VERSIONS; i++) {
+        const struct kind *k = resource_at(i);
+        if (!str_is(str_of(k->group), group) || !is_first_of_version(i))
+            continue;
+        size_t at = n++;
+        for (; at > 0 && kind_is(k, KIND_DEFINED) && is_preferred(k->version, ret[at - 1]->version);
+             at--)
+            ret[at] = ret[at - 1];
+        ret[at] = k;
+    }
+    return n;
 }
 
 static bool same_version(const struct kind *a, const struct kind *b)
@@ -194,14 +286,14 @@ static void put_aggregated_group(struct jw *w, const char *group)
         jw_put_cstr(w, "name", group);
     jw_end(w);
     jw_put_array(w, "versions");
-    for (size_t v = 0; resource_at(v); v++) {
-        const struct kind *first = resource_at(v);
-        if (!str_is(str_of(first->group), group) || !is_first_of_version(v))
-            continue;
+    const struct kind *versions[MAX_VERSIONS];
+    size_t n = group_versions(group, versions);
+    for (size_t v = 0; v < n; v++) {
+        const struct kind *first = versions[v];
         jw_object(w);
         jw_put_cstr(w, "version", first->version);
         jw_put_array(w, "resources");
-        for (size_t i = v; resource_at(i); i++) {
+        for (size_t i = 0; resource_at(i); i++) {
             if (same_version(first, resource_at(i)))
                 put_aggregated_resource(w, resource_at(i));
         }
@@ -272,18 +364,18 @@ static void put_group_version(struct jw *w, const struct kind *k)
 
 static void put_group(struct jw *w, const struct kind *first)
 {
+    const struct kind *versions[MAX_VERSIONS];
+    size_t n = group_versions(first->group, versions);
     jw_put_cstr(w, "name", first->group);
     jw_put_array(w, "versions");
-    for (size_t i = 0; resource_at(i); i++) {
-        if (!str_is(str_of(resource_at(i)->group), first->group) || !is_first_of_version(i))
-            continue;
+    for (size_t i = 0; i < n; i++) {
         jw_object(w);
-        put_group_version(w, resource_at(i));
+        put_group_version(w, versions[i]);
         jw_end(w);
     }
     jw_end(w);
     jw_put_object(w, "preferredVersion");
-    put_group_version(w, first);
+    put_group_version(w, versions[0]);
     jw_end(w);
 }
 

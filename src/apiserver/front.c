@@ -413,7 +413,7 @@ static void add_group_paths(struct call *c, str_vec *paths)
 {
     for (size_t i = 0; i < kinds_count(); i++) {
         const struct kind *k = kinds_at(i);
-        if (!*k->group)
+        if (!*k->group || kind_is(k, KIND_RETIRED))
             continue;
         *vec_push(paths) = arena_printf(&c->arena, "/apis/%s", k->group);
         *vec_push(paths) = arena_printf(&c->arena, "/apis/%s/%s", k->group, k->version);

@@ -40,7 +40,7 @@ void table_row(struct jw *w, const struct obj *o, enum table_include include, us
  */
 struct page {
     struct doc *doc;
-    size_t n_kinds; /* registered when it was made */
+    uint64_t kinds; /* version of the registry when it was made */
     char hash[65];  /* SHA-256 of its text, upper-case hexadecimal */
 };
 /* Takes over the document. */

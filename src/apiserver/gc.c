@@ -61,7 +61,7 @@ static void index_owners(const struct obj *o, struct arena *a, str *keys, size_t
 }
 
 /* Another version of the group will do: they are the same objects. */
-static const struct kind *owner_kind(jval ref)
+const struct kind *owner_ref_kind(jval ref)
 {
     str group, version, name = jstr(jgetc(ref, "kind"));
     api_version_split(jstr(jgetc(ref, "apiVersion")), &group, &version);
@@ -93,7 +93,7 @@ struct owner {
 
 static struct owner judge(const struct world *w, const struct obj *o, jval ref)
 {
-    struct owner r = {.ref = ref, .state = OWNER_SOLID, .kind = owner_kind(ref)};
+    struct owner r = {.ref = ref, .state = OWNER_SOLID, .kind = owner_ref_kind(ref)};
     /* What we do not know is not ours to judge; a cluster-wide object cannot say in which namespace
      * its owner would be. */
     if (!r.kind || !is_collected(r.kind) || !world_cache(w, r.kind) ||

@@ -21,6 +21,8 @@
 #define MAX_UPDATERS 10
 #define MAX_CAUSES 1000
 #define TEXT_MAX ((size_t)16 << 20)
+/* Levels of the list: with the object's own two they stay below what a document may have. */
+#define LIST_DEPTH 250
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
 /* ---- managers ---- */
@@ -251,49 +253,18 @@ static jval manager_value(struct managers *m, const struct manager *x, struct st
     return d ? doc_root(d) : JVAL_ABSENT;
 }
 
-static void splice_metadata(struct splice *s, jval meta, const jval *list, size_t n)
+/* The list as a document; NULL when it is too deep, which leaves an object without owners. */
+static struct doc *list_doc(const jval *list, size_t n, size_t hint)
 {
-    uint32_t object = splice_open(s, true);
-    size_t count = 0;
-    for (struct jiter it = jiter(meta); jnext(&it);) {
-        if (str_is(it.key, "managedFields"))
-            continue;
-        splice_key(s, it.key, count++ == 0);
-        splice_value(s, it.value);
-    }
-    if (n) {
-        splice_key(s, STR("managedFields"), count++ == 0);
-        uint32_t array = splice_open(s, false);
-        for (size_t i = 0; i < n; i++) {
-            splice_comma(s, i == 0);
-            splice_value(s, list[i]);
-        }
-        splice_close(s, array, n);
-    }
-    splice_close(s, object, count);
-}
-
-/* d with this managedFields. A document that cannot take it (too deep, too large, no metadata)
- * stays as it is. */
-static struct doc *put_managed_fields(struct doc *d, const jval *list, size_t n, size_t hint)
-{
-    jval meta = jgetc(doc_root(d), "metadata");
-    if (jtype(meta) != J_OBJECT)
-        return doc_ref(d);
     struct splice s;
-    splice_init(&s, doc_text(d).len + hint, 0);
-    uint32_t root = splice_open(&s, true);
-    size_t count = 0;
-    for (struct jiter it = jiter(doc_root(d)); jnext(&it);) {
-        splice_key(&s, it.key, count++ == 0);
-        if (it.value.at == meta.at)
-            splice_metadata(&s, meta, list, n);
-        else
-            splice_value(&s, it.value);
+    splice_init(&s, hint + 2, LIST_DEPTH);
+    uint32_t array = splice_open(&s, false);
+    for (size_t i = 0; i < n; i++) {
+        splice_comma(&s, i == 0);
+        splice_value(&s, list[i]);
     }
-    splice_close(&s, root, count);
-    struct doc *out = splice_doc(&s, NULL);
-    return out ? out : doc_ref(d);
+    splice_close(&s, array, n);
+    return splice_doc(&s, NULL);
 }
 
 /* Whether the list is still the one that stands in d. */
@@ -312,13 +283,14 @@ static bool managers_unchanged(const struct managers *m, const struct doc *d)
     return true;
 }
 
-static struct doc *managers_store(struct managers *m, struct doc *d)
+/* What of d has to change. The list is always the last member of the metadata. */
+static void managers_edit(struct managers *m, const struct doc *d, struct edit *e)
 {
     managers_drop_empty(m);
     vec_sort(&m->list, cmp_managers);
     managers_cap(m);
     if (managers_unchanged(m, d))
-        return doc_ref(d);
+        return;
     struct strbuf b = STRBUF_INIT(TEXT_MAX);
     (void)strbuf_reserve(&b, 4096);
     jval *list = arena_array(m->a, jval, m->list.len);
@@ -328,9 +300,22 @@ static struct doc *managers_store(struct managers *m, struct doc *d)
         hint += jtext(list[n]).len + 1;
         n += !j_is_absent(list[n]);
     }
-    struct doc *out = put_managed_fields(d, list, n, hint);
+    struct doc *value = n ? list_doc(list, n, hint) : NULL;
+    edit_del(e, STR("/metadata/managedFields"));
+    if (value)
+        edit_set_doc(e, STR("/metadata/managedFields"), value);
     strbuf_done(&b);
-    return out;
+}
+
+/* d with these managers; itself when it has no metadata to take them. */
+static struct doc *managers_store(struct managers *m, struct doc *d)
+{
+    struct edit e;
+    edit_init(&e, m->a);
+    managers_edit(m, d, &e);
+    struct doc *out = edit_apply(&e, d, NULL);
+    edit_done(&e);
+    return out ? out : doc_ref(d);
 }
 
 /* ---- what belongs to nobody ---- */
@@ -459,8 +444,8 @@ static void managers_create(struct managers *m, jval object, str name)
     }
 }
 
-struct doc *managed_update(const struct kind *k, const struct doc *old, struct doc *new,
-                           str manager, str subresource, usec now)
+void managed_update_edit(const struct kind *k, const struct doc *old, const struct doc *new,
+                         str manager, str subresource, usec now, struct edit *e)
 {
     struct arena a = ARENA_INIT;
     struct managers m;
@@ -473,10 +458,22 @@ struct doc *managed_update(const struct kind *k, const struct doc *old, struct d
         managers_create(&m, after, manager);
     else if (m.list.len)
         managers_update(&m, before, after, manager);
-    struct doc *out = managers_store(&m, new);
+    managers_edit(&m, new, e);
     managers_done(&m);
     arena_done(&a);
-    return out;
+}
+
+struct doc *managed_update(const struct kind *k, const struct doc *old, struct doc *new,
+                           str manager, str subresource, usec now)
+{
+    struct arena a = ARENA_INIT;
+    struct edit e;
+    edit_init(&e, &a);
+    managed_update_edit(k, old, new, manager, subresource, now, &e);
+    struct doc *out = edit_apply(&e, new, NULL);
+    edit_done(&e);
+    arena_done(&a);
+    return out ? out : doc_ref(new);
 }
 
 /* ---- apply: conflicts ---- */

@@ -10,6 +10,7 @@
 #include "base/timefmt.h"
 #include "kube/kinds.h"
 #include "kube/status.h"
+#include "json/edit.h"
 
 /* After a create, update or patch: `new` with metadata.managedFields telling who changed what
  * (operation Update). old is NULL on create. Takes over nothing; returns a new reference, which is
@@ -21,6 +22,10 @@
  * sends none keeps the live ones; a subresource always starts from the live ones. */
 struct doc *managed_update(const struct kind *k, const struct doc *old, struct doc *new,
                            str manager, str subresource, usec now);
+/* The same as a change to `new`, for a caller that has more to change: nothing is added when
+ * nothing changed. */
+void managed_update_edit(const struct kind *k, const struct doc *old, const struct doc *new,
+                         str manager, str subresource, usec now, struct edit *e);
 /* Server-side apply of a configuration onto the live object (NULL: create). On conflicts returns
  * NULL and the 409 in *ret_status; a configuration that breaks the schema gives kube-apiserver's
  * 500. Subresource "status" applies the status only, no subresource all but the status (where the

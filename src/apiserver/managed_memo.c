@@ -83,6 +83,10 @@ bool memo_structure(const struct kind *k, jval object, str skip, struct memo_key
     struct walk w = {.at = ret_key->text, .end = ret_key->text + sizeof(ret_key->text)};
     memcpy(w.at, &k, sizeof(k));
     w.at += sizeof(k);
+    /* What users define may have changed since. */
+    uint64_t version = kind_is(k, KIND_DEFINED) ? kinds_version() : 0;
+    memcpy(w.at, &version, sizeof(version));
+    w.at += sizeof(version);
     if (!walk_value(&w, object, skip))
         return false;
     ret_key->len = (size_t)(w.at - ret_key->text);

@@ -5,6 +5,7 @@
  *
  * Candidates are changed through a tree (json/mtree.h): what is not touched is copied as it is.
  */
+#include "apiserver/crd.h"
 #include "apiserver/request.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -95,8 +96,26 @@ static bool creates_with_status(const struct kind *k)
     return !kind_is(k, KIND_STATUS) || k == &kind_node;
 }
 
+/* Says all that it must and nothing that it may not. */
+static bool is_isolated(const struct req *q, jval root)
+{
+    jval meta = jgetc(root, "metadata");
+    if (jtype(meta) != J_OBJECT || !jstr(jgetc(root, "kind")).len ||
+        !jstr(jgetc(root, "apiVersion")).len || !str_eq(jstr(jgetc(meta, "name")), q->name))
+        return false;
+    if (kind_is(q->kind, KIND_NAMESPACED) ? !str_eq(jstr(jgetc(meta, "namespace")), q->r->ns)
+                                          : !j_is_absent(jgetc(meta, "namespace")))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(server_fields); i++)
+        if (!j_is_absent(jget(meta, str_of(server_fields[i]))))
+            return false;
+    return creates_with_status(q->kind) || j_is_absent(jgetc(root, "status"));
+}
+
 static struct doc *isolate_create(const struct req *q, struct arena *a, struct doc *d)
 {
+    if (is_isolated(q, doc_root(d)))
+        return doc_ref(d);
     struct mnode *root = mnode_leaf(a, doc_root(d));
     struct mnode *meta = member_object(a, root, STR("metadata"));
     for (size_t i = 0; i < ARRAY_LEN(server_fields); i++)
@@ -153,19 +172,19 @@ struct doc *meta_isolate(const struct req *q, struct doc *d)
 
 /* ---- comparing ---- */
 
-/* Same members, apart from the one called `skip`. */
-static bool same_except(jval a, jval b, const char *skip)
+/* Same members, apart from those two. */
+static bool same_except(jval a, jval b, str skip, str skip_too)
 {
     size_t n = 0, m = 0;
     for (struct jiter it = jiter(a); jnext(&it);) {
-        if (str_is(it.key, skip))
+        if (str_eq(it.key, skip) || str_eq(it.key, skip_too))
             continue;
         n++;
         if (!jequal(it.value, jget(b, it.key)))
             return false;
     }
     for (struct jiter it = jiter(b); jnext(&it);)
-        m += !str_is(it.key, skip);
+        m += !str_eq(it.key, skip) && !str_eq(it.key, skip_too);
     return n == m;
 }
 
@@ -175,7 +194,7 @@ static bool same_managed_fields(jval a, jval b)
         return false;
     struct jiter x = jiter(a), y = jiter(b);
     while (jnext(&x) && jnext(&y))
-        if (!same_except(x.value, y.value, "time"))
+        if (!same_except(x.value, y.value, STR("time"), STR_NONE))
             return false;
     return true;
 }
@@ -184,9 +203,9 @@ bool meta_same_object(const struct doc *a, const struct doc *b)
 {
     jval x = doc_root(a), y = doc_root(b);
     jval mx = jgetc(x, "metadata"), my = jgetc(y, "metadata");
-    return same_except(mx, my, "managedFields") &&
+    return same_except(mx, my, STR("managedFields"), STR("resourceVersion")) &&
            same_managed_fields(jgetc(mx, "managedFields"), jgetc(my, "managedFields")) &&
-           same_except(x, y, "metadata");
+           same_except(x, y, STR("metadata"), STR_NONE);
 }
 
 static bool counts_for_generation(str key)
@@ -230,7 +249,7 @@ str meta_time(struct arena *a, usec wall)
     return s;
 }
 
-static void stamp_version(struct req *q, struct edit *e, uint64_t rv)
+void meta_stamp_version(struct req *q, struct edit *e, uint64_t rv)
 {
     edit_set_str(e, STR("/metadata/resourceVersion"),
                  arena_printf(&q->arena, "%llu", (unsigned long long)rv));
@@ -244,7 +263,7 @@ void meta_stamp_new(struct req *q, struct edit *e, uint64_t rv)
     uuid_format_v4(random, text);
     edit_set_str(e, STR("/metadata/uid"), str_of(text));
     if (rv)
-        stamp_version(q, e, rv);
+        meta_stamp_version(q, e, rv);
     if (kind_is(q->kind, KIND_GENERATION))
         edit_set_int(e, STR("/metadata/generation"), 1);
     edit_set_str(e, STR("/metadata/creationTimestamp"),
@@ -255,7 +274,7 @@ struct doc *meta_stamp(struct req *q, struct doc *d, uint64_t rv)
 {
     struct edit e;
     edit_init(&e, &q->arena);
-    stamp_version(q, &e, rv);
+    meta_stamp_version(q, &e, rv);
     bool counts = q->ops->admits && q->base && !str_is(q->r->subresource, "status");
     int64_t generation = counts ? meta_generation(q->kind, q->base, d) : 0;
     if (generation && generation != q->base->generation)
@@ -435,7 +454,8 @@ static void validate_annotations(struct req *q, jval annotations)
 /* Names without a prefix are reserved for the ones Kubernetes itself knows. */
 static bool is_finalizer_name(str f)
 {
-    static const char *const known[] = {"orphan", "foregroundDeletion", "kubernetes"};
+    static const char *const known[] = {"orphan", "foregroundDeletion", "kubernetes",
+                                        CRD_FINALIZER};
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (str_is(f, known[i]))
             return true;

@@ -27,6 +27,8 @@ static struct metric in_flight =
     METRIC_GAUGE("apiserver_current_inflight_requests", "Requests being served, watches apart.");
 static struct metric watches =
     METRIC_GAUGE("apiserver_longrunning_requests", "Watches that are open.");
+static struct metric connections =
+    METRIC_GAUGE("grove_open_connections", "Connections of clients.");
 static struct metric revision =
     METRIC_GAUGE("grove_store_revision", "Last revision that is durable.");
 static struct metric objects =
@@ -148,6 +150,8 @@ void metrics_write(struct front *f, struct strbuf *out)
     struct store *s = apiserver_store(f->server);
     metric_set(metric_with(&in_flight), (double)(f->n_calls - f->n_watches));
     metric_set(metric_with(&watches), (double)f->n_watches);
+    if (f->http) /* a front without a socket of its own has none to count */
+        metric_set(metric_with(&connections), (double)http_server_connections(f->http));
     metric_set(metric_with(&revision), (double)store_revision(s));
     metric_set(metric_with(&read_only), store_is_read_only(s));
     set_counter(&iterations, (double)loop_iterations(l));

@@ -22,7 +22,7 @@ void page_set(struct page *p, struct doc *d)
     struct strbuf hex = STRBUF_INIT(2 * SHA256_SIZE);
     doc_unref(p->doc);
     p->doc = d;
-    p->n_kinds = kinds_count();
+    p->kinds = kinds_version();
     hash_sha256(doc_text(d), sum);
     hash_add_hex(&hex, sum, sizeof(sum));
     for (size_t i = 0; i < hex.len; i++)
@@ -33,7 +33,7 @@ void page_set(struct page *p, struct doc *d)
 
 bool page_is_fresh(const struct page *p)
 {
-    return p->doc && p->n_kinds == kinds_count();
+    return p->doc && p->kinds == kinds_version();
 }
 
 /* ---- operations ---- */

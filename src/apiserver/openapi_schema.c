@@ -1,6 +1,7 @@
 /*
- * Types as OpenAPI schemas. Every object type is a component of its own and is referred to by name,
- * so types may contain each other and a document holds each once.
+ * Types as OpenAPI schemas (how a type is written is kube/structural.h). Every object type is a
+ * component of its own and is referred to by name, so types may contain each other and a document
+ * holds each once.
  *
  * A type's full name says where it is at home: the first registered kind whose fields reach it
  * (core before apps, so a PodSpec is core's wherever it is used), except for the types below
@@ -9,44 +10,18 @@
  */
 #include "apiserver/openapi.h"
 
+#include "kube/structural.h"
+
 #define META "io.k8s.apimachinery.pkg.apis.meta.v1."
 
-/* ---- scalars ---- */
-
-/* Scalars with a component are referred to by name like objects, because that name ("Quantity") is
- * what people are shown as the type. */
-static const struct scalar {
-    const char *type, *format;
-    const char *component, *body;
-} scalars[] = {
-    [TYPE_STRING] = {"string", NULL, NULL, NULL},
-    [TYPE_INT32] = {"integer", "int32", NULL, NULL},
-    [TYPE_INT64] = {"integer", "int64", NULL, NULL},
-    [TYPE_BOOL] = {"boolean", NULL, NULL, NULL},
-    [TYPE_DOUBLE] = {"number", "double", NULL, NULL},
-    [TYPE_BYTES] = {"string", "byte", NULL, NULL},
-    [TYPE_TIME] = {NULL, NULL, META "Time",
-                   "{\"description\":\"An instant, RFC 3339 with whole seconds.\","
-                   "\"type\":\"string\",\"format\":\"date-time\"}"},
-    [TYPE_MICRO_TIME] = {NULL, NULL, META "MicroTime",
-                         "{\"description\":\"An instant, RFC 3339 with microseconds.\","
-                         "\"type\":\"string\",\"format\":\"date-time\"}"},
-    [TYPE_DURATION] = {NULL, NULL, META "Duration",
-                       "{\"description\":\"A length of time, such as 90s or 1h30m.\","
-                       "\"type\":\"string\"}"},
-    [TYPE_QUANTITY] = {NULL, NULL, "io.k8s.apimachinery.pkg.api.resource.Quantity",
-                       "{\"description\":\"An amount, such as 500m, 2 or 64Gi.\","
-                       "\"oneOf\":[{\"type\":\"string\"},{\"type\":\"number\"}]}"},
-    [TYPE_INT_OR_STRING] = {NULL, NULL, "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
-                            "{\"description\":\"A number, or a string such as 25%.\","
-                            "\"format\":\"int-or-string\",\"x-kubernetes-int-or-string\":true,"
-                            "\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"string\"}]}"},
+/* Where the scalars with a name are at home. */
+static const struct {
+    const struct type *type;
+    const char *prefix;
+} scalar_homes[] = {
+    {&type_quantity, "io.k8s.apimachinery.pkg.api.resource."},
+    {&type_int_or_string, "io.k8s.apimachinery.pkg.util.intstr."},
 };
-
-static const struct scalar *scalar_of(const struct type *t)
-{
-    return (size_t)t->tag < ARRAY_LEN(scalars) ? &scalars[t->tag] : NULL;
-}
 
 /* ---- homes ---- */
 
@@ -59,7 +34,7 @@ struct schema_entry {
 };
 
 static struct {
-    size_t n_kinds; /* registered when the homes were found */
+    uint64_t kinds; /* version of the registry when the homes were found */
     struct arena arena;
     struct map entries; /* by the type's address */
 } homes;
@@ -130,18 +105,26 @@ static struct schema_entry *home_add(const struct type *t, const char *component
     return e;
 }
 
+static const char *scalar_prefix(const struct type *t)
+{
+    for (size_t i = 0; i < ARRAY_LEN(scalar_homes); i++)
+        if (scalar_homes[i].type == t)
+            return scalar_homes[i].prefix;
+    return META;
+}
+
 /* Gives t and all it reaches a home, unless they have one. Depth: a type is entered once. */
 static void home_walk(const struct type *t, const char *prefix, const char *group,
                       const char *version)
 {
-    const struct scalar *s = scalar_of(t);
-    if (home_find(t) || (t->tag != TYPE_OBJECT && !(s && s->component)))
+    const char *scalar = t->tag == TYPE_OBJECT ? NULL : structural_scalar_name(t);
+    if (home_find(t) || (t->tag != TYPE_OBJECT && !scalar))
         return;
     struct strbuf b = STRBUF_INIT(512);
     if (t->tag == TYPE_OBJECT)
         strbuf_printf(&b, "%s%.*s", prefix, STR_ARG(bare_name(t, group, version)));
     else
-        strbuf_add_cstr(&b, s->component);
+        strbuf_printf(&b, "%s%s", scalar_prefix(t), scalar);
     (void)home_add(t, b.p);
     strbuf_done(&b);
     for (size_t i = 0; i < t->n_fields; i++)
@@ -166,7 +149,8 @@ static void home_walk_kind(const struct type *t, const char *group, const char *
         e->version = version;
         e->kind = kind;
     }
-    for (size_t i = 0; i < t->n_fields; i++)
+    /* What users define is written in one piece, as they wrote it. */
+    for (size_t i = 0; !t->schema.doc && i < t->n_fields; i++)
         home_walk(t->fields[i].type, prefix.p, group, version);
     strbuf_done(&name);
     strbuf_done(&prefix);
@@ -177,9 +161,9 @@ static void homes_update(void)
     static const struct type *const shared[] = {&type_object_meta, &type_list_meta,
                                                 &type_label_selector, &type_condition,
                                                 &type_delete_options};
-    if (homes.n_kinds == kinds_count())
+    if (homes.kinds == kinds_version())
         return;
-    homes.n_kinds = kinds_count();
+    homes.kinds = kinds_version();
     map_done(&homes.entries);
     arena_clear(&homes.arena);
     for (size_t i = 0; i < ARRAY_LEN(shared); i++)
@@ -246,191 +230,7 @@ void schema_put_ref(struct schema_set *s, struct jw *w, const struct type *t, bo
     jw_end(w);
 }
 
-/* ---- fields ---- */
-
-/* "a|b" as ["a","b"]. */
-static void put_words(struct jw *w, const char *key, const char *words, char sep)
-{
-    str rest = str_of(words);
-    jw_put_array(w, key);
-    while (rest.len > 0)
-        jw_str(w, str_cut(&rest, sep));
-    jw_end(w);
-}
-
-static void put_limits(struct jw *w, const struct field *f)
-{
-    if (f->enums)
-        put_words(w, "enum", f->enums, '|');
-    if (f->pattern)
-        jw_put_cstr(w, "pattern", f->pattern);
-    if (f->min == 0 && f->max == 0)
-        return;
-    jw_put_int(w, "minimum", f->min);
-    if (f->max >= f->min)
-        jw_put_int(w, "maximum", f->max);
-}
-
-/* Members of the schema of one value of the field. */
-static void put_value(struct schema_set *s, struct jw *w, const struct field *f)
-{
-    const struct scalar *scalar = scalar_of(f->type);
-    if (f->type->tag == TYPE_OBJECT || (scalar && scalar->component)) {
-        jw_put_array(w, "allOf");
-        schema_put_ref(s, w, f->type, false);
-        jw_end(w);
-    } else if (f->type->tag == TYPE_STRING_LIST) {
-        jw_put_cstr(w, "type", "array");
-        jw_put_object(w, "items");
-        jw_put_cstr(w, "type", "string");
-        jw_end(w);
-    } else if (f->type->tag == TYPE_RAW) {
-        jw_put_cstr(w, "type", "object");
-        jw_put_bool(w, "x-kubernetes-preserve-unknown-fields", true);
-    } else {
-        BUG_ON(!scalar || !scalar->type);
-        jw_put_cstr(w, "type", scalar->type);
-        if (scalar->format)
-            jw_put_cstr(w, "format", scalar->format);
-    }
-    put_limits(w, f);
-}
-
-static void put_list(struct schema_set *s, struct jw *w, const struct field *f)
-{
-    static const char *const list_types[] = {
-        [LIST_ATOMIC] = "atomic", [LIST_SET] = "set", [LIST_MAP] = "map"};
-    jw_put_cstr(w, "type", "array");
-    jw_put_object(w, "items");
-    put_value(s, w, f);
-    if (f->flags & FIELD_MAP_ATOMIC)
-        jw_put_cstr(w, "x-kubernetes-map-type", "atomic");
-    jw_end(w);
-    jw_put_cstr(w, "x-kubernetes-list-type", list_types[f->list]);
-    if (f->keys)
-        put_words(w, "x-kubernetes-list-map-keys", f->keys, ',');
-}
-
-/* How a strategic merge patch of a client treats the field. */
-static void put_patch(struct jw *w, const struct field *f)
-{
-    bool merge = f->flags & FIELD_PATCH_MERGE, retain = f->flags & FIELD_PATCH_RETAIN_KEYS;
-    if (f->patch_key)
-        jw_put_cstr(w, "x-kubernetes-patch-merge-key", f->patch_key);
-    if (merge || retain)
-        jw_put_cstr(w, "x-kubernetes-patch-strategy",
-                    !retain ? "merge"
-                    : merge ? "merge,retainKeys"
-                            : "retainKeys");
-}
-
-/* What every object has, for tables that do not say it again. */
-static const struct {
-    const char *name, *doc;
-} usual_fields[] = {
-    {"apiVersion", "The API group and version this object is written in."},
-    {"kind", "What kind of object this is."},
-    {"metadata", "Name, labels and what else every object has."},
-    {"spec", "What is wanted."},
-    {"status", "What was last seen; written by the system."},
-    {"items", "The objects."},
-};
-
-static const char *field_doc(const struct field *f, bool of_kind)
-{
-    for (size_t i = 0; of_kind && !f->doc && i < ARRAY_LEN(usual_fields); i++) {
-        if (strcmp(f->name, usual_fields[i].name) == 0)
-            return usual_fields[i].doc;
-    }
-    return f->doc;
-}
-
-static void put_field(struct schema_set *s, struct jw *w, const struct field *f, bool of_kind)
-{
-    const char *doc = field_doc(f, of_kind);
-    jw_put_object(w, f->name);
-    if (doc)
-        jw_put_cstr(w, "description", doc);
-    if (f->dflt && !(s->custom && (f->flags & FIELD_BUILTIN_DEFAULT))) {
-        jw_key(w, STR("default"));
-        jw_raw(w, str_of(f->dflt));
-    }
-    if (f->shape == FIELD_LIST) {
-        put_list(s, w, f);
-    } else if (f->shape == FIELD_MAP) {
-        jw_put_cstr(w, "type", "object");
-        jw_put_object(w, "additionalProperties");
-        put_value(s, w, f);
-        jw_end(w);
-    } else {
-        put_value(s, w, f);
-    }
-    if (f->shape != FIELD_LIST && (f->flags & FIELD_MAP_ATOMIC))
-        jw_put_cstr(w, "x-kubernetes-map-type", "atomic");
-    if (f->flags & FIELD_NULLABLE)
-        jw_put_bool(w, "nullable", true);
-    put_patch(w, f);
-    jw_end(w);
-}
-
 /* ---- components ---- */
-
-/* One line per kind for people who ask what it is. */
-static const struct {
-    const char *group, *kind, *doc;
-} kind_docs[] = {
-    {"", "Binding", "Puts a pod on a node."},
-    {"", "ConfigMap", "Configuration that pods read, as keys and values."},
-    {"", "Endpoints", "The addresses behind a service, in the older form."},
-    {"", "Event", "Something that happened to an object, reported by a component."},
-    {"", "Namespace", "A space for names: objects in different namespaces may share one."},
-    {"", "Node", "A machine that runs pods."},
-    {"", "Pod", "Containers that run together on one node."},
-    {"", "Secret", "Data that pods read and that few may see."},
-    {"", "Service", "One address for a set of pods that selectors choose."},
-    {"", "ServiceAccount", "An identity for what runs in pods."},
-    {"admissionregistration.k8s.io", "MutatingWebhookConfiguration",
-     "Services that may change objects before they are stored."},
-    {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration",
-     "Services that may refuse objects before they are stored."},
-    {"apiextensions.k8s.io", "CustomResourceDefinition", "A kind that is added to the server."},
-    {"apps", "ControllerRevision", "A stored state of an owner's template, to return to."},
-    {"apps", "Deployment", "Pods of one template, replaced step by step when it changes."},
-    {"apps", "ReplicaSet", "A number of pods of one template."},
-    {"authentication.k8s.io", "TokenRequest", "Asks for a token of a service account."},
-    {"autoscaling", "HorizontalPodAutoscaler", "Scales another object by what is measured."},
-    {"autoscaling", "Scale", "How many replicas an object asks for and has."},
-    {"coordination.k8s.io", "Lease", "Says who leads, or that its holder is alive."},
-    {"discovery.k8s.io", "EndpointSlice", "A part of the addresses behind a service."},
-    {"events.k8s.io", "Event", "Something that happened to an object, reported by a component."},
-    {"policy", "Eviction", "Asks to remove a pod, unless a disruption budget forbids it."},
-    {"policy", "PodDisruptionBudget", "How many of a set of pods may be away at once."},
-    {"rbac.authorization.k8s.io", "ClusterRole", "What may be done, in the whole cluster."},
-    {"rbac.authorization.k8s.io", "ClusterRoleBinding", "Grants a ClusterRole everywhere."},
-    {"rbac.authorization.k8s.io", "Role", "What may be done, in one namespace."},
-    {"rbac.authorization.k8s.io", "RoleBinding", "Grants a role in one namespace."},
-    {"resource.k8s.io", "ResourceClaim", "Devices that pods use, and whether they are found."},
-    {"resource.k8s.io", "ResourceClaimTemplate", "Makes a ResourceClaim for each pod."},
-    {"scheduling.k8s.io", "PriorityClass", "A name for a priority of pods."},
-    {"grove.io", "PodCliqueSet",
-     "An inference system: its roles, which of them scale together, the fewest of each that are of "
-     "any use, and how it starts, scales and is updated."},
-    {"grove.io", "PodClique", "The pods of one role, kept by a PodCliqueSet."},
-    {"grove.io", "PodCliqueScalingGroup", "Roles that scale together, kept by a PodCliqueSet."},
-    {"grove.io", "ClusterTopologyBinding",
-     "Names for the levels of the network and the node labels they mean."},
-    {"grove.io", "PodGangMap", "Which pods of a set belong to which gang, during an update."},
-    {"scheduler.grove.io", "PodGang", "Pods that are placed all together or not at all."},
-};
-
-static const char *kind_doc(const struct schema_entry *e)
-{
-    for (size_t i = 0; e->is_kind && i < ARRAY_LEN(kind_docs); i++) {
-        if (strcmp(e->group, kind_docs[i].group) == 0 && strcmp(e->kind, kind_docs[i].kind) == 0)
-            return kind_docs[i].doc;
-    }
-    return NULL;
-}
 
 static void put_group_version_kind(struct jw *w, const struct schema_entry *e)
 {
@@ -445,36 +245,54 @@ static void put_group_version_kind(struct jw *w, const struct schema_entry *e)
     jw_end(w);
 }
 
-static void put_required(struct jw *w, const struct type *t)
+static void put_ref(void *ctx, struct jw *w, const struct type *t)
 {
-    bool any = false;
-    for (size_t i = 0; i < t->n_fields; i++) {
-        if (!(t->fields[i].flags & FIELD_REQUIRED))
+    schema_put_ref(ctx, w, t, false);
+}
+
+/* A schema as its definition has it, and what every object has beside. */
+static void put_defined(struct schema_set *s, struct jw *w, const struct schema_entry *e)
+{
+    static const struct field usual[] = {
+        {.name = "apiVersion", .type = &type_string},
+        {.name = "kind", .type = &type_string},
+        {.name = "metadata", .type = &type_object_meta},
+    };
+    const struct structural how = {.custom = true, .put_ref = put_ref, .ctx = s};
+    jval schema = e->type->schema, properties = jgetc(schema, "properties");
+    for (struct jiter it = jiter(schema); jnext(&it);) {
+        if (str_is(it.key, "properties"))
             continue;
-        if (!any)
-            jw_put_array(w, "required");
-        any = true;
-        jw_str(w, str_of(t->fields[i].name));
+        jw_key(w, it.key);
+        jw_val(w, it.value);
     }
-    if (any)
-        jw_end(w);
+    if (j_is_absent(jgetc(schema, "type")))
+        jw_put_cstr(w, "type", "object");
+    jw_put_object(w, "properties");
+    for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+        structural_put_field(&how, w, &usual[i], true);
+    for (struct jiter it = jiter(properties); jnext(&it);) {
+        bool is_usual = false;
+        for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+            is_usual |= str_is(it.key, usual[i].name);
+        if (is_usual)
+            continue;
+        jw_key(w, it.key);
+        jw_val(w, it.value);
+    }
+    jw_end(w);
+    put_group_version_kind(w, e);
 }
 
 /* Members of the schema of an object type; e is where it is at home or the list of it. */
 static void put_object(struct schema_set *s, struct jw *w, const struct schema_entry *e,
                        const struct type *t)
 {
-    const char *doc = e->is_list ? NULL : kind_doc(e);
+    const struct structural how = {.custom = s->custom, .put_ref = put_ref, .ctx = s};
+    const char *doc = e->is_list || !e->is_kind ? NULL : structural_kind_doc(e->group, e->kind);
     if (doc)
         jw_put_cstr(w, "description", doc);
-    jw_put_cstr(w, "type", "object");
-    jw_put_object(w, "properties");
-    for (size_t i = 0; i < t->n_fields; i++)
-        put_field(s, w, &t->fields[i], e->is_kind);
-    jw_end(w);
-    put_required(w, t);
-    if (t->preserve_unknown)
-        jw_put_bool(w, "x-kubernetes-preserve-unknown-fields", true);
+    structural_put_object(&how, w, t, e->is_kind);
     put_group_version_kind(w, e);
 }
 
@@ -499,12 +317,14 @@ void schema_put_all(struct schema_set *s, struct jw *w)
         const struct schema_entry *e = s->wanted.p[i];
         jw_key(w, str_of(e->component));
         if (!e->is_list && e->type->tag != TYPE_OBJECT) {
-            jw_raw(w, str_of(scalar_of(e->type)->body));
+            jw_raw(w, str_of(structural_scalar(e->type)));
             continue;
         }
         jw_object(w);
         if (e->is_list)
             put_list_object(s, w, e);
+        else if (e->type->schema.doc)
+            put_defined(s, w, e);
         else
             put_object(s, w, e, e->type);
         jw_end(w);

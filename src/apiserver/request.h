@@ -37,6 +37,7 @@ struct apiserver {
     struct list waiting; /* those whose answer is a version written by somebody else */
     struct list commits; /* writes on their way to the disk */
     struct hub *hub;     /* watches */
+    struct crds *crds;   /* kinds that users define */
     struct admit_pools pools;
     suspend_fn *suspend;
     void *suspend_ctx;
@@ -158,12 +159,13 @@ struct doc *meta_set(struct doc *d, jval set);
 /* What a client may not write: on create the server's fields are dropped, on update they and (main
  * endpoint) the status, or (status endpoint) all but the status are those of base. */
 struct doc *meta_isolate(const struct req *q, struct doc *d);
-/* managedFields apart from their times, and everything else, are equal. */
+/* managedFields apart from their times, and everything else but the version, are equal. */
 bool meta_same_object(const struct doc *a, const struct doc *b);
 /* Next generation for a candidate; 0: the kind has none. */
 int64_t meta_generation(const struct kind *k, const struct obj *base, const struct doc *d);
 /* What a new object gets: UID, generation, time of creation and (unless it is 0) the version. */
 void meta_stamp_new(struct req *q, struct edit *e, uint64_t rv);
+void meta_stamp_version(struct req *q, struct edit *e, uint64_t rv);
 /* The version, and for an update the generation. */
 struct doc *meta_stamp(struct req *q, struct doc *d, uint64_t rv);
 void meta_validate(struct req *q, const struct doc *d);
@@ -190,6 +192,8 @@ void answer_delete(struct req *q);
 void delete_collection(struct req *q);
 /* Deletes its own object the way DELETE does, for eviction. */
 void make_eviction(struct req *q);
+/* evict.c: no disruption budget holds the pod (q->base), or one let it go and counted it. */
+bool evict_permit(struct req *q);
 /* The object that results from an update goes away: it is being deleted and nothing holds it. */
 bool delete_is_complete(const struct kind *k, const struct obj *base, const struct doc *d);
 
@@ -207,6 +211,8 @@ struct doc *scale_doc(const struct obj *o);
 
 /* The object as the kind asked for; a new reference. */
 struct obj *convert_obj(struct obj *o, const struct kind *to);
+/* The members of a HorizontalPodAutoscaler, all but kind and apiVersion, in the other version. */
+void convert_put_hpa(struct jw *w, jval root, bool to_v1);
 
 /* ---- watch.c ---- */
 

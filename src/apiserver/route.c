@@ -156,7 +156,8 @@ static enum route_result fail(struct status **ret, struct status *s)
 static bool is_served(str group, str version)
 {
     for (size_t i = 0; i < kinds_count(); i++)
-        if (str_is(group, kinds_at(i)->group) && str_is(version, kinds_at(i)->version))
+        if (str_is(group, kinds_at(i)->group) && str_is(version, kinds_at(i)->version) &&
+            !kind_is(kinds_at(i), KIND_RETIRED))
             return true;
     return review_is_group(group, version);
 }

@@ -5,6 +5,7 @@
  * Bootstrapping creates what every cluster has through the ordinary verbs; what is there already is
  * left alone.
  */
+#include "apiserver/crd.h"
 #include "apiserver/request.h"
 
 static const struct user system_user = {.name = STR_INIT("system:apiserver")};
@@ -35,6 +36,7 @@ struct apiserver *apiserver_new(struct loop *l, struct store *s)
     a->hub = hub_new(a);
     a->sub = (struct store_sub){.on_event = on_event, .on_batch = on_batch};
     store_subscribe(s, &a->sub);
+    a->crds = crds_new(a);
     return a;
 }
 
@@ -45,6 +47,7 @@ void apiserver_free(struct apiserver *a)
     while (!list_is_empty(&a->open))
         request_abort(container_of(a->open.next, struct req, link));
     commits_detach(a);
+    crds_free(a->crds);
     hub_free(a->hub);
     store_unsubscribe(&a->sub);
     free(a);

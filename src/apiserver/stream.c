@@ -11,8 +11,8 @@
  * holds anyway. Of what happens after that, LIVE_MAX bytes may wait; then the stream ends and the
  * client watches again, as with the real server.
  *
- * Ten thousand idle watches are ordinary, so a stream gives back the arena of its call and keeps
- * only the few strings that the watch needs.
+ * Ten thousand idle watches are ordinary, so a stream gives back the arena of its call and the
+ * request's headers and keeps only the few strings that the watch needs.
  */
 #include "apiserver/front_impl.h"
 #include "base/log.h"
@@ -38,8 +38,7 @@ struct stream {
     VEC(struct waiting) queue;
     size_t first;      /* of the queue */
     size_t live_bytes; /* in it */
-    str *groups;
-    char kept[]; /* the strings */
+    str groups[];      /* of the user; then the strings that are kept */
 };
 
 #define HEAD(type) STR_INIT("{\"type\":\"" type "\",\"object\":")
@@ -255,10 +254,9 @@ static struct stream *stream_new(struct call *c)
     size_t size = w->ns.len + w->label_selector.len + w->field_selector.len + u->name.len;
     for (size_t i = 0; i < u->n_groups; i++)
         size += u->groups[i].len;
-    struct stream *s = xcalloc(1, sizeof(*s) + size);
+    struct stream *s = xcalloc(1, sizeof(*s) + u->n_groups * sizeof(str) + size);
     s->call = c;
-    s->groups = xcalloc(u->n_groups + 1, sizeof(str));
-    char *at = s->kept;
+    char *at = (char *)&s->groups[u->n_groups];
     for (size_t i = 0; i < u->n_groups; i++)
         s->groups[i] = keep(&at, u->groups[i]);
     c->who = (struct identity){.user = {keep(&at, u->name), s->groups, u->n_groups}};
@@ -267,6 +265,7 @@ static struct stream *stream_new(struct call *c)
     w->field_selector = keep(&at, w->field_selector);
     c->route.request = (struct api_request){.verb = API_LIST, .kind = c->route.kind};
     arena_clear(&c->arena);
+    http_drop_headers(c->x);
     return s;
 }
 
@@ -297,6 +296,5 @@ void stream_stop(struct call *c)
     loop_task_cancel(&s->begin_task);
     queue_clear(s);
     doc_unref(s->last);
-    free(s->groups);
     free(s);
 }

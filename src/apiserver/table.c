@@ -66,6 +66,7 @@ struct cell_plan {
 
 struct plan {
     const struct kind *kind;
+    uint64_t kinds; /* version of the registry it was made for; 0: tables of the program */
     size_t n;
     struct cell_plan cells[];
 };
@@ -113,23 +114,35 @@ static void plan_cell(struct cell_plan *p, const struct kind *k, const struct co
         plan_members(p, c->path + 1);
     } else {
         p->path = jsonpath_compile(str_of(c->path), NULL);
-        BUG_ON(!p->path);
+        if (!p->path) /* of a user's, stored by somebody who knows more of them than we do */
+            plan_members(p, "-");
     }
 }
 
-/* Plans live as long as the tables they are made from. */
+static void plan_free(struct plan *p)
+{
+    for (size_t i = 0; p && i < p->n; i++)
+        jsonpath_free(p->cells[i].path);
+    free(p);
+}
+
+/* Plans live as long as the tables they are made from; a kind that users define may have others
+ * when the registry has changed. */
 static const struct plan *plan_of(const struct kind *k)
 {
     static VEC(struct plan *) plans;
     while (plans.len <= kind_id(k))
         *vec_push(&plans) = NULL;
     struct plan *p = plans.p[kind_id(k)];
-    if (p && p->kind == k)
+    uint64_t kinds = kind_is(k, KIND_DEFINED) ? kinds_version() : 0;
+    if (p && p->kind == k && p->kinds == kinds)
         return p;
+    plan_free(p);
     size_t n;
     const struct column *c = columns_of(k, &n);
     p = xcalloc(1, sizeof(*p) + n * sizeof(p->cells[0]));
     p->kind = k;
+    p->kinds = kinds;
     p->n = n;
     for (size_t i = 0; i < n; i++)
         plan_cell(&p->cells[i], k, &c[i]);
@@ -262,6 +275,9 @@ void table_row(struct jw *w, const struct obj *o, enum table_include include, us
         jw_put_cstr(w, "apiVersion", "meta.k8s.io/v1");
         jw_put(w, "metadata", o->meta);
         jw_end(w);
+    } else {
+        jw_key(w, STR("object")); /* as kube-apiserver writes a RawExtension of nothing */
+        jw_null(w);
     }
     jw_end(w);
     strbuf_done(&r.pod.reason);

@@ -663,11 +663,6 @@ static void data_count(struct row *r)
     jw_int(r->w, (int64_t)(jlen(jgetc(root, "data")) + jlen(jgetc(root, "binaryData"))));
 }
 
-static void account_secrets(struct row *r)
-{
-    jw_int(r->w, (int64_t)jlen(jgetc(obj_root(r->o), "secrets")));
-}
-
 static void class_is_default(struct row *r)
 {
     jw_bool(r->w, j_is_true(jgetc(obj_root(r->o), "globalDefault")));
@@ -727,7 +722,6 @@ static const struct cell cells[] = {
     {"Event", "Count", event_count, NULL, NULL},
     {"ConfigMap", "Data", data_count, NULL, NULL},
     {"Secret", "Data", data_count, NULL, NULL},
-    {"ServiceAccount", "Secrets", account_secrets, NULL, NULL},
     {"Deployment", "Ready", deployment_ready, NULL, NULL},
     {"Deployment", "Up-to-date", NULL, "status.updatedReplicas", NULL},
     {"Deployment", "Available", NULL, "status.availableReplicas", NULL},

@@ -31,11 +31,6 @@ struct slot {
 
 enum form { FORM_LEAF, FORM_MAP, FORM_LIST };
 
-static struct slot slot_of_type(const struct type *t, bool atomic)
-{
-    return (struct slot){.type = t, .shape = FIELD_ONE, .atomic = atomic};
-}
-
 static struct slot slot_of_field(const struct field *f)
 {
     bool atomic = f->flags & FIELD_MAP_ATOMIC;
@@ -47,6 +42,14 @@ static struct slot slot_of_field(const struct field *f)
         .atomic = f->shape == FIELD_LIST ? f->list == LIST_ATOMIC : atomic,
         .atomic_items = f->shape == FIELD_LIST && atomic,
     };
+}
+
+/* A list or map inside another is a type with a field that says so. */
+static struct slot slot_of_type(const struct type *t, bool atomic)
+{
+    if (t && t->tag == TYPE_NESTED)
+        return slot_of_field(t->fields);
+    return (struct slot){.type = t, .shape = FIELD_ONE, .atomic = atomic};
 }
 
 /* What the items of a list or the values of a map are. */

@@ -44,6 +44,12 @@ struct filter {
 
 enum watch_state { WATCH_NEW, WATCH_INITIAL, WATCH_LIVE };
 
+/* What was there when a watch began. */
+struct initial {
+    VEC(struct obj *) objs; /* references, from next on */
+    size_t next;
+};
+
 struct watcher {
     struct hub *hub;
     struct api_watch *w;
@@ -58,9 +64,8 @@ struct watcher {
     struct list peer;
     struct loop_task task;
     struct loop_timer timeout;
-    VEC(struct obj *) initial; /* references */
-    size_t next;               /* of initial */
-    bool initial_end;          /* its end is to be told */
+    struct initial *initial; /* NULL: told, or never asked for */
+    bool initial_end;        /* its end is to be told */
 };
 
 struct hub {
@@ -162,6 +167,16 @@ static int filter_get(struct hub *h, const struct api_watch *w, struct filter **
 
 /* ---- leaving ---- */
 
+static void initial_free(struct initial *in)
+{
+    if (!in)
+        return;
+    for (size_t i = in->next; i < in->objs.len; i++)
+        obj_unref(in->objs.p[i]);
+    vec_done(&in->objs);
+    free(in);
+}
+
 static void watcher_free(struct watcher *x)
 {
     struct hub *h = x->hub;
@@ -178,9 +193,7 @@ static void watcher_free(struct watcher *x)
         bucket_drop_if_empty(h, x->bucket);
     if (list_is_empty(&h->bookmarks))
         loop_timer_cancel(&h->bookmark);
-    for (size_t i = x->next; i < x->initial.len; i++)
-        obj_unref(x->initial.p[i]);
-    vec_done(&x->initial);
+    initial_free(TAKE_PTR(x->initial));
     filter_unref(h, x->filter);
     free(x);
 }
@@ -436,9 +449,10 @@ static void replay_and_join(struct watcher *x)
 static void run_initial(struct watcher *x)
 {
     struct hub *h = x->hub;
-    size_t end = MIN(x->next + INITIAL_PER_TURN, x->initial.len);
-    while (x->next < end) {
-        struct obj *o = x->initial.p[x->next++];
+    struct initial *in = x->initial;
+    size_t end = MIN(in->next + INITIAL_PER_TURN, in->objs.len);
+    while (in->next < end) {
+        struct obj *o = in->objs.p[in->next++];
         struct obj *as = convert_obj(o, x->w->kind);
         obj_unref(o);
         bool alive = tell(x, API_ADDED, as, as->rv, false);
@@ -446,12 +460,11 @@ static void run_initial(struct watcher *x)
         if (!alive)
             return;
     }
-    if (x->next < x->initial.len) {
+    if (in->next < in->objs.len) {
         loop_defer(h->server->loop, LOOP_PUBLISH, &x->task);
         return;
     }
-    vec_done(&x->initial);
-    x->next = 0;
+    initial_free(TAKE_PTR(x->initial));
     if (x->initial_end && !tell(x, API_BOOKMARK, NULL, x->after, true))
         return;
     replay_and_join(x);
@@ -463,17 +476,18 @@ static void begin_initial(struct watcher *x)
     struct api_watch *w = x->w;
     str name = single_name(x);
     x->state = WATCH_INITIAL;
+    x->initial = xnew(struct initial);
     x->after = store_revision(s);
     x->initial_end = w->bookmarks;
     if (name.len) {
         struct obj *o = store_get(s, w->kind, w->ns, name);
         if (o && matches(x, o))
-            *vec_push(&x->initial) = obj_ref(o);
+            *vec_push(&x->initial->objs) = obj_ref(o);
     } else {
         struct store_iter it = store_range(s, w->kind, w->ns, STR_NONE, STR_NONE);
         for (struct obj *o; (o = store_next(&it));)
             if (matches(x, o))
-                *vec_push(&x->initial) = obj_ref(o);
+                *vec_push(&x->initial->objs) = obj_ref(o);
     }
     run_initial(x);
 }

@@ -354,7 +354,7 @@ static bool needs_defaults(const struct req *q)
     static int8_t known[1024]; /* by kind: 0 not asked yet, 1 no, 2 yes; tables do not change */
     const struct field *status = status_field(q);
     size_t id = kind_id(q->kind);
-    if (!status || id >= ARRAY_LEN(known))
+    if (!status || id >= ARRAY_LEN(known) || kind_is(q->kind, KIND_DEFINED))
         return true;
     if (!known[id])
         known[id] = has_defaults(status->type, 16) ? 2 : 1;
@@ -435,18 +435,19 @@ static struct admit admit_of(struct req *q, struct status **refused)
 }
 
 /* Who changed what, judged before admission adds its own. An apply has its answer already. */
-static void track_managers(struct req *q)
+static void track_managers(struct req *q, struct edit *e)
 {
     const struct api_request *r = q->r;
     if (r->verb == API_PATCH && r->patch == API_PATCH_APPLY)
         return;
     str manager = r->field_manager.len ? r->field_manager : STR("unknown");
-    write_set_doc(q, managed_update(q->kind, q->base ? q->base->doc : NULL, q->doc, manager,
-                                    r->subresource, loop_wall(q->server->loop)));
+    managed_update_edit(q->kind, q->base ? q->base->doc : NULL, q->doc, manager, r->subresource,
+                        loop_wall(q->server->loop), e);
 }
 
-/* A new object is stamped in the same go as admission changes it. Usually nothing comes between now
- * and the write, so the version is the one it will have; otherwise it is stamped again. */
+/* Stamps, owners and what admission changes, in one go. Usually nothing comes between now and the
+ * write, so the version is the one it will have; otherwise it is stamped again. (An update of the
+ * main resource is stamped later: its generation depends on what admission does.) */
 static void mutate(struct req *q, const struct admit *a)
 {
     struct edit e;
@@ -455,7 +456,11 @@ static void mutate(struct req *q, const struct admit *a)
     if (!q->base) {
         q->stamped = q->dry_run ? 0 : store_next_revision(q->server->store);
         meta_stamp_new(q, &e, q->stamped);
+    } else if (is_status(q) && !q->dry_run) {
+        q->stamped = store_next_revision(q->server->store);
+        meta_stamp_version(q, &e, q->stamped);
     }
+    track_managers(q, &e);
     write_set_doc(q, admit_mutate(a, q->doc, &e));
 }
 
@@ -469,7 +474,6 @@ static void step_mutate(struct req *q)
     if (needs_defaults(q))
         write_set_doc(q, schema_default(q->kind->type, q->doc));
     write_set_doc(q, admit_default(&a, q->doc));
-    track_managers(q);
     mutate(q, &a);
     if (refused)
         req_refuse(q, refused);

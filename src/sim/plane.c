@@ -58,6 +58,18 @@ static void add_tokens(struct plane *p, struct runtime *r, struct api *api)
         satokens_add(r, api, &p->tokens);
 }
 
+static void add_budgets(struct plane *p, struct runtime *r, struct api *api)
+{
+    (void)p;
+    pdb_add(r, api);
+}
+
+static void add_events(struct plane *p, struct runtime *r, struct api *api)
+{
+    (void)p;
+    events_expiry_add(r, api);
+}
+
 static void add_operator(struct plane *p, struct runtime *r, struct api *api)
 {
     (void)p;
@@ -84,6 +96,8 @@ static const struct component {
     {"api", "garbage-collector", add_gc},
     {"api", "namespace-controller", add_namespaces},
     {"api", "tokens-controller", add_tokens},
+    {"api", "disruption-controller", add_budgets},
+    {"api", "event-expiry", add_events},
     {"operator", "grove-operator", add_operator},
     {"scheduler", "grove-scheduler", add_scheduler},
     {"nodes", "simulated-nodes", add_nodes},
@@ -126,6 +140,9 @@ void plane_start(struct plane *p, size_t n)
         return;
     part->runtime = runtime_new(p->loop, component_api(p, part, "grove-cache"));
     runtime_set_stall_timeout(part->runtime, p->options.stall_timeout);
+    /* Where faults are injected, derived state is lost too. */
+    if (p->options.wrap)
+        runtime_set_forgetful(part->runtime, (uint64_t)loop_now(p->loop) + n);
     for (size_t i = 0; i < ARRAY_LEN(components); i++) {
         const struct component *c = &components[i];
         if (!p->options.split || str_is(str_of(c->part), part->name))

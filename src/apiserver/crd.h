@@ -1,0 +1,61 @@
+/*
+ * Kinds that users define. A CustomResourceDefinition that the server accepts makes its kind
+ * served at once; its status says so a moment later. One that is deleted first takes its objects
+ * along (the finalizer below holds it meanwhile), then the kind is gone.
+ *
+ * The store is the truth: definitions found there when the server starts are served before
+ * anything else runs. The registry of kinds belongs to the process, so there is one server with
+ * definitions at a time; when it is freed its kinds retire.
+ *
+ * A definition of one of the program's own kinds is stored and called established; the program's
+ * table stays in charge.
+ */
+#ifndef APISERVER_CRD_H
+#define APISERVER_CRD_H
+
+#include "apiserver/admit.h"
+#include "apiserver/server.h"
+
+#define CRD_FINALIZER "customresourcecleanup.apiextensions.k8s.io"
+
+struct crds;
+
+struct crds *crds_new(struct apiserver *a);
+/* After the server's open requests were answered. Accepts NULL. */
+void crds_free(struct crds *c);
+
+/* ---- admission (crd_admit.c, crd_schema.c) ---- */
+
+void crd_default(const struct admit *a, jval root, struct edit *e);
+void crd_mutate(const struct admit *a, jval root, struct edit *e);
+void crd_validate(const struct admit *a, jval root);
+/* The rules of structural schemas; path: of the schema. */
+void crd_validate_schema(const struct admit *a, jval schema, str path);
+
+/* ---- what a definition means (crd_kind.c); pure ---- */
+
+/* The kind of a version, its parts in the arena. names: those accepted. */
+struct kind crd_kind(struct arena *a, jval crd, jval version, jval names);
+/* True when the program has a table of its own for the kind. */
+bool crd_is_builtin(jval crd);
+jval crd_storage_version(jval crd);
+
+/* What stands in the way of a definition's names, by those of others that are in use. */
+struct crd_names {
+    const char *reason; /* "ShortNamesConflict"; NULL: nothing */
+    str message;
+    bool plural, singular, kind, list_kind; /* accepted */
+    jval taken[16];                         /* short names that are not */
+    size_t n_taken;
+};
+/* others: the definitions that are served, NULL-terminated. Texts in the arena. */
+struct crd_names crd_accept_names(struct arena *a, const struct obj *crd,
+                                  const struct obj *const *others);
+/* spec.names, the accepted ones only. */
+void crd_put_names(struct jw *w, jval names, const struct crd_names *n);
+/* The status a definition ought to have; established: it is served. now: for conditions that
+ * change. */
+struct doc *crd_status(const struct obj *crd, const struct crd_names *n, bool established,
+                       bool terminating, str now);
+
+#endif

@@ -1,0 +1,77 @@
+/* Kinds that share storage: what is written in one version is read in the other, without loss. */
+#include "apiserver/fixture.h"
+
+#define HPA(version, spec)                                                                  \
+    "{'apiVersion':'autoscaling/" version "','kind':'HorizontalPodAutoscaler','metadata':{" \
+    "'name':'h','annotations':{'a':'b'}},'spec':{'scaleTargetRef':{'apiVersion':'apps/v1'," \
+    "'kind':'Deployment','name':'d'},'maxReplicas':5" spec "}}"
+
+TEST(autoscaler_of_v1_is_read_in_v2)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_hpa_v1, "ns", HPA("v1", ",'targetCPUUtilizationPercentage':80")),
+              201);
+    CHECK_CSTR(field(&f, "spec.minReplicas"), "1");
+    CHECK_INT(get(&f, &kind_hpa, "ns", "h"), 200);
+    CHECK_CSTR(field(&f, "apiVersion"), "autoscaling/v2");
+    CHECK_CSTR(field(&f, "spec.metrics"),
+               "[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":{\"type\":"
+               "\"Utilization\",\"averageUtilization\":80}}}]");
+    CHECK(j_is_absent(jpath(doc_root(f.doc), "spec.targetCPUUtilizationPercentage")));
+    CHECK_INT(list(&f, &kind_hpa, "ns", (struct api_request){0}), 200);
+    CHECK_INT(f.n_items, 1);
+    fixture_done(&f);
+}
+
+TEST(autoscaler_of_v2_loses_nothing_on_the_way_through_v1)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_hpa, "ns",
+                     HPA("v2", ",'metrics':[{'type':'Pods','pods':{'metric':{'name':'qps'},"
+                               "'target':{'type':'AverageValue','averageValue':'10'}}},"
+                               "{'type':'Resource','resource':{'name':'cpu','target':{'type':"
+                               "'Utilization','averageUtilization':50}}}],"
+                               "'behavior':{'scaleDown':{'stabilizationWindowSeconds':60}}")),
+              201);
+    struct doc *first = doc_ref(f.doc);
+    CHECK_INT(get(&f, &kind_hpa_v1, "ns", "h"), 200);
+    CHECK_CSTR(field(&f, "spec.targetCPUUtilizationPercentage"), "50");
+    CHECK_CSTR(jstr(jget(jpath(doc_root(f.doc), "metadata.annotations"),
+                         STR("autoscaling.alpha.kubernetes.io/metrics"))),
+               "[{\"type\":\"Pods\",\"pods\":{\"metricName\":\"qps\",\"targetAverageValue\":\"10\"}"
+               "}]");
+    CHECK_INT(patch(&f, &kind_hpa_v1, "ns", "h", API_PATCH_MERGE, "{'spec':{'maxReplicas':6}}"),
+              200);
+    CHECK_INT(get(&f, &kind_hpa, "ns", "h"), 200);
+    CHECK_CSTR(field(&f, "spec.maxReplicas"), "6");
+    CHECK(jequal(jpath(doc_root(f.doc), "spec.metrics"), jpath(doc_root(first), "spec.metrics")));
+    CHECK(jequal(jpath(doc_root(f.doc), "spec.behavior"), jpath(doc_root(first), "spec.behavior")));
+    CHECK_CSTR(field(&f, "metadata.annotations"), "{\"a\":\"b\"}");
+    doc_unref(first);
+    fixture_done(&f);
+}
+
+TEST(webhooks_get_their_defaults)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_validating_webhook, "",
+                     "{'metadata':{'name':'w'},'webhooks':[{'name':'a.example.org','sideEffects':"
+                     "'None','admissionReviewVersions':['v1'],'clientConfig':{'service':{'name':"
+                     "'s','namespace':'ns'}},'rules':[{'operations':['CREATE'],'apiGroups':[''],"
+                     "'apiVersions':['v1'],'resources':['pods']}]}]}"),
+              201);
+    jval w = jat(jpath(doc_root(f.doc), "webhooks"), 0);
+    CHECK_CSTR(jstr(jgetc(w, "failurePolicy")), "Fail");
+    CHECK_CSTR(jstr(jgetc(w, "matchPolicy")), "Equivalent");
+    CHECK_INT(jint(jgetc(w, "timeoutSeconds"), 0), 10);
+    CHECK_INT(jint(jpath(w, "clientConfig.service.port"), 0), 443);
+    CHECK_CSTR(jstr(jgetc(jat(jgetc(w, "rules"), 0), "scope")), "*");
+    CHECK_INT(create(&f, &kind_validating_webhook, "",
+                     "{'metadata':{'name':'x'},'webhooks':[{'name':'a.example.org','sideEffects':"
+                     "'Some','admissionReviewVersions':['v1'],'clientConfig':{}}]}"),
+              422);
+    fixture_done(&f);
+}
