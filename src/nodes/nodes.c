@@ -6,7 +6,7 @@
  */
 #include "nodes/nodes.h"
 
-#include "base/quantity.h"
+#include "grove/startup.h"
 #include "nodes/pods.h"
 
 #define NODE_PREFIX "fake-node-"
@@ -15,8 +15,15 @@
 const struct nodes_options nodes_defaults = {
     .count = 20,
     .profile = "h100",
-    .start_delay = 300 * USEC_PER_MSEC,
-    .stop_delay = 200 * USEC_PER_MSEC,
+    .life =
+        {
+            .init = 100 * USEC_PER_MSEC,
+            .start = 300 * USEC_PER_MSEC,
+            .stop = 200 * USEC_PER_MSEC,
+            .exits = -1,
+        },
+    .jitter = 20,
+    .minded = true,
 };
 
 struct profile {
@@ -98,6 +105,7 @@ static void put_labels(struct jw *w, str name, unsigned n, const struct profile 
 
 static struct doc *make_node(str name, unsigned n, const struct nodes_options *o)
 {
+    char network[16];
     struct jw w;
     jw_init(&w);
     jw_object(&w);
@@ -109,7 +117,7 @@ static struct doc *make_node(str name, unsigned n, const struct nodes_options *o
     jw_end(&w);
     jw_put_object(&w, "spec");
     jw_key(&w, STR("podCIDR"));
-    jw_printf(&w, "10.%u.%u.0/24", 244 + n / 256 % 12, n % 256);
+    jw_printf(&w, "%s.0/24", pods_network(n, network).p);
     if (o->tainted) {
         jw_key(&w, STR("taints"));
         jw_raw(&w, STR("[{\"effect\":\"NoSchedule\",\"key\":\"fake-node\",\"value\":\"true\"}]"));
@@ -119,7 +127,16 @@ static struct doc *make_node(str name, unsigned n, const struct nodes_options *o
     return jw_doc(&w);
 }
 
-static void put_ready(struct jw *w, usec now)
+/* What the Ready condition of a node says. */
+struct readiness {
+    const char *status, *reason, *message;
+};
+
+static const struct readiness node_ready = {"True", "KubeletReady", "simulated node is ready"};
+static const struct readiness node_unknown = {"Unknown", "NodeStatusUnknown",
+                                              "simulated node has failed and says nothing"};
+
+static void put_ready(struct jw *w, const struct readiness *ready, usec now)
 {
     struct strbuf t = STRBUF_INIT(64);
     time_format_rfc3339(now, &t);
@@ -127,9 +144,9 @@ static void put_ready(struct jw *w, usec now)
     jw_object(w);
     jw_put_str(w, "lastHeartbeatTime", strbuf_str(&t));
     jw_put_str(w, "lastTransitionTime", strbuf_str(&t));
-    jw_put_cstr(w, "message", "simulated node is ready");
-    jw_put_cstr(w, "reason", "KubeletReady");
-    jw_put_cstr(w, "status", "True");
+    jw_put_cstr(w, "message", ready->message);
+    jw_put_cstr(w, "reason", ready->reason);
+    jw_put_cstr(w, "status", ready->status);
     jw_put_cstr(w, "type", "Ready");
     jw_end(w);
     jw_end(w);
@@ -156,7 +173,8 @@ static void put_node_info(struct jw *w)
     jw_end(w);
 }
 
-static struct doc *make_status(str name, unsigned n, const struct nodes_options *o, usec now)
+static struct doc *make_status(str name, unsigned n, const struct nodes_options *o,
+                               const struct readiness *ready, usec now)
 {
     const struct profile *p = find_profile(o->profile);
     struct jw w;
@@ -171,59 +189,201 @@ static struct doc *make_status(str name, unsigned n, const struct nodes_options 
     jw_put_array(&w, "addresses");
     jw_object(&w);
     jw_key(&w, STR("address"));
-    jw_printf(&w, "10.0.%u.%u", n / 256 % 256, n % 256);
+    jw_printf(&w, "10.%u.%u.%u", n >> 16 & 7, n >> 8 & 255, n & 255);
     jw_put_cstr(&w, "type", "InternalIP");
     jw_end(&w);
     jw_end(&w);
     put_resources(&w, "allocatable", p);
     put_resources(&w, "capacity", p);
-    put_ready(&w, now);
+    put_ready(&w, ready, now);
     put_node_info(&w);
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);
 }
 
+/* ---- failure ---- */
+
+#define FAILED LIFE_PREFIX "failed"
+#define TAINT_UNREACHABLE "node.kubernetes.io/unreachable"
+
+static void plan_node_status(const struct node_pods *n, const struct readiness *ready)
+{
+    str name = n->node->name;
+    jval conditions = jgetc(obj_status(n->node), "conditions");
+    if (str_is(jstr(jgetc(condition_find(conditions, STR("Ready")), "status")), ready->status))
+        return;
+    struct doc *status = make_status(name, n->number, n->options, ready, n->world->now);
+    /* After the taints: their patch depends on the version that was seen. */
+    (void)plan_apply(n->plan, 1, &kind_node, STR_NONE, name, STR("status"), STR(MANAGER), status);
+}
+
+static bool is_ours(jval taint)
+{
+    return str_is(jstr(jgetc(taint, "key")), TAINT_UNREACHABLE);
+}
+
+/* When the node was tainted so; 0: it is not. */
+static usec tainted_at(const struct obj *node)
+{
+    usec when = 0;
+    for (struct jiter it = jiter(jgetc(obj_spec(node), "taints")); jnext(&it);) {
+        if (is_ours(it.value) && str_is(jstr(jgetc(it.value, "effect")), "NoExecute"))
+            (void)time_parse_rfc3339(jstr(jgetc(it.value, "timeAdded")), &when);
+    }
+    return when;
+}
+
+static void put_taint(struct jw *w, const char *effect, str now)
+{
+    jw_object(w);
+    jw_put_cstr(w, "effect", effect);
+    jw_put_cstr(w, "key", TAINT_UNREACHABLE);
+    jw_put_str(w, "timeAdded", now);
+    jw_end(w);
+}
+
+/* With or without the taints of an unreachable node; others stay. */
+static void plan_taints(const struct node_pods *n, bool unreachable)
+{
+    struct strbuf now = STRBUF_INIT(64);
+    struct jw w;
+    time_format_rfc3339(n->world->now, &now);
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_object(&w, "spec");
+    jw_put_array(&w, "taints");
+    for (struct jiter it = jiter(jgetc(obj_spec(n->node), "taints")); jnext(&it);) {
+        if (!is_ours(it.value))
+            jw_val(&w, it.value);
+    }
+    if (unreachable) {
+        put_taint(&w, "NoSchedule", strbuf_str(&now));
+        put_taint(&w, "NoExecute", strbuf_str(&now));
+    }
+    jw_end(&w);
+    jw_end(&w);
+    jw_end(&w);
+    (void)plan_merge_patch(n->plan, 0, n->node, STR_NONE, jw_doc(&w), n->node->rv);
+    strbuf_done(&now);
+}
+
+static void plan_failed(struct node_pods *n)
+{
+    usec since = tainted_at(n->node);
+    plan_node_status(n, &node_unknown);
+    if (since == 0)
+        plan_taints(n, true);
+    pods_plan_unreachable(n, since ? since : n->world->now);
+}
+
+/* ---- heartbeats ---- */
+
+#define LEASE_NS STR("kube-node-lease")
+#define HEARTBEAT (10 * USEC_PER_SEC)
+
+static struct doc *make_lease(str name, usec now)
+{
+    struct strbuf t = STRBUF_INIT(64);
+    struct jw w;
+    time_format_micro(now, &t);
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_cstr(&w, "apiVersion", "coordination.k8s.io/v1");
+    jw_put_cstr(&w, "kind", "Lease");
+    jw_put_object(&w, "metadata");
+    jw_put_str(&w, "name", name);
+    jw_put_cstr(&w, "namespace", "kube-node-lease");
+    jw_end(&w);
+    jw_put_object(&w, "spec");
+    jw_put_str(&w, "holderIdentity", name);
+    jw_put_int(&w, "leaseDurationSeconds", 40);
+    jw_put_str(&w, "renewTime", strbuf_str(&t));
+    jw_end(&w);
+    jw_end(&w);
+    strbuf_done(&t);
+    return jw_doc(&w);
+}
+
+/* Each node has its own moment within the ten seconds, so that all together are a steady trickle.
+ */
+static void plan_heartbeat(const struct node_pods *n)
+{
+    usec slot = (usec)(n->number % 10000) * (HEARTBEAT / 10000), now = n->world->now;
+    const struct obj *lease = world_get(n->world, &kind_lease, LEASE_NS, n->node->name);
+    usec renewed = 0, due;
+    if (lease)
+        (void)time_parse_rfc3339(jstr(jpath(obj_root(lease), "spec.renewTime")), &renewed);
+    due = lease ? (renewed - slot) / HEARTBEAT * HEARTBEAT + HEARTBEAT + slot : now;
+    if (due <= now) {
+        (void)plan_apply(n->plan, 0, &kind_lease, LEASE_NS, n->node->name, STR_NONE, STR(MANAGER),
+                         make_lease(n->node->name, now));
+        due = (now - slot) / HEARTBEAT * HEARTBEAT + HEARTBEAT + slot;
+    }
+    plan_look_again(n->plan, due);
+}
+
 /* ---- planner ---- */
 
-/* Number of our index of the pod cache: the same in every runtime of a process. */
-static unsigned by_node;
+/* A node that is none of ours, or one too many. Without any of our own, those of these names are
+ * another process's. */
+static void plan_stranger(const struct world *w, str name, unsigned number,
+                          const struct nodes_options *o, struct plan *p)
+{
+    const struct obj *node = world_get(w, &kind_node, STR_NONE, name);
+    if (!o->minded)
+        return;
+    if (!node)
+        pods_plan_orphans(w, p, name);
+    else if (number && o->count && str_is(obj_label(node, STR("type")), "simulated") &&
+             !node->deleting)
+        plan_why(plan_delete(p, 0, node), p, "there are %u nodes now", o->count);
+}
 
 void nodes_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
     const struct nodes_options *o = ctx;
     unsigned n = node_number(key->name);
-    if (n == 0 || n > o->count)
+    if (n == 0 || n > o->count) {
+        plan_stranger(w, key->name, n, o, p);
         return;
+    }
     const struct obj *node = world_get(w, &kind_node, STR_NONE, key->name);
     if (!node) {
         (void)plan_create(p, 0, &kind_node, STR_NONE, key->name, make_node(key->name, n, o));
         return;
     }
-    if (!condition_is_true(jgetc(obj_status(node), "conditions"), STR("Ready")))
-        (void)plan_apply(p, 0, &kind_node, STR_NONE, key->name, STR("status"), STR(MANAGER),
-                         make_status(key->name, n, o, w->now));
-    struct node_pods pods = {
-        .world = w, .plan = p, .options = o, .node = node, .number = n, .by_node = by_node};
+    struct node_pods pods = {.world = w, .plan = p, .options = o, .node = node, .number = n};
+    if (str_is(obj_annotation(node, STR(FAILED)), "true")) {
+        if (o->minded)
+            plan_failed(&pods);
+        return;
+    }
+    plan_node_status(&pods, &node_ready);
+    if (o->minded && tainted_at(node))
+        plan_taints(&pods, false);
+    if (o->heartbeats)
+        plan_heartbeat(&pods);
     pods_plan(&pods);
 }
 
-static void map_pod_to_node(struct controller *c, const struct world *w, const struct obj *old,
-                            const struct obj *new)
+static void enqueue_node_of(struct controller *c, const struct obj *pod)
 {
-    str node = jstr(jgetc(obj_spec(new ? new : old), "nodeName"));
-    (void)w;
+    str node = jstr(jgetc(obj_spec(pod), "nodeName"));
     if (!str_is_empty(node))
         controller_enqueue(c, &kind_node, STR_NONE, node);
 }
 
-static void index_by_node(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
+/* Its own node, and the nodes of those that may have waited for it. */
+static void map_pod_to_node(struct controller *c, const struct world *w, const struct obj *old,
+                            const struct obj *new)
 {
-    str node = jstr(jgetc(obj_spec(o), "nodeName"));
-    (void)a;
-    *n = 0;
-    if (max > 0 && !str_is_empty(node))
-        keys[(*n)++] = node;
+    enqueue_node_of(c, new ? new : old);
+    if (!new || !startup_pod_is_ready(new) || (old && startup_pod_is_ready(old)))
+        return;
+    struct cache_iter it = pods_waiting_for(world_cache(w, &kind_pod), new);
+    for (const struct obj *pod; (pod = cache_next(&it));)
+        enqueue_node_of(c, pod);
 }
 
 static const struct controller_watch watches[] = {
@@ -233,7 +393,7 @@ static const struct controller_watch watches[] = {
 
 void nodes_add_index(struct runtime *r)
 {
-    by_node = cache_add_index(runtime_cache(r, &kind_pod), index_by_node);
+    pods_add_indexes(runtime_cache(r, &kind_pod));
 }
 
 struct controller *nodes_add(struct runtime *r, struct api *api, const struct nodes_options *o)
@@ -243,6 +403,8 @@ struct controller *nodes_add(struct runtime *r, struct api *api, const struct no
                                  .ctx = (void *)o,
                                  .watches = watches,
                                  .n_watches = ARRAY_LEN(watches)};
+    if (o->heartbeats)
+        (void)runtime_cache(r, &kind_lease);
     nodes_add_index(r);
     struct controller *c = runtime_add(r, &def, api);
     for (unsigned i = 1; i <= o->count; i++) {

@@ -2,25 +2,34 @@
  * Simulated nodes: they register themselves and take the pods bound to them through their lives, as
  * the kubelet of a real node would, with nothing behind it. A planner like the others, one key per
  * node, so that everything about a node (its addresses for one) is decided in one place.
+ *
+ * A node fails when it is annotated simulation.grove.io/failed=true, and comes back without it. A
+ * failed node does nothing. Where nobody else watches over nodes (minded), the planner also does
+ * what a cluster's controllers do then: it says that the node is unreachable, taints it, and
+ * deletes its pods when their tolerations end; pods of nodes that are gone go too.
  */
 #ifndef NODES_NODES_H
 #define NODES_NODES_H
 
 #include "client/controller.h"
+#include "nodes/life.h"
 
 struct nodes_options {
     unsigned count;
     const char *profile; /* "h100", "gb200", "cpu" */
     bool tainted;        /* fake-node=true:NoSchedule, as demo clusters have it */
-    usec start_delay;    /* from bound to Running */
-    usec stop_delay;     /* from deleted to gone, within the grace period */
+    struct life life;    /* of the pods on them, see life.h */
+    unsigned jitter;     /* of the delays, percent */
+    bool heartbeats;     /* a Lease for each, renewed every ten seconds */
+    bool minded;         /* there is no other node controller */
 };
 
 extern const struct nodes_options nodes_defaults;
 /* NULL-terminated names of the profiles. */
 extern const char *const nodes_profiles[];
 
-/* The planner of one node; its context are the options. It reads the index that nodes_add adds. */
+/* The planner of one node; its context are the options. It reads the indexes that nodes_add adds.
+ */
 planner_fn nodes_plan;
 void nodes_add_index(struct runtime *r);
 /* options must live as long as the runtime. */

@@ -1,16 +1,41 @@
 /*
- * Pods on a simulated node: bound -> (start_delay) -> Running and Ready; deleted -> (stop_delay, at
- * most the grace period) -> gone. What is due later sets the time to look again; nothing else is
- * remembered.
+ * Pods on a simulated node: for each what is due of its life (life.h), and when to look again.
  */
 #include "nodes/pods.h"
+
+#include "grove/startup.h"
+#include "grove/types.h"
+#include "nodes/pod_status.h"
 
 #define MANAGER "simulated-node"
 enum { FIRST_ADDRESS = 1, END_ADDRESS = 255 };
 
+/* Indexes of the pod cache, the same in every runtime of a process: by node, by clique, and by gang
+ * those that have not started because they may wait for others. */
+static unsigned pods_by_node, pods_by_clique, pods_waiting;
+
 /* ---- addresses ---- */
 
-/* Addresses are 10.244+.node.k; which k this pod has, or -1. */
+/* The networks of 256 addresses that nodes get, one after the other. The last is not private, but
+ * nothing here is real, and a hundred thousand nodes need it. */
+static const struct {
+    unsigned first, second, count;
+} networks[] = {
+    {10, 244, 12 * 256}, {10, 128, 116 * 256}, {100, 64, 64 * 256},
+    {172, 16, 16 * 256}, {11, 0, 256 * 256},
+};
+
+str pods_network(unsigned number, char buf[16])
+{
+    size_t i = 0;
+    for (; i + 1 < ARRAY_LEN(networks) && number >= networks[i].count; i++)
+        number -= networks[i].count;
+    int len = snprintf(buf, 16, "%u.%u.%u", networks[i].first & 255,
+                       (networks[i].second + number / 256) & 255, number & 255);
+    return str_n(buf, (size_t)len);
+}
+
+/* The last octet of this pod's address, or -1. */
 static int address_of(const struct obj *pod)
 {
     str ip = jstr(jgetc(obj_status(pod), "podIP"));
@@ -34,91 +59,107 @@ static unsigned take_address(bool used[END_ADDRESS])
     return 0;
 }
 
-/* ---- status ---- */
-
-static void put_condition(struct jw *w, const char *type, str time)
+static bool is_finished(const struct obj *pod)
 {
-    jw_object(w);
-    jw_put_str(w, "lastTransitionTime", time);
-    jw_put_cstr(w, "status", "True");
-    jw_put_cstr(w, "type", type);
-    jw_end(w);
+    str phase = jstr(jgetc(obj_status(pod), "phase"));
+    return str_is(phase, "Succeeded") || str_is(phase, "Failed");
 }
 
-static void put_container(struct jw *w, jval container, str time)
+/* ---- writes ---- */
+
+static void plan_status(struct node_pods *n, const struct pod_status *s, const char *why)
 {
-    jw_object(w);
-    jw_put(w, "image", jgetc(container, "image"));
-    jw_put_cstr(w, "imageID", "");
-    jw_put(w, "name", jgetc(container, "name"));
-    jw_put_bool(w, "ready", true);
-    jw_put_int(w, "restartCount", 0);
-    jw_put_bool(w, "started", true);
-    jw_put_object(w, "state");
-    jw_put_object(w, "running");
-    jw_put_str(w, "startedAt", time);
-    jw_end(w);
-    jw_end(w);
-    jw_end(w);
+    struct plan_write *w = plan_apply(n->plan, 0, &kind_pod, s->pod->ns, s->pod->name,
+                                      STR("status"), STR(MANAGER), pod_status_doc(s));
+    w->uid = s->pod->uid;
+    plan_why(w, n->plan, "%s", why);
 }
 
-static void put_addresses(const struct node_pods *n, struct jw *w, unsigned k)
+static const char *stage_words(const struct progress *p)
 {
-    char ip[32];
-    int len =
-        snprintf(ip, sizeof(ip), "10.%u.%u.%u", 244 + n->number / 256 % 12, n->number % 256, k);
-    jval host = jgetc(jat(jgetc(obj_status(n->node), "addresses"), 0), "address");
-    jw_put(w, "hostIP", host);
-    jw_put_str(w, "podIP", str_n(ip, (size_t)len));
-    jw_put_array(w, "podIPs");
-    jw_object(w);
-    jw_put_str(w, "ip", str_n(ip, (size_t)len));
-    jw_end(w);
-    jw_end(w);
+    static const char *const words[] = {
+        [LIFE_BOUND] = "its images are being pulled",
+        [LIFE_INIT] = "its init containers run",
+        [LIFE_RUNNING] = "its containers have started",
+        [LIFE_READY] = "its containers are ready",
+        [LIFE_BACKOFF] = "its containers have exited and will start again",
+        [LIFE_ENDED] = "its containers have exited",
+        [LIFE_FOREIGN] = "",
+    };
+    return words[p->stage];
 }
 
-static struct doc *running_status(const struct node_pods *n, const struct obj *pod, unsigned k)
+/* ---- starting ---- */
+
+static str gang_key(const struct obj *pod, const char *label, struct arena *a)
 {
-    static const char *const conditions[] = {"PodReadyToStartContainers", "Initialized", "Ready",
-                                             "ContainersReady"};
-    struct strbuf t = STRBUF_INIT(64);
-    struct jw w;
-    time_format_rfc3339(n->world->now, &t);
-    jw_init(&w);
-    jw_object(&w);
-    jw_put_cstr(&w, "apiVersion", "v1");
-    jw_put_cstr(&w, "kind", "Pod");
-    jw_put_object(&w, "metadata");
-    jw_put_str(&w, "name", pod->name);
-    jw_put_str(&w, "namespace", pod->ns);
-    jw_end(&w);
-    jw_put_object(&w, "status");
-    jw_put_array(&w, "conditions");
-    for (size_t i = 0; i < ARRAY_LEN(conditions); i++)
-        put_condition(&w, conditions[i], strbuf_str(&t));
-    jw_end(&w);
-    jw_put_array(&w, "containerStatuses");
-    for (struct jiter it = jiter(jgetc(obj_spec(pod), "containers")); jnext(&it);)
-        put_container(&w, it.value, strbuf_str(&t));
-    jw_end(&w);
-    jw_put_cstr(&w, "phase", "Running");
-    put_addresses(n, &w, k);
-    jw_put_str(&w, "startTime", strbuf_str(&t));
-    jw_end(&w);
-    jw_end(&w);
-    strbuf_done(&t);
-    return jw_doc(&w);
+    str value = obj_label(pod, str_of(label));
+    return str_is_empty(value) ? STR_NONE
+                               : arena_printf(a, "%.*s/%.*s", STR_ARG(pod->ns), STR_ARG(value));
 }
 
-/* ---- steps ---- */
-
-static usec bound_at(const struct obj *pod)
+static bool are_ready(const struct world *w, const struct obj *pod, const struct startup_wait *wait)
 {
-    usec t = 0;
-    jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled"));
-    (void)time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &t);
-    return t;
+    struct arena a = ARENA_INIT;
+    str key = arena_printf(&a, "%.*s/%.*s", STR_ARG(pod->ns), STR_ARG(wait->clique));
+    uint64_t ready = 0;
+    struct obj *o;
+    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), pods_by_clique, key);
+         ready < wait->ready && (o = cache_next(&it));)
+        ready += startup_pod_is_ready(o);
+    arena_done(&a);
+    return ready >= wait->ready;
 }
+
+/* The generated init container holds a pod while a clique it names has too few ready pods. */
+static bool is_held(struct node_pods *n, const struct obj *pod, const struct progress *p)
+{
+    jval c = jat(jgetc(obj_spec(pod), "initContainers"), p->inits_done);
+    if (!str_is(jstr(jgetc(c, "name")), STARTUP_CONTAINER))
+        return false;
+    for (struct jiter it = jiter(jgetc(c, "args")); jnext(&it);) {
+        str arg = jstr(it.value), flag = STR(STARTUP_FLAG);
+        struct startup_wait wait;
+        /* One that cannot be read ends the real container with an error: it never starts. */
+        if (!str_starts(arg, flag) || !startup_parse_wait(str_sub(arg, flag.len, arg.len), &wait) ||
+            !are_ready(n->world, pod, &wait))
+            return true;
+    }
+    return false;
+}
+
+/* Worth a write of its own only when it lasts. */
+#define WORTH_SHOWING USEC_PER_SEC
+
+static void plan_life(struct node_pods *n, const struct obj *pod, bool used[END_ADDRESS])
+{
+    struct life life = life_of(pod, &n->options->life, n->options->jitter);
+    struct progress p = progress_of(pod);
+    jval ready = condition_find(jgetc(obj_status(pod), "conditions"), STR("Ready"));
+    /* Its node was unreachable and is back. */
+    bool back = p.stage == LIFE_READY && str_is(jstr(jgetc(ready, "reason")), "NodeNotReady");
+    usec due, now = n->world->now;
+    bool held = p.stage == LIFE_INIT && is_held(n, pod, &p);
+    bool moved = progress_advance(&p, &life, pod, held, now, &due);
+    if (due)
+        plan_look_again(n->plan, due);
+    bool show = p.stage == LIFE_BOUND && !p.shown && due > now + WORTH_SHOWING;
+    if (!moved && !back && !show)
+        return;
+    int k = address_of(pod);
+    if (k < 0 && p.stage != LIFE_BOUND)
+        k = (int)take_address(used);
+    if (k == 0)
+        return; /* it starts when another one has gone */
+    char network[16], ip[24] = "";
+    if (k > 0)
+        (void)snprintf(ip, sizeof(ip), "%s.%d", pods_network(n->number, network).p, k);
+    struct pod_status s = {
+        .pod = pod, .node = n->node, .progress = &p, .life = &life, .ip = str_of(ip), .now = now};
+    plan_status(n, &s, stage_words(&p));
+}
+
+/* ---- stopping ---- */
 
 /* Three thousand years: what a user writes must not leave the range of times. */
 #define GRACE_MAX ((int64_t)100000000000)
@@ -130,9 +171,10 @@ static void plan_stop(struct node_pods *n, const struct obj *pod)
     int64_t seconds = jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1);
     if (seconds == 0)
         return;
+    struct life life = life_of(pod, &n->options->life, n->options->jitter);
     usec grace = MIN(MAX(seconds, 0), GRACE_MAX) * USEC_PER_SEC;
     usec asked = obj_deleted_at(pod) - grace;
-    usec due = asked + MIN(n->options->stop_delay, grace);
+    usec due = asked + MIN(life.stop, grace);
     if (due > n->world->now) {
         plan_look_again(n->plan, due);
         return;
@@ -142,39 +184,148 @@ static void plan_stop(struct node_pods *n, const struct obj *pod)
     plan_why(w, n->plan, "its containers have stopped");
 }
 
-static void plan_start(struct node_pods *n, const struct obj *pod, bool used[END_ADDRESS])
-{
-    usec due = bound_at(pod) + n->options->start_delay;
-    if (due > n->world->now) {
-        plan_look_again(n->plan, due);
-        return;
-    }
-    unsigned k = take_address(used);
-    if (k == 0)
-        return; /* it starts when another one has gone */
-    struct plan_write *w = plan_apply(n->plan, 0, &kind_pod, pod->ns, pod->name, STR("status"),
-                                      STR(MANAGER), running_status(n, pod, k));
-    w->uid = pod->uid;
-    plan_why(w, n->plan, "its containers have started");
-}
-
 void pods_plan(struct node_pods *n)
 {
     bool used[END_ADDRESS] = {false};
     struct cache *pods = world_cache(n->world, &kind_pod);
     struct obj *pod;
-    for (struct cache_iter it = cache_by(pods, n->by_node, n->node->name);
+    for (struct cache_iter it = cache_by(pods, pods_by_node, n->node->name);
          (pod = cache_next(&it));) {
         int k = address_of(pod);
-        if (k >= 0)
+        if (k >= 0 && !is_finished(pod))
             used[k] = true;
     }
-    for (struct cache_iter it = cache_by(pods, n->by_node, n->node->name);
+    for (struct cache_iter it = cache_by(pods, pods_by_node, n->node->name);
          (pod = cache_next(&it));) {
-        str phase = jstr(jgetc(obj_status(pod), "phase"));
         if (pod->deleting)
             plan_stop(n, pod);
-        else if (str_is_empty(phase) || str_is(phase, "Pending"))
-            plan_start(n, pod, used);
+        else
+            plan_life(n, pod, used);
     }
+}
+
+/* ---- nodes that are not there ---- */
+
+#define UNREACHABLE "node.kubernetes.io/unreachable"
+/* What admission gives every pod in a cluster that says nothing else. */
+#define TOLERATED (300 * USEC_PER_SEC)
+
+static bool tolerates_it(jval t)
+{
+    str key = jstr(jgetc(t, "key")), effect = jstr(jgetc(t, "effect"));
+    bool exists = str_is(jstr(jgetc(t, "operator")), "Exists");
+    return (str_is_empty(key) ? exists : str_is(key, UNREACHABLE)) &&
+           (str_is_empty(effect) || str_is(effect, "NoExecute"));
+}
+
+/* How long the pod stays; -1: for ever. */
+static usec tolerated(const struct obj *pod)
+{
+    usec longest = -2;
+    for (struct jiter it = jiter(jgetc(obj_spec(pod), "tolerations")); jnext(&it);) {
+        int64_t seconds;
+        if (!tolerates_it(it.value))
+            continue;
+        if (!jint_get(jgetc(it.value, "tolerationSeconds"), &seconds))
+            return -1;
+        longest = MAX(longest, MIN(MAX(seconds, 0), GRACE_MAX) * USEC_PER_SEC);
+    }
+    return longest == -2 ? TOLERATED : longest;
+}
+
+static void plan_unready(struct node_pods *n, const struct obj *pod)
+{
+    struct life life = life_of(pod, &n->options->life, 0);
+    struct progress p = progress_of(pod);
+    jval conditions = jgetc(obj_status(pod), "conditions");
+    if (p.stage != LIFE_READY || !condition_is_true(conditions, STR("Ready")))
+        return;
+    struct pod_status s = {.pod = pod,
+                           .node = n->node,
+                           .progress = &p,
+                           .life = &life,
+                           .ip = jstr(jgetc(obj_status(pod), "podIP")),
+                           .unreachable = true,
+                           .now = n->world->now};
+    plan_status(n, &s, "its node is unreachable");
+}
+
+void pods_plan_unreachable(struct node_pods *n, usec since)
+{
+    struct cache *pods = world_cache(n->world, &kind_pod);
+    struct obj *pod;
+    for (struct cache_iter it = cache_by(pods, pods_by_node, n->node->name);
+         (pod = cache_next(&it));) {
+        usec stays = tolerated(pod);
+        plan_unready(n, pod);
+        if (pod->deleting || is_finished(pod) || stays < 0)
+            continue;
+        if (since + stays > n->world->now)
+            plan_look_again(n->plan, since + stays);
+        else
+            plan_why(plan_delete(n->plan, 0, pod), n->plan,
+                     "its node has been unreachable for longer than it tolerates");
+    }
+}
+
+void pods_plan_orphans(const struct world *w, struct plan *p, str node)
+{
+    struct obj *pod;
+    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), pods_by_node, node);
+         (pod = cache_next(&it));) {
+        if (pod->deleting && jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1) == 0)
+            continue;
+        struct plan_write *d = plan_delete(p, 0, pod);
+        d->grace_seconds = 0;
+        plan_verify_absent(d, &kind_node, STR_NONE, node, STR_NONE);
+        plan_why(d, p, "its node is gone");
+    }
+}
+
+/* ---- indexes ---- */
+
+static void index_by_node(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
+{
+    str node = jstr(jgetc(obj_spec(o), "nodeName"));
+    (void)a;
+    *n = 0;
+    if (max > 0 && !str_is_empty(node))
+        keys[(*n)++] = node;
+}
+
+static void index_by_clique(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
+{
+    str key = gang_key(o, LABEL_PCLQ, a);
+    *n = 0;
+    if (max > 0 && !str_is_empty(key))
+        keys[(*n)++] = key;
+}
+
+static void index_waiting(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
+{
+    bool waits = false;
+    *n = 0;
+    for (struct jiter it = jiter(jgetc(obj_spec(o), "initContainers")); jnext(&it);)
+        waits = waits || str_is(jstr(jgetc(it.value, "name")), STARTUP_CONTAINER);
+    if (!waits || max == 0 || str_is_empty(jstr(jgetc(obj_spec(o), "nodeName"))) ||
+        condition_is_true(jgetc(obj_status(o), "conditions"), STR("Initialized")))
+        return;
+    str key = gang_key(o, LABEL_PODGANG, a);
+    if (!str_is_empty(key))
+        keys[(*n)++] = key;
+}
+
+void pods_add_indexes(struct cache *pods)
+{
+    pods_by_node = cache_add_index(pods, index_by_node);
+    pods_by_clique = cache_add_index(pods, index_by_clique);
+    pods_waiting = cache_add_index(pods, index_waiting);
+}
+
+struct cache_iter pods_waiting_for(const struct cache *pods, const struct obj *pod)
+{
+    struct arena a = ARENA_INIT;
+    struct cache_iter it = cache_by(pods, pods_waiting, gang_key(pod, LABEL_PODGANG, &a));
+    arena_done(&a);
+    return it;
 }

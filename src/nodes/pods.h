@@ -1,4 +1,4 @@
-/* The lives of the pods on one simulated node. */
+/* The pods on one simulated node. */
 #ifndef NODES_PODS_H
 #define NODES_PODS_H
 
@@ -10,9 +10,21 @@ struct node_pods {
     const struct nodes_options *options;
     const struct obj *node;
     unsigned number;
-    unsigned by_node; /* index of the pod cache */
 };
 
+void pods_add_indexes(struct cache *pods);
+/* Those whose init container waits for others of this pod's gang. */
+struct cache_iter pods_waiting_for(const struct cache *pods, const struct obj *pod);
+
+/* Takes each of them as far as it is due. */
 void pods_plan(struct node_pods *n);
+/* Its node is unreachable: none is ready, and each is deleted when it does not tolerate that any
+ * longer. since: when the node was tainted. */
+void pods_plan_unreachable(struct node_pods *n, usec since);
+/* There is no such node. */
+void pods_plan_orphans(const struct world *w, struct plan *p, str node);
+
+/* Pods of node n have 10.244.n.x and so on: the first three octets as text. */
+str pods_network(unsigned number, char buf[16]);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/test.h"
 #include "grove/test-world.h"
 #include "nodes/nodes.h"
+#include "nodes/pods.h"
 #include "json/patch.h"
 #include "json/yaml.h"
 
@@ -11,7 +12,9 @@ static struct test_world *world_new(void)
 {
     struct test_world *t = tw_new();
     nodes_add_index(t->runtime);
+    (void)runtime_cache(t->runtime, &kind_lease);
     options = nodes_defaults;
+    options.jitter = 0;
     return t;
 }
 
@@ -181,8 +184,8 @@ static struct test_world *with_node(void)
 {
     struct test_world *t = world_new();
     bring_up(t, "fake-node-001");
-    options.start_delay = 300 * USEC_PER_MSEC;
-    options.stop_delay = 200 * USEC_PER_MSEC;
+    options.life.start = 300 * USEC_PER_MSEC;
+    options.life.stop = 200 * USEC_PER_MSEC;
     t->world.now = TW_START + 2 * USEC_PER_SEC;
     return t;
 }
@@ -230,7 +233,7 @@ TEST(the_next_of_several_due_times_is_looked_at)
     CHECK_INT(t->plan.look_again, TW_START + 2 * USEC_PER_SEC + 300 * USEC_PER_MSEC);
     t->world.now = t->plan.look_again;
     plan_node(t, "fake-node-001");
-    CHECK_INT(t->plan.writes.len, 1);
+    CHECK_CSTR(jstr(jpath(tw_body(t, &kind_pod, "b", "status"), "status.phase")), "Running");
     CHECK_INT(t->plan.look_again, TW_START + 9 * USEC_PER_SEC + 300 * USEC_PER_MSEC);
     tw_free(t);
 }
@@ -354,7 +357,7 @@ TEST(a_short_grace_period_ends_a_slow_stop)
 {
     struct test_world *t = with_node();
     add_pod(t, "p", "");
-    options.stop_delay = USEC_PER_MIN;
+    options.life.stop = USEC_PER_MIN;
     usec asked = t->world.now;
     delete_pod(t, "p", 5);
     plan_node(t, "fake-node-001");
@@ -398,5 +401,327 @@ TEST(a_node_that_lost_its_status_gets_it_back)
              "{status: {conditions: [{type: Ready, status: 'False'}]}}");
     plan_node(t, "fake-node-001");
     CHECK_CSTR(tw_writes(t), "apply Node fake-node-001 status\n");
+    tw_free(t);
+}
+
+/* ---- lives ---- */
+
+/* A pod with these annotations and this spec beside its container, bound at two seconds. */
+static void add_life(struct test_world *t, const char *name, const char *annotations,
+                     const char *spec)
+{
+    tw_loadf(t,
+             "{apiVersion: v1, kind: Pod, metadata: {name: %s, annotations: {%s}}, spec: "
+             "{nodeName: fake-node-001, containers: [{name: c, image: i}]%s}, status: {phase: "
+             "Pending, conditions: [{type: PodScheduled, status: 'True', lastTransitionTime: "
+             "'2026-01-01T00:00:02Z'}]}}",
+             name, annotations, spec);
+}
+
+/* Looks at the node at this time, carries out what it plans; the pod's status then. */
+static jval status_at(struct test_world *t, const char *pod, usec after_bound)
+{
+    t->world.now = TW_START + 2 * USEC_PER_SEC + after_bound;
+    plan_node(t, "fake-node-001");
+    tw_carry_out(t);
+    return obj_status(tw_must(t, &kind_pod, pod));
+}
+
+static jval state_of(jval status)
+{
+    return jgetc(jat(jgetc(status, "containerStatuses"), 0), "state");
+}
+
+static bool is_ready(jval status)
+{
+    return condition_is_true(jgetc(status, "conditions"), STR("Ready"));
+}
+
+TEST(pull_and_readiness_take_their_time)
+{
+    struct test_world *t = with_node();
+    add_life(t, "p",
+             "simulation.grove.io/pull: 5s, simulation.grove.io/start: 1s, "
+             "simulation.grove.io/ready: 10s",
+             "");
+    jval s = status_at(t, "p", 0);
+    CHECK_CSTR(jstr(jgetc(s, "phase")), "Pending");
+    CHECK_CSTR(jstr(jpath(state_of(s), "waiting.reason")), "ContainerCreating");
+    CHECK(j_is_absent(jgetc(s, "podIP")));
+    CHECK(plan_is_empty(plan_node(t, "fake-node-001")) || t->plan.writes.len == 0);
+    s = status_at(t, "p", 6 * USEC_PER_SEC);
+    CHECK_CSTR(jstr(jgetc(s, "phase")), "Running");
+    CHECK(!is_ready(s));
+    CHECK_CSTR(jstr(jgetc(condition_find(jgetc(s, "conditions"), STR("Ready")), "reason")),
+               "ContainersNotReady");
+    CHECK_INT(t->plan.look_again, TW_START + 18 * USEC_PER_SEC);
+    s = status_at(t, "p", 16 * USEC_PER_SEC);
+    CHECK(is_ready(s));
+    CHECK_CSTR(jstr(jpath(state_of(s), "running.startedAt")), "2026-01-01T00:00:08Z");
+    CHECK_INT(t->plan.look_again, 0);
+    tw_free(t);
+}
+
+TEST(init_containers_run_one_after_the_other)
+{
+    struct test_world *t = with_node();
+    add_life(t, "p", "simulation.grove.io/init: 4s",
+             ", initContainers: [{name: a, image: x}, {name: b, image: y}]");
+    jval s = status_at(t, "p", 0);
+    CHECK_CSTR(jstr(jgetc(s, "phase")), "Pending");
+    CHECK(j_has(jpath(jat(jgetc(s, "initContainerStatuses"), 0), "state.running")));
+    CHECK_CSTR(jstr(jpath(jat(jgetc(s, "initContainerStatuses"), 1), "state.waiting.reason")),
+               "PodInitializing");
+    s = status_at(t, "p", 4 * USEC_PER_SEC);
+    CHECK_INT(
+        jint(jpath(jat(jgetc(s, "initContainerStatuses"), 0), "state.terminated.exitCode"), -1), 0);
+    CHECK(j_has(jpath(jat(jgetc(s, "initContainerStatuses"), 1), "state.running")));
+    CHECK(!condition_is_true(jgetc(s, "conditions"), STR("Initialized")));
+    s = status_at(t, "p", 8 * USEC_PER_SEC);
+    CHECK_CSTR(jstr(jgetc(s, "phase")), "Pending");
+    CHECK(condition_is_true(jgetc(s, "conditions"), STR("Initialized")));
+    CHECK(is_ready(status_at(t, "p", 9 * USEC_PER_SEC)));
+    tw_free(t);
+}
+
+TEST(a_sidecar_does_not_hold_the_pod_back)
+{
+    struct test_world *t = with_node();
+    add_life(t, "p", "simulation.grove.io/init: 1h",
+             ", initContainers: [{name: a, image: x, restartPolicy: Always}]");
+    jval s = status_at(t, "p", USEC_PER_SEC);
+    s = status_at(t, "p", 2 * USEC_PER_SEC);
+    CHECK(is_ready(s));
+    CHECK(j_has(jpath(jat(jgetc(s, "initContainerStatuses"), 0), "state.running")));
+    tw_free(t);
+}
+
+static void add_parent(struct test_world *t, const char *name, const char *clique, bool ready)
+{
+    tw_loadf(t,
+             "{apiVersion: v1, kind: Pod, metadata: {name: %s, labels: {grove.io/podclique: %s, "
+             "grove.io/podgang: g}}, spec: {nodeName: other}, status: {phase: Running, "
+             "conditions: [{type: Ready, status: '%s'}]}}",
+             name, clique, ready ? "True" : "False");
+}
+
+TEST(startup_order_holds_a_pod_until_enough_of_each_clique_are_ready)
+{
+    struct test_world *t = with_node();
+    add_life(t, "p", "",
+             ", initContainers: [{name: grove-initc, image: x, args: ['--podcliques=a-0-w:2', "
+             "'--podcliques=a-0-l:1']}]");
+    add_parent(t, "w1", "a-0-w", true);
+    add_parent(t, "w2", "a-0-w", false);
+    add_parent(t, "w3", "a-0-w2", true);
+    add_parent(t, "l1", "a-0-l", true);
+    jval s = status_at(t, "p", USEC_PER_SEC);
+    s = status_at(t, "p", USEC_PER_HOUR);
+    CHECK_CSTR(jstr(jgetc(s, "phase")), "Pending");
+    CHECK_INT(t->plan.look_again, 0);
+    tw_remove(t, &kind_pod, "w2");
+    add_parent(t, "w2", "a-0-w", true);
+    s = status_at(t, "p", USEC_PER_HOUR + USEC_PER_SEC);
+    CHECK(condition_is_true(jgetc(s, "conditions"), STR("Initialized")));
+    CHECK(is_ready(status_at(t, "p", USEC_PER_HOUR + 3 * USEC_PER_SEC)));
+    tw_free(t);
+}
+
+TEST(a_container_that_exits_backs_off_and_starts_again)
+{
+    struct test_world *t = with_node();
+    add_life(t, "p",
+             "simulation.grove.io/start: 0s, simulation.grove.io/run: 20s, "
+             "simulation.grove.io/exit-code: '3', simulation.grove.io/exits: '2'",
+             "");
+    CHECK(is_ready(status_at(t, "p", 0)));
+    /* The first restart is at once. */
+    jval s = status_at(t, "p", 20 * USEC_PER_SEC);
+    jval c = jat(jgetc(s, "containerStatuses"), 0);
+    CHECK_INT(jint(jgetc(c, "restartCount"), -1), 1);
+    CHECK_INT(jint(jpath(c, "lastState.terminated.exitCode"), -1), 3);
+    CHECK(is_ready(s));
+    /* The second after ten seconds. */
+    s = status_at(t, "p", 40 * USEC_PER_SEC);
+    CHECK(!is_ready(s));
+    CHECK_CSTR(jstr(jgetc(s, "phase")), "Running");
+    CHECK_CSTR(jstr(jpath(state_of(s), "waiting.reason")), "CrashLoopBackOff");
+    CHECK_INT(t->plan.look_again, TW_START + 52 * USEC_PER_SEC);
+    s = status_at(t, "p", 50 * USEC_PER_SEC);
+    CHECK(is_ready(s));
+    CHECK_INT(jint(jgetc(jat(jgetc(s, "containerStatuses"), 0), "restartCount"), -1), 2);
+    /* And the third run lasts. */
+    CHECK_INT(t->plan.look_again, 0);
+    tw_free(t);
+}
+
+TEST(the_restart_policy_says_what_an_exit_means)
+{
+    static const struct {
+        const char *policy, *code, *phase;
+    } cases[] = {
+        {"Never", "0", "Succeeded"},   {"Never", "1", "Failed"},   {"OnFailure", "0", "Succeeded"},
+        {"OnFailure", "1", "Running"}, {"Always", "0", "Running"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct test_world *t = with_node();
+        char annotations[160], spec[64];
+        (void)snprintf(annotations, sizeof(annotations),
+                       "simulation.grove.io/start: 0s, simulation.grove.io/run: 5s, "
+                       "simulation.grove.io/exit-code: '%s'",
+                       cases[i].code);
+        (void)snprintf(spec, sizeof(spec), ", restartPolicy: %s", cases[i].policy);
+        add_life(t, "p", annotations, spec);
+        (void)status_at(t, "p", 0);
+        jval s = status_at(t, "p", 5 * USEC_PER_SEC);
+        CHECK_CSTR(jstr(jgetc(s, "phase")), cases[i].phase);
+        if (!str_is(jstr(jgetc(s, "phase")), "Running")) {
+            CHECK(!is_ready(s));
+            CHECK(plan_is_empty(plan_node(t, "fake-node-001")));
+        }
+        tw_free(t);
+    }
+}
+
+TEST(back_off_doubles_up_to_five_minutes)
+{
+    static const usec want[] = {0, 10, 20, 40, 80, 160, 300, 300};
+    struct life l = {.run = USEC_PER_SEC};
+    for (size_t i = 0; i < ARRAY_LEN(want); i++)
+        CHECK_INT(life_backoff(&l, (int64_t)i), want[i] * USEC_PER_SEC);
+    l.run = 10 * USEC_PER_MIN;
+    CHECK_INT(life_backoff(&l, 7), 0);
+}
+
+TEST(readiness_gates_are_waited_for)
+{
+    struct test_world *t = with_node();
+    add_life(t, "p", "simulation.grove.io/start: 0s", ", readinessGates: [{conditionType: x/y}]");
+    CHECK(!is_ready(status_at(t, "p", USEC_PER_SEC)));
+    tw_patch(t, &kind_pod, "p",
+             "{status: {conditions: [{type: x/y, status: 'True'}, {type: PodScheduled, status: "
+             "'True', lastTransitionTime: '2026-01-01T00:00:02Z'}]}}");
+    CHECK(is_ready(status_at(t, "p", 2 * USEC_PER_SEC)));
+    tw_free(t);
+}
+
+TEST(jitter_stays_within_its_bounds_and_is_the_pods_own)
+{
+    struct test_world *t = with_node();
+    struct life node = nodes_defaults.life;
+    usec least = node.start, most = node.start;
+    for (int i = 0; i < 200; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "p%03d", i);
+        add_pod(t, name, "");
+        const struct obj *pod = tw_must(t, &kind_pod, name);
+        struct life l = life_of(pod, &node, 20);
+        CHECK_INT(life_of(pod, &node, 20).start, l.start);
+        CHECK(l.start >= node.start * 8 / 10 && l.start <= node.start * 12 / 10);
+        least = MIN(least, l.start);
+        most = MAX(most, l.start);
+    }
+    CHECK(most - least > node.start / 10);
+    tw_free(t);
+}
+
+/* ---- failure ---- */
+
+static void set_failed(struct test_world *t, bool failed)
+{
+    tw_patch(t, &kind_node, "fake-node-001",
+             failed ? "{metadata: {annotations: {simulation.grove.io/failed: 'true'}}}"
+                    : "{metadata: {annotations: {simulation.grove.io/failed: null}}}");
+}
+
+TEST(a_failed_node_is_unreachable_and_loses_its_pods_in_time)
+{
+    struct test_world *t = with_node();
+    add_life(t, "p", "simulation.grove.io/start: 0s", "");
+    add_life(t, "q", "simulation.grove.io/start: 0s",
+             ", tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: "
+             "NoExecute, tolerationSeconds: 10}]");
+    add_life(t, "r", "simulation.grove.io/start: 0s", ", tolerations: [{operator: Exists}]");
+    CHECK(is_ready(status_at(t, "p", 0)));
+    set_failed(t, true);
+    jval s = status_at(t, "p", USEC_PER_SEC);
+    CHECK(!is_ready(s));
+    CHECK_CSTR(jstr(jgetc(condition_find(jgetc(s, "conditions"), STR("Ready")), "reason")),
+               "NodeNotReady");
+    CHECK(condition_is_true(jgetc(s, "conditions"), STR("ContainersReady")));
+    const struct obj *node = tw_must(t, &kind_node, "fake-node-001");
+    jval ready = condition_find(jgetc(obj_status(node), "conditions"), STR("Ready"));
+    CHECK_CSTR(jstr(jgetc(ready, "status")), "Unknown");
+    CHECK_INT(jlen(jpath(obj_root(node), "spec.taints")), 2);
+    plan_node(t, "fake-node-001");
+    CHECK_INT(t->plan.writes.len, 0);
+    CHECK_INT(t->plan.look_again, TW_START + 13 * USEC_PER_SEC);
+    t->world.now = TW_START + 13 * USEC_PER_SEC;
+    plan_node(t, "fake-node-001");
+    CHECK_CSTR(tw_writes(t), "delete Pod default/q\n");
+    CHECK_INT(t->plan.look_again, TW_START + 303 * USEC_PER_SEC);
+    /* It comes back before the rest go. */
+    set_failed(t, false);
+    s = status_at(t, "p", 20 * USEC_PER_SEC);
+    CHECK(is_ready(s));
+    CHECK_INT(jlen(jpath(obj_root(tw_must(t, &kind_node, "fake-node-001")), "spec.taints")), 0);
+    plan_node(t, "fake-node-001");
+    CHECK_INT(t->plan.writes.len, 0);
+    tw_free(t);
+}
+
+TEST(pods_of_a_node_that_is_gone_go_too)
+{
+    struct test_world *t = with_node();
+    tw_load(t, "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: lost}}");
+    plan_node(t, "lost");
+    CHECK_CSTR(tw_writes(t), "delete Pod default/a\n");
+    CHECK(t->plan.writes.p[0].absent_kind == &kind_node);
+    CHECK_INT(t->plan.writes.p[0].grace_seconds, 0);
+    options.minded = false;
+    CHECK(plan_is_empty(plan_node(t, "lost")));
+    tw_free(t);
+}
+
+TEST(nodes_beyond_the_number_asked_for_are_removed)
+{
+    struct test_world *t = world_new();
+    bring_up(t, "fake-node-001");
+    bring_up(t, "fake-node-002");
+    options.count = 1;
+    CHECK(plan_is_empty(plan_node(t, "fake-node-001")));
+    plan_node(t, "fake-node-002");
+    CHECK_CSTR(tw_writes(t), "delete Node fake-node-002\n");
+    options.count = 0;
+    CHECK(plan_is_empty(plan_node(t, "fake-node-002")));
+    tw_free(t);
+}
+
+TEST(networks_of_a_hundred_thousand_nodes_differ)
+{
+    enum { N = 100000 };
+    char(*all)[16] = calloc(N, sizeof(*all));
+    REQUIRE(all != NULL);
+    for (unsigned i = 0; i < N; i++)
+        (void)pods_network(i + 1, all[i]);
+    qsort(all, N, sizeof(*all), (int (*)(const void *, const void *))strcmp);
+    for (unsigned i = 1; i < N; i++)
+        CHECK(strcmp(all[i - 1], all[i]) != 0);
+    free(all);
+}
+
+/* ---- heartbeats ---- */
+
+TEST(heartbeats_renew_a_lease_every_ten_seconds)
+{
+    struct test_world *t = with_node();
+    options.heartbeats = true;
+    plan_node(t, "fake-node-001");
+    CHECK_CSTR(tw_writes(t), "apply Lease kube-node-lease/fake-node-001\n");
+    jval spec = jgetc(tw_body(t, &kind_lease, "fake-node-001", ""), "spec");
+    CHECK_CSTR(jstr(jgetc(spec, "holderIdentity")), "fake-node-001");
+    CHECK_INT(jint(jgetc(spec, "leaseDurationSeconds"), 0), 40);
+    CHECK(t->plan.look_again > t->world.now);
+    CHECK(t->plan.look_again <= t->world.now + 10 * USEC_PER_SEC);
     tw_free(t);
 }

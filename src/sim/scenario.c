@@ -126,8 +126,8 @@ static int parse_cluster(struct scenario *s, jval v, struct err *err)
     n->tainted = j_is_true(jgetc(v, "tainted"));
     if (j_has(jgetc(v, "profile")) && parse_profile(s, jstr(jgetc(v, "profile")), err))
         return err->code;
-    int r = optional_time(jgetc(v, "start"), &n->start_delay, err);
-    return r ? r : optional_time(jgetc(v, "stop"), &n->stop_delay, err);
+    int r = optional_time(jgetc(v, "start"), &n->life.start, err);
+    return r ? r : optional_time(jgetc(v, "stop"), &n->life.stop, err);
 }
 
 static int parse_frame(struct scenario *s, struct err *err)

@@ -376,7 +376,7 @@ bool sim_advance(struct sim *s, usec duration)
 static usec quiet_time(const struct sim *s)
 {
     usec quiet = USEC_PER_SEC + 2 * (s->faults.max_lag + s->faults.max_delay);
-    quiet += MAX(s->nodes.start_delay, s->nodes.stop_delay);
+    quiet += 2 * MAX(s->nodes.life.start + s->nodes.life.init, s->nodes.life.stop);
     return breaks_watches(&s->faults) ? quiet + WATCH_RECOVERY : quiet;
 }
 

@@ -1,0 +1,21 @@
+/* The status of a pod at a point of its life, as the kubelet writes it. */
+#ifndef NODES_POD_STATUS_H
+#define NODES_POD_STATUS_H
+
+#include "nodes/life.h"
+#include "json/write.h"
+
+struct pod_status {
+    const struct obj *pod;
+    const struct obj *node;
+    const struct progress *progress;
+    const struct life *life;
+    str ip;           /* empty: it has none yet */
+    bool unreachable; /* its node is: not ready, whatever its containers do */
+    usec now;
+};
+
+/* The whole Pod for a server-side apply of its status. */
+struct doc *pod_status_doc(const struct pod_status *s);
+
+#endif
