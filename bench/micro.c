@@ -6,6 +6,8 @@
 #include "base/map.h"
 #include "base/quantity.h"
 #include "bench/case.h"
+#include "grove/admit.h"
+#include "grove/types.h"
 #include "kube/schema.h"
 #include "kube/selector.h"
 #include "store/store.h"
@@ -159,6 +161,37 @@ static size_t validate_op(void)
     field_errors_done(&errors);
     arena_done(&a);
     return 1;
+}
+
+/* ---- admission ---- */
+
+/* The largest example of the older documents: schema defaults, ours, and all rules. */
+static struct doc *set;
+
+static void admit_setup(void)
+{
+    grove_kinds_init();
+    set = bench_doc("podcliqueset.json");
+}
+
+static size_t admit_op(void)
+{
+    struct arena a = ARENA_INIT;
+    struct field_errors errors;
+    struct doc *filled = schema_default(kind_pcs.type, set);
+    struct doc *full = grove_default(&kind_pcs, filled, STR("default"));
+    field_errors_init(&errors, &a);
+    grove_validate(&kind_pcs, NULL, full, &errors);
+    bench_must(errors.items.len == 0 && errors.warnings.len == 5, "the set is not as it was");
+    field_errors_done(&errors);
+    arena_done(&a);
+    doc_unref(filled);
+    return doc_len(full);
+}
+
+static void admit_teardown(void)
+{
+    doc_unref(set);
 }
 
 /* ---- objects ---- */
@@ -320,6 +353,7 @@ static const struct bench_case cases[] = {
     {"yaml-parse", 1, 10, doc_setup, NULL, yaml_op, doc_teardown},
     {"kube-default", 1, 20, doc_setup, NULL, default_op, doc_teardown},
     {"kube-validate", 1, 20, doc_setup, NULL, validate_op, doc_teardown},
+    {"grove-admit", 1, 20, admit_setup, NULL, admit_op, admit_teardown},
     {"kube-object", 1, 50, doc_setup, NULL, obj_op, doc_teardown},
     {"kube-selector", 1, 50, object_setup, NULL, selector_op, object_teardown},
     {"store-write", BATCH, 5, store_setup, store_prepare, store_op, store_teardown},

@@ -1,268 +1,424 @@
 /*
- * The round: gangs in order of age, each placed whole or not at all, then pods that belong to no
- * gang, each on its own. Binds are one stage; what waits and why is told by server-side apply on
- * the PodGang's condition Unschedulable and by one Event per waiting pod, both only when the cause
- * changes.
+ * The round: gangs in order, each placed whole or not at all; then what they have beyond their
+ * minimums. A round looks at what changed and at waiting gangs whose reason may be gone; when it
+ * has done as much as a turn of the loop allows, it plans what it has and goes on in the next call.
+ * The tables need no second thought: a key is not planned again before the answers to its writes
+ * are in the cache, and what failed is released then.
+ *
+ * Order: priority, then gangs that are partly on nodes, then age. A gang that has waited too long,
+ * or for whose sake others must go, holds the room it will get: those after it find it taken.
  */
 #include "sched/sched.h"
 
-#include "base/map.h"
-#include "grove/names.h"
 #include "grove/types.h"
-#include "sched/place.h"
+#include "sched/tell.h"
 
-#define MANAGER "grove-scheduler"
-#define CONDITION "Unschedulable"
-
-/* Names of schedulers that pods may ask for; in the embedded setting all of them mean us. */
-static const char *const served[] = {"default-scheduler", "grove-scheduler", "kai-scheduler",
-                                     "volcano"};
-
-static bool is_served(const struct obj *pod)
-{
-    str name = jstr(jgetc(obj_spec(pod), "schedulerName"));
-    for (size_t i = 0; i < ARRAY_LEN(served); i++) {
-        if (str_is(name, served[i]))
-            return true;
-    }
-    return str_is_empty(name);
-}
-
-/* Numbers of our indexes: the same in every runtime of a process. */
-static unsigned by_waiting, by_complaint;
-#define WAITING STR("waiting")
-#define COMPLAINT STR("complaint")
+/* Pods placed and domains tried in one call. */
+#define ROUND_BUDGET 4096
+#define HOLD_AFTER (30 * USEC_PER_SEC)
 
 struct round {
     const struct world *world;
     struct plan *plan;
-    struct map gangs; /* "namespace/label" of gangs that waiting pods name */
-    struct snapshot snapshot;
-    bool counted; /* the snapshot was made */
+    struct tables *tables;
+    VEC(struct tgang *) gangs;
+    VEC(struct ask *) surplus;
+    size_t budget;
 };
 
-/* Counting a cluster is the dear part of a round: only when there is something to place. */
-static struct snapshot *snapshot_of(struct round *r)
-{
-    if (!r->counted)
-        snapshot_init(&r->snapshot, r->world, r->plan->arena);
-    r->counted = true;
-    return &r->snapshot;
-}
-
-static struct cache_iter waiting_pods(const struct round *r)
-{
-    return cache_by(world_cache(r->world, &kind_pod), by_waiting, WAITING);
-}
-
-static str gang_key(struct round *r, str ns, str label)
-{
-    return arena_printf(r->plan->arena, "%.*s/%.*s", STR_ARG(ns), STR_ARG(label));
-}
-
-/* ---- gangs ---- */
+/* ---- order ---- */
 
 static int cmp_gangs(const void *a, const void *b)
 {
-    const struct obj *x = *(struct obj *const *)a, *y = *(struct obj *const *)b;
-    usec born_x = obj_created(x), born_y = obj_created(y);
-    if (born_x != born_y)
-        return born_x < born_y ? -1 : 1;
-    int ns = str_cmp(x->ns, y->ns);
-    return ns ? ns : str_cmp(x->name, y->name);
+    const struct tgang *x = *(struct tgang *const *)a, *y = *(struct tgang *const *)b;
+    if (x->priority != y->priority)
+        return x->priority > y->priority ? -1 : 1;
+    if ((x->n_bound > 0) != (y->n_bound > 0))
+        return x->n_bound > 0 ? -1 : 1;
+    if (x->created != y->created)
+        return x->created < y->created ? -1 : 1;
+    return strcmp(x->key, y->key);
 }
 
-/* The pods of a group that wait; *ret_gated more are held back by a gate. */
-static void read_group(struct round *r, jval v, str ns, struct place_group *ret, size_t *ret_gated)
+static void read_single(struct tgang *g)
 {
-    jval references = jgetc(v, "podReferences");
-    int64_t bound = 0;
-    *ret = (struct place_group){.name = jstr(jgetc(v, "name"))};
-    ret->pods = arena_array(r->plan->arena, const struct obj *, jlen(references) + 1);
-    for (struct jiter it = jiter(references); jnext(&it);) {
-        const struct obj *pod = world_get(r->world, &kind_pod, ns, jstr(jgetc(it.value, "name")));
-        if (!pod || !is_served(pod))
-            continue;
-        if (pod_waits(pod))
-            ret->pods[ret->n_pods++] = pod;
-        else if (pod_holds_node(pod) && !pod->deleting)
-            bound++;
-        else if (!pod->deleting && jlen(jgetc(obj_spec(pod), "schedulingGates")) > 0)
-            (*ret_gated)++;
-    }
-    ret->need = MAX(0, jint(jgetc(v, "minReplicas"), 0) - bound);
+    const struct tpod *p = list_entry(g->pods.next, struct tpod, link);
+    g->created = obj_created(p->obj);
+    g->priority = jint(jgetc(obj_spec(p->obj), "priority"), 0);
 }
 
-static void bind_all(struct round *r, const struct place_result *result)
+/* Gangs without a class of their own are as important as their most important pod. */
+static void read_priority(struct tgang *g)
 {
-    for (size_t i = 0; i < result->placed.len; i++) {
-        const struct placement *p = &result->placed.p[i];
-        (void)plan_bind(r->plan, 0, p->pod, r->snapshot.nodes.p[p->node].name);
-    }
-}
-
-/* The gang's condition as the scheduler sees it, when it is not so already. */
-static void tell_gang(struct round *r, const struct obj *gang, bool waits, str why)
-{
-    jval old = condition_find(jgetc(obj_status(gang), "conditions"), STR(CONDITION));
-    const char *status = waits ? "True" : "False";
-    bool same = str_is(jstr(jgetc(old, "status")), status);
-    if (same && (!waits || str_eq(jstr(jgetc(old, "message")), why)))
+    if (!str_is_empty(jstr(jgetc(obj_spec(g->obj), "priorityClassName"))))
         return;
-    if (!waits && j_is_absent(old))
-        return;
-    struct strbuf time = STRBUF_INIT(64);
-    time_format_rfc3339(r->world->now, &time);
-    struct jw w;
-    jw_init(&w);
-    jw_object(&w);
-    jw_put_cstr(&w, "apiVersion", "scheduler.grove.io/v1alpha1");
-    jw_put_cstr(&w, "kind", "PodGang");
-    jw_put_object(&w, "metadata");
-    jw_put_str(&w, "name", gang->name);
-    jw_put_str(&w, "namespace", gang->ns);
-    jw_end(&w);
-    jw_put_object(&w, "status");
-    jw_put_array(&w, "conditions");
-    jw_object(&w);
-    jw_put_str(&w, "lastTransitionTime",
-               same ? jstr(jgetc(old, "lastTransitionTime")) : strbuf_str(&time));
-    jw_put_str(&w, "message", waits ? why : STR("no pod that the gang needs waits for a node"));
-    jw_put_cstr(&w, "reason", waits ? "DoesNotFit" : "Placed");
-    jw_put_cstr(&w, "status", status);
-    jw_put_cstr(&w, "type", CONDITION);
-    jw_end(&w);
-    jw_end(&w);
-    jw_end(&w);
-    jw_end(&w);
-    strbuf_done(&time);
-    (void)plan_apply(r->plan, 1, &kind_pod_gang, gang->ns, gang->name, STR("status"), STR(MANAGER),
-                     jw_doc(&w));
+    g->priority = 0;
+    if (!list_is_empty(&g->pods))
+        g->priority =
+            jint(jgetc(obj_spec(list_entry(g->pods.next, struct tpod, link)->obj), "priority"), 0);
 }
 
-/* An Event on each waiting pod from the given one on. */
-static void tell_pods(struct round *r, const struct place_group *g, size_t from, str why)
+static bool is_held_for(const struct round *r, const struct tgang *g)
 {
-    for (size_t k = from; k < g->n_pods; k++)
-        plan_event(r->plan, g->pods[k], true, STR("Unschedulable"), "%.*s", STR_ARG(why));
+    return r->tables->hold_key && strcmp(r->tables->hold_key, g->key) == 0;
 }
 
-static bool was_told(const struct obj *gang, str why)
+/* Whoever is ready and has something to place or to take back; the others rest until touched. */
+static void collect(struct round *r)
 {
-    jval c = condition_find(jgetc(obj_status(gang), "conditions"), STR(CONDITION));
-    return str_is(jstr(jgetc(c, "status")), "True") && str_eq(jstr(jgetc(c, "message")), why);
-}
-
-static void tell_surplus(struct round *r, const struct place_group *groups, size_t n,
-                         const struct place_result *result)
-{
-    size_t from = 0; /* placed ones are in the order of the groups, after all minimums */
-    for (size_t i = 0; i < n; i++)
-        from += (size_t)groups[i].need;
-    for (size_t i = 0; i < n; i++) {
-        size_t k = (size_t)groups[i].need;
-        while (k < groups[i].n_pods && from < result->placed.len &&
-               result->placed.p[from].pod == groups[i].pods[k]) {
-            k++;
-            from++;
+    struct tables *t = r->tables;
+    list_foreach (it, &t->parked) {
+        struct tgang *g = list_entry(it, struct tgang, link);
+        if (is_held_for(r, g)) {
+            list_remove(&g->link);
+            list_push_back(&t->ready, &g->link);
         }
-        tell_pods(r, &groups[i], k, result->why);
     }
-}
-
-static void place_one_gang(struct round *r, const struct obj *gang)
-{
-    jval list = jpath(obj_root(gang), "spec.podgroups");
-    struct place_group *groups = arena_array(r->plan->arena, struct place_group, jlen(list) + 1);
-    size_t n = 0, waiting = 0, gated = 0;
-    bool short_of = false;
-    for (struct jiter it = jiter(list); jnext(&it);) {
-        read_group(r, it.value, gang->ns, &groups[n], &gated);
-        short_of = short_of || (int64_t)groups[n].n_pods < groups[n].need;
-        waiting += groups[n++].n_pods;
-    }
-    /* Gates are lifted clique by clique: a gang that has some to go is not judged yet. */
-    if (short_of && gated > 0)
-        return;
-    if (waiting == 0) {
-        tell_gang(r, gang, false, STR_NONE);
-        return;
-    }
-    struct place_result result;
-    place_gang(snapshot_of(r), groups, n, &result);
-    bind_all(r, &result);
-    if (result.left_out > 0)
-        tell_surplus(r, groups, n, &result);
-    for (size_t i = 0; i < n && !result.whole && !was_told(gang, result.why); i++)
-        tell_pods(r, &groups[i], 0, result.why);
-    tell_gang(r, gang, !result.whole, result.why);
-    place_done(&result);
-}
-
-static bool complains(const struct obj *gang)
-{
-    return condition_is_true(jgetc(obj_status(gang), "conditions"), STR(CONDITION));
-}
-
-/* Gangs that waiting pods name, and those whose complaint may have become untrue. */
-static void place_gangs(struct round *r)
-{
-    VEC(struct obj *) gangs = {0};
-    struct obj *o;
-    for (struct cache_iter it = cache_all(world_cache(r->world, &kind_pod_gang), STR_NONE);
-         (o = cache_next(&it));) {
-        str label = name_label(r->plan->arena, o->name);
-        if (!o->deleting && (map_has(&r->gangs, gang_key(r, o->ns, label)) || complains(o)))
-            *vec_push(&gangs) = o;
-    }
-    vec_sort(&gangs, cmp_gangs);
-    for (size_t i = 0; i < gangs.len; i++)
-        place_one_gang(r, gangs.p[i]);
-    vec_done(&gangs);
-}
-
-static void place_single_pods(struct round *r)
-{
-    struct obj *pod;
-    for (struct cache_iter it = waiting_pods(r); (pod = cache_next(&it));) {
-        if (!str_is_empty(obj_label(pod, STR(LABEL_PODGANG))))
+    list_foreach (it, &t->ready) {
+        struct tgang *g = list_entry(it, struct tgang, link);
+        bool there = g->single ? !list_is_empty(&g->pods) : g->obj && !g->obj->deleting;
+        if (!there || (g->n_waiting == 0 && !gang_complains(g->obj) && !gang_is_marked(g->obj))) {
+            list_remove(&g->link);
             continue;
-        const struct obj *pods[1] = {pod};
-        struct place_group group = {.name = pod->name, .need = 1, .pods = pods, .n_pods = 1};
-        struct place_result result;
-        place_gang(snapshot_of(r), &group, 1, &result);
-        bind_all(r, &result);
-        if (!result.whole)
-            tell_pods(r, &group, 0, result.why);
-        place_done(&result);
+        }
+        if (g->single)
+            read_single(g);
+        else
+            read_priority(g);
+        *vec_push(&r->gangs) = g;
+    }
+    vec_sort(&r->gangs, cmp_gangs);
+}
+
+/* ---- making room ---- */
+
+/* What gangs that must go, and pods that are going, still hold. */
+static void add_releasing(struct tables *t, struct tgang *g, bool all,
+                          struct core_result *ret_releasing)
+{
+    list_foreach (it, &g->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        if (p->node != CORE_NONE && (all || p->obj->deleting))
+            *vec_push(&ret_releasing->ops) = (struct core_op){0, p->cls, p->node, 1};
+    }
+    (void)t;
+}
+
+struct rival {
+    struct tgang *gang;
+    struct core_result holds;
+};
+
+struct rivals {
+    VEC(struct rival) list;
+    struct core_result releasing;
+};
+
+static int cmp_rivals(const void *a, const void *b)
+{
+    const struct rival *x = a, *y = b;
+    if (x->gang->priority != y->gang->priority)
+        return x->gang->priority < y->gang->priority ? -1 : 1;
+    if (x->holds.ops.len != y->holds.ops.len)
+        return x->holds.ops.len < y->holds.ops.len ? -1 : 1;
+    return -strcmp(x->gang->key, y->gang->key);
+}
+
+/* Gangs with pods on nodes: below the priority, or all of them. */
+static void find_rivals(struct round *r, const struct tgang *for_whom, bool any, struct rivals *ret)
+{
+    str key;
+    void *value;
+    for (size_t it = 0; map_next(&r->tables->gangs, &it, &key, &value);) {
+        struct tgang *g = value;
+        bool marked = gang_is_marked(g->obj);
+        add_releasing(r->tables, g, marked, &ret->releasing);
+        if (marked || g == for_whom || g->n_bound == 0 || (!any && g->single) ||
+            (!any && (!g->obj || g->priority >= for_whom->priority)))
+            continue;
+        struct rival rival = {.gang = g};
+        list_foreach (k, &g->pods) {
+            const struct tpod *p = list_entry(k, struct tpod, link);
+            if (p->node != CORE_NONE && !p->obj->deleting)
+                *vec_push(&rival.holds.ops) = (struct core_op){0, p->cls, p->node, 1};
+        }
+        *vec_push(&ret->list) = rival;
+    }
+    vec_sort(&ret->list, cmp_rivals);
+}
+
+static void rivals_done(struct rivals *rs)
+{
+    for (size_t i = 0; i < rs->list.len; i++)
+        core_result_done(&rs->list.p[i].holds);
+    vec_done(&rs->list);
+    core_result_done(&rs->releasing);
+}
+
+static void mark_victims(struct round *r, const struct tgang *g, const struct rivals *rs,
+                         const bool *chosen)
+{
+    for (size_t i = 0; i < rs->list.len; i++) {
+        if (!chosen[i])
+            continue;
+        struct verdict v = {.score = -1,
+                            .disrupt = true,
+                            .waits = gang_complains(rs->list.p[i].gang->obj),
+                            .disrupt_why = arena_printf(r->plan->arena,
+                                                        "gang %s of priority %lld needs the room",
+                                                        g->key, (long long)g->priority)};
+        tell_gang(r->plan, r->world, rs->list.p[i].gang->obj, &v);
     }
 }
 
-static bool anything_to_do(struct round *r)
+/* Room that will be free is held; with `ask_to_go`, lower gangs are asked for it when that is not
+ * enough. Without, it is computed as if everybody might leave and nobody is asked. */
+static bool reserve(struct round *r, struct ask *q, bool ask_to_go)
 {
-    struct obj *o;
-    bool any = false;
-    for (struct cache_iter it = waiting_pods(r); (o = cache_next(&it)); any = true) {
-        str label = obj_label(o, STR(LABEL_PODGANG));
-        if (!str_is_empty(label))
-            (void)map_put(&r->gangs, gang_key(r, o->ns, label), o);
+    struct core *c = r->tables->core;
+    struct rivals rs = {0};
+    struct core_result result;
+    find_rivals(r, q->gang, !ask_to_go, &rs);
+    core_give_ops(c, rs.releasing.ops.p, rs.releasing.ops.len);
+    bool fits = core_place(c, &q->core, &result);
+    if (fits) {
+        core_undo(c, &result);
+    } else {
+        struct core_victim *victims = xcalloc(rs.list.len + 1, sizeof(*victims));
+        bool *chosen = xcalloc(rs.list.len + 1, sizeof(*chosen));
+        for (size_t i = 0; i < rs.list.len; i++) {
+            const struct rival *x = &rs.list.p[i];
+            victims[i] = (struct core_victim){(int32_t)x->gang->priority, (int32_t)x->holds.ops.len,
+                                              x->holds.ops.p, x->holds.ops.len};
+        }
+        core_result_done(&result);
+        fits = core_make_room(c, &q->core, victims, rs.list.len, chosen, &result);
+        if (fits && ask_to_go)
+            mark_victims(r, q->gang, &rs, chosen);
+        free(victims);
+        free(chosen);
     }
-    struct cache_iter it = cache_by(world_cache(r->world, &kind_pod_gang), by_complaint, COMPLAINT);
-    return any || cache_next(&it);
+    core_take_ops(c, rs.releasing.ops.p, rs.releasing.ops.len);
+    if (fits)
+        tables_hold(r->tables, q->gang->key, result.ops.p, result.ops.len);
+    core_result_done(&result);
+    rivals_done(&rs);
+    return fits;
+}
+
+static bool has_lower(const struct round *r, const struct tgang *g)
+{
+    str key;
+    void *value;
+    for (size_t it = 0; map_next(&r->tables->gangs, &it, &key, &value);) {
+        const struct tgang *x = value;
+        if (x->n_bound > 0 && x->obj && x->priority < g->priority)
+            return true;
+    }
+    return false;
+}
+
+/* It does not fit now: may it have room of others, or keep what becomes free? */
+static void seek_room(struct round *r, struct ask *q)
+{
+    usec since = gang_waits_since(q->gang->obj);
+    if (r->tables->hold_key || q->core.n_leaves == 0)
+        return;
+    if (has_lower(r, q->gang) && reserve(r, q, true))
+        return;
+    if (since == 0)
+        plan_look_again(r->plan, r->world->now + HOLD_AFTER);
+    else if (r->world->now - since < HOLD_AFTER)
+        plan_look_again(r->plan, since + HOLD_AFTER);
+    else
+        (void)reserve(r, q, false);
+}
+
+/* ---- one gang ---- */
+
+static void on_assigned(void *ctx, struct tpod *p, int32_t node)
+{
+    struct round *r = ctx;
+    (void)plan_bind(r->plan, 0, p->obj, r->tables->snap.nodes.p[node].name);
+}
+
+static void assign(struct round *r, struct ask *q, const struct core_result *result)
+{
+    for (size_t i = 0; i < result->ops.len; i++) {
+        ask_assign(q, r->tables, &result->ops.p[i], on_assigned, r);
+        r->budget -= MIN(r->budget, (size_t)result->ops.p[i].count);
+    }
+}
+
+static void tell_placed(struct round *r, struct ask *q)
+{
+    struct verdict v = {.score = -1};
+    if (q->packed) {
+        int wanted = MAX(q->scope.req, q->scope.pref), got = ask_level(q, r->tables);
+        int host = core_host_level(r->tables->core, q->tree);
+        if (wanted == 0)
+            wanted = got;
+        v.score = got >= wanted ? 1 : (double)(got + 1) / (double)(wanted + 1);
+        v.why = got == 0
+                    ? STR("placed over several domains")
+                    : arena_printf(r->plan->arena, "placed in one %.*s",
+                                   STR_ARG(got == host
+                                               ? STR("kubernetes.io/hostname")
+                                               : tables_tree(r->tables, q->tree)->keys[got - 1]));
+    }
+    tell_gang(r->plan, r->world, q->gang->obj, &v);
+}
+
+static void tell_waiting(struct round *r, struct ask *q, const struct core_cert *cert)
+{
+    struct reasons why;
+    tell_reasons(q, r->tables, cert, r->plan->arena, &why);
+    struct verdict v = {.waits = true, .why = why.story, .score = -1};
+    tell_gang(r->plan, r->world, q->gang->obj, &v);
+    for (size_t i = 0; i < q->n_groups; i++) {
+        for (size_t k = 0; k < q->groups[i].n_pods; k++)
+            tell_pod(r->plan, r->world, q->groups[i].pods[k]->obj, why.cause);
+    }
+}
+
+static void refuse(struct round *r, struct ask *q, const struct core_cert *cert)
+{
+    tell_waiting(r, q, cert);
+    if (str_is_empty(q->wrong))
+        seek_room(r, q);
+    tables_park(r->tables, q->gang, cert, q->tree);
+}
+
+static void lacks_pods(struct round *r, struct ask *q)
+{
+    for (size_t i = 0; i < q->n_groups; i++) {
+        const struct ask_group *g = &q->groups[i];
+        if ((int64_t)g->n_pods < g->need)
+            q->wrong = arena_printf(r->plan->arena, "%.*s has %zu pods to place and needs %lld",
+                                    STR_ARG(g->name), g->n_pods, (long long)g->need);
+    }
+    refuse(r, q, &(struct core_cert){.why = CORE_TOGETHER});
+}
+
+/* The victim is gone from its nodes: it may be placed again. */
+static bool take_back_mark(struct round *r, struct tgang *g)
+{
+    if (!gang_is_marked(g->obj))
+        return false;
+    bool holds = false;
+    list_foreach (it, &g->pods)
+        holds = holds || list_entry(it, struct tpod, link)->node != CORE_NONE;
+    if (!holds) {
+        struct verdict v = {.score = -1};
+        tell_gang(r->plan, r->world, g->obj, &v);
+        plan_look_again(r->plan, r->world->now);
+    }
+    return true;
+}
+
+static void place_minimum(struct round *r, struct tgang *g)
+{
+    struct ask *q = arena_new(r->plan->arena, struct ask);
+    if (is_held_for(r, g))
+        tables_unhold(r->tables);
+    if (take_back_mark(r, g))
+        return;
+    ask_read(q, r->tables, g, r->plan->arena);
+    list_remove(&g->link);
+    /* Gates are lifted clique by clique: a gang that has some to go is not judged yet. */
+    if (q->short_of && q->gated > 0)
+        return;
+    if (q->waiting == 0) {
+        struct verdict v = {.score = -1};
+        tell_gang(r->plan, r->world, g->obj, &v);
+        return;
+    }
+    if (q->short_of) {
+        lacks_pods(r, q);
+        return;
+    }
+    bool asked = str_is_empty(q->wrong) && ask_minimum(q, r->tables, r->plan->arena);
+    struct core_result result = {0};
+    if (!str_is_empty(q->wrong) || (asked && !core_place(r->tables->core, &q->core, &result))) {
+        refuse(r, q, &result.cert);
+    } else {
+        assign(r, q, &result);
+        tell_placed(r, q);
+        *vec_push(&r->surplus) = q;
+    }
+    r->budget -= MIN(r->budget, (size_t)result.tries);
+    core_result_done(&result);
+}
+
+/* ---- surplus ---- */
+
+/* What is left over of a leaf, the last pods of its group, waits. */
+static void place_surplus(struct round *r, struct ask *q)
+{
+    struct tables *t = r->tables;
+    bool left = false;
+    struct core_cert cert = {.why = CORE_TOO_FEW};
+    if (ask_surplus(q, t, r->plan->arena)) {
+        for (size_t i = 0; i < q->core.n_leaves; i++) {
+            struct core_result result = {0};
+            const struct core_leaf *leaf = &q->core.leaves[i];
+            int32_t got = core_place_some(t->core, &q->core, (int32_t)i, &result);
+            assign(r, q, &result);
+            q->core.gang = q->scope; /* pinned by now */
+            if (got < leaf->need && !left) {
+                left = true;
+                cert = (struct core_cert){
+                    CORE_TOO_FEW, (int32_t)(1 + q->n_bundles + i), 0, leaf->cls, leaf->need, got,
+                    q->within};
+            }
+            core_result_done(&result);
+        }
+    } else {
+        left = !str_is_empty(q->wrong);
+    }
+    if (!left)
+        return;
+    struct reasons why;
+    tell_reasons(q, t, &cert, r->plan->arena, &why);
+    for (size_t i = 0; i < q->n_groups; i++) {
+        for (size_t k = q->groups[i].n_placed; k < q->groups[i].n_pods; k++)
+            tell_pod(r->plan, r->world, q->groups[i].pods[k]->obj, why.cause);
+    }
+    cert.need = cert.best = 0; /* any growth may do */
+    tables_park(t, q->gang, &cert, q->tree);
+}
+
+/* ---- the round ---- */
+
+static void touch_again(struct round *r, struct tgang *g)
+{
+    list_remove(&g->link);
+    list_push_back(&r->tables->ready, &g->link);
 }
 
 void sched_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
-    struct round r = {.world = w, .plan = p};
+    struct round r = {.world = w, .plan = p, .tables = tables_get(w), .budget = ROUND_BUDGET};
     (void)key;
     (void)ctx;
-    if (anything_to_do(&r)) {
-        place_gangs(&r);
-        place_single_pods(&r);
+    tables_release_assumed(r.tables);
+    tables_wake(r.tables);
+    collect(&r);
+    size_t i = 0;
+    for (; i < r.gangs.len && r.budget > 0; i++)
+        place_minimum(&r, r.gangs.p[i]);
+    /* All minimums before any surplus. */
+    for (size_t k = 0; k < r.surplus.len; k++) {
+        if (i < r.gangs.len)
+            touch_again(&r, r.surplus.p[k]->gang);
+        else
+            place_surplus(&r, r.surplus.p[k]);
     }
-    map_done(&r.gangs);
-    if (r.counted)
-        snapshot_done(&r.snapshot);
+    if (i < r.gangs.len)
+        plan_look_again(p, w->now);
+    r.tables->growth_seen = core_growth(r.tables->core);
+    vec_done(&r.gangs);
+    vec_done(&r.surplus);
 }
 
 /* ---- what starts a round ---- */
@@ -278,7 +434,8 @@ static void map_pod(struct controller *c, const struct world *w, const struct ob
     (void)w;
     bool waits = new &&pod_waits(new) && !(old && pod_waits(old));
     bool freed = old && pod_holds_node(old) && !(new &&pod_holds_node(new));
-    if (waits || freed)
+    bool gone = !new &&pod_waits(old);
+    if (waits || freed || gone)
         next_round(c);
 }
 
@@ -287,14 +444,8 @@ static void map_node(struct controller *c, const struct world *w, const struct o
                      const struct obj *new)
 {
     (void)w;
-    if (!new)
-        return;
-    if (old && jequal(obj_spec(old), obj_spec(new)) && jequal(old->labels, new->labels) &&
-        jequal(jgetc(obj_status(old), "allocatable"), jgetc(obj_status(new), "allocatable")) &&
-        condition_is_true(jgetc(obj_status(old), "conditions"), STR("Ready")) ==
-            condition_is_true(jgetc(obj_status(new), "conditions"), STR("Ready")))
-        return;
-    next_round(c);
+    if (new && !(old && node_is_as_before(old, new)))
+        next_round(c);
 }
 
 static void map_gang(struct controller *c, const struct world *w, const struct obj *old,
@@ -305,32 +456,23 @@ static void map_gang(struct controller *c, const struct world *w, const struct o
         next_round(c);
 }
 
+static void map_any(struct controller *c, const struct world *w, const struct obj *old,
+                    const struct obj *new)
+{
+    (void)w;
+    (void)old;
+    (void)new;
+    next_round(c);
+}
+
 static const struct controller_watch watches[] = {
-    {&kind_pod, map_pod},
-    {&kind_node, map_node},
-    {&kind_pod_gang, map_gang},
+    {&kind_pod, map_pod}, {&kind_node, map_node},          {&kind_pod_gang, map_gang},
+    {&kind_ctb, map_any}, {&kind_priority_class, map_any},
 };
-
-static void index_waiting(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
-{
-    (void)a;
-    *n = 0;
-    if (max > 0 && pod_waits(o) && is_served(o))
-        keys[(*n)++] = WAITING;
-}
-
-static void index_complaints(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
-{
-    (void)a;
-    *n = 0;
-    if (max > 0 && complains(o))
-        keys[(*n)++] = COMPLAINT;
-}
 
 void sched_add_indexes(struct runtime *r)
 {
-    by_waiting = cache_add_index(runtime_cache(r, &kind_pod), index_waiting);
-    by_complaint = cache_add_index(runtime_cache(r, &kind_pod_gang), index_complaints);
+    tables_add_handlers(r);
 }
 
 void sched_add(struct runtime *r, struct api *api)

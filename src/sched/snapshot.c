@@ -112,23 +112,10 @@ static bool pod_amounts(struct snapshot *s, jval spec, int64_t amount[RES_MAX])
     return all;
 }
 
-static bool is_required(jval affinity)
-{
-    return jlen(jgetc(affinity, "requiredDuringSchedulingIgnoredDuringExecution")) > 0;
-}
-
 /* What the pod insists on and this scheduler does not understand; wishes may be left unfulfilled.
  */
 static str cannot_judge(jval spec)
 {
-    jval affinity = jgetc(spec, "affinity");
-    if (is_required(jgetc(affinity, "podAffinity")) ||
-        is_required(jgetc(affinity, "podAntiAffinity")))
-        return STR("pod affinity");
-    for (struct jiter it = jiter(jgetc(spec, "topologySpreadConstraints")); jnext(&it);) {
-        if (!str_is(jstr(jgetc(it.value, "whenUnsatisfiable")), "ScheduleAnyway"))
-            return STR("topology spread constraints");
-    }
     if (jlen(jgetc(spec, "resourceClaims")) > 0)
         return STR("resource claims");
     for (struct jiter it = jiter(jgetc(spec, "volumes")); jnext(&it);) {
@@ -248,6 +235,24 @@ bool node_admits(const struct snap_node *n, const struct obj *pod)
     return affinity_admits(n, spec);
 }
 
+uint8_t node_penalty(const struct snap_node *n, const struct obj *pod)
+{
+    jval spec = obj_spec(pod);
+    int64_t against = 0;
+    for (struct jiter it = jiter(
+             jpath(spec, "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution"));
+         jnext(&it);) {
+        if (!term_matches(jgetc(it.value, "preference"), n))
+            against += MAX(1, jint(jgetc(it.value, "weight"), 1));
+    }
+    for (struct jiter it = jiter(jgetc(obj_spec(n->obj), "taints")); jnext(&it);) {
+        if (str_is(jstr(jgetc(it.value, "effect")), "PreferNoSchedule") &&
+            !tolerates(jgetc(spec, "tolerations"), it.value))
+            against += 50;
+    }
+    return (uint8_t)MIN(against, 255);
+}
+
 bool node_fits(const struct snapshot *s, const struct snap_node *n, const struct demand *d)
 {
     for (size_t r = 0; r < s->n_resources; r++) {
@@ -287,17 +292,22 @@ static struct snap_node *find_node(struct snapshot *s, str name)
     return NULL;
 }
 
+void snapshot_read_node(struct snapshot *s, const struct obj *o, struct snap_node *ret)
+{
+    *ret = (struct snap_node){.obj = o, .name = o->name};
+    ret->open = read_amounts(s, jgetc(obj_status(o), "allocatable"), ret->total) && !o->deleting &&
+                !j_is_true(jgetc(obj_spec(o), "unschedulable")) &&
+                condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
+    memcpy(ret->free, ret->total, sizeof(ret->free));
+}
+
 static void add_nodes(struct snapshot *s, const struct world *w)
 {
     struct obj *o;
     for (struct cache_iter it = cache_all(world_cache(w, &kind_node), STR_NONE);
          (o = cache_next(&it));) {
         struct snap_node *n = vec_push(&s->nodes);
-        *n = (struct snap_node){.obj = o, .name = o->name};
-        n->open = !o->deleting && !j_is_true(jgetc(obj_spec(o), "unschedulable")) &&
-                  condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready")) &&
-                  read_amounts(s, jgetc(obj_status(o), "allocatable"), n->total);
-        memcpy(n->free, n->total, sizeof(n->free));
+        snapshot_read_node(s, o, n);
     }
 }
 
@@ -319,12 +329,17 @@ static void subtract_pods(struct snapshot *s, const struct world *w)
     }
 }
 
-void snapshot_init(struct snapshot *s, const struct world *w, struct arena *a)
+void snapshot_init_nodes(struct snapshot *s, const struct world *w, struct arena *a)
 {
     *s = (struct snapshot){.arena = a, .n_resources = RES_FIRST_OTHER};
     for (size_t i = 0; i < RES_FIRST_OTHER; i++)
         s->resources[i] = str_of(first_resources[i]);
     add_nodes(s, w);
+}
+
+void snapshot_init(struct snapshot *s, const struct world *w, struct arena *a)
+{
+    snapshot_init_nodes(s, w, a);
     subtract_pods(s, w);
 }
 

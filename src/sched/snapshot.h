@@ -32,6 +32,10 @@ struct snapshot {
 
 /* Counts every bound pod that still holds its resources. */
 void snapshot_init(struct snapshot *s, const struct world *w, struct arena *a);
+/* Nodes only; everything they have is free. */
+void snapshot_init_nodes(struct snapshot *s, const struct world *w, struct arena *a);
+/* What the node has and whether it takes pods. */
+void snapshot_read_node(struct snapshot *s, const struct obj *o, struct snap_node *ret);
 void snapshot_done(struct snapshot *s);
 
 /* What the pod asks for, pod count included. False, with the reason, when it also asks for
@@ -39,6 +43,9 @@ void snapshot_done(struct snapshot *s);
 bool snapshot_demand(struct snapshot *s, const struct obj *pod, struct demand *ret, str *ret_why);
 /* Taints, selector, required node affinity, readiness. */
 bool node_admits(const struct snap_node *n, const struct obj *pod);
+/* How much the node is against the pod's wishes (preferred affinity) and its own
+ * (PreferNoSchedule); 0: not at all. */
+uint8_t node_penalty(const struct snap_node *n, const struct obj *pod);
 bool node_fits(const struct snapshot *s, const struct snap_node *n, const struct demand *d);
 void node_take(const struct snapshot *s, struct snap_node *n, const struct demand *d);
 void node_give(const struct snapshot *s, struct snap_node *n, const struct demand *d);

@@ -137,10 +137,6 @@ static void check_refused(const char *spec, const char *what)
 
 TEST(what_cannot_be_judged_is_refused_with_a_reason)
 {
-    check_refused("{affinity: {podAffinity: {" REQUIRED "}}}", "pod affinity");
-    check_refused("{affinity: {podAntiAffinity: {" REQUIRED "}}}", "pod affinity");
-    check_refused("{topologySpreadConstraints: [{whenUnsatisfiable: DoNotSchedule}]}",
-                  "topology spread constraints");
     check_refused("{resourceClaims: [{name: r}]}", "resource claims");
     check_refused(
         "{volumes: [{name: v, emptyDir: {}}, {name: w, persistentVolumeClaim: {claimName: "

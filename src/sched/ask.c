@@ -1,0 +1,290 @@
+/* Gangs to questions; see ask.h. */
+#include "sched/ask.h"
+
+#include "grove/types.h"
+
+/* ---- topology ---- */
+
+/* Number of the level of a label key in the tree; 0 when it has none. */
+static int level_of_key(const struct tables *t, int32_t tree, str key)
+{
+    const struct ttree *x = tables_tree(t, tree);
+    if (str_is(key, "kubernetes.io/hostname"))
+        return x->n_levels + 1;
+    for (int l = 0; l < x->n_levels; l++) {
+        if (str_eq(x->keys[l], key))
+            return l + 1;
+    }
+    return 0;
+}
+
+static int32_t find_tree(const struct tables *t, const struct obj *gang)
+{
+    str name = gang ? obj_annotation(gang, STR(ANNOTATION_TOPOLOGY)) : STR_NONE;
+    for (size_t i = 0; i < t->trees.len; i++) {
+        if (!str_is_empty(name) && str_eq(t->trees.p[i].name, name))
+            return (int32_t)i;
+    }
+    return 0;
+}
+
+static struct core_scope read_scope(struct ask *q, const struct tables *t, jval holder,
+                                    struct arena *a)
+{
+    struct core_scope s = {0, 0, CORE_NONE};
+    jval pack = jpath(holder, "topologyConstraint.packConstraint");
+    str required = jstr(jgetc(pack, "required")), preferred = jstr(jgetc(pack, "preferred"));
+    if (!str_is_empty(required)) {
+        s.req = level_of_key(t, q->tree, required);
+        if (s.req == 0)
+            q->wrong =
+                arena_printf(a, "its topology has no level with the label %.*s", STR_ARG(required));
+    }
+    if (!str_is_empty(preferred))
+        s.pref = level_of_key(t, q->tree, preferred);
+    q->packed = q->packed || s.req > 0 || s.pref > 0;
+    return s;
+}
+
+/* A scope with members on nodes stays in their domain. */
+static void pin_to(struct core_scope *s, const struct tables *t, int32_t tree, int32_t node)
+{
+    if (s->req > 0 && s->pin == CORE_NONE && node != CORE_NONE)
+        s->pin = core_domain_of(t->core, tree, node, s->req);
+}
+
+/* What the set asks of a whole replica holds for its scaled gangs too: where the base gang is. */
+static void join_family(struct ask *q, struct tables *t)
+{
+    const struct tpod *first =
+        list_is_empty(&q->gang->pods) ? NULL : list_entry(q->gang->pods.next, struct tpod, link);
+    str base = first ? obj_label(first->obj, STR(LABEL_BASE_PODGANG)) : STR_NONE;
+    struct tgang *g = str_is_empty(base) ? NULL : tables_gang(t, first->obj->ns, base);
+    if (!g || !g->obj || find_tree(t, g->obj) != q->tree)
+        return;
+    int level = level_of_key(
+        t, q->tree, jstr(jpath(obj_spec(g->obj), "topologyConstraint.packConstraint.required")));
+    if (level == 0)
+        return;
+    list_foreach (it, &g->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        int32_t d =
+            p->node == CORE_NONE ? CORE_NONE : core_domain_of(t->core, q->tree, p->node, level);
+        if (d != CORE_NONE) {
+            q->within = d;
+            return;
+        }
+    }
+}
+
+/* ---- groups ---- */
+
+static void add_pod(struct ask *q, const struct tables *t, struct ask_group *g, struct tpod *p)
+{
+    if (p->node != CORE_NONE && !p->obj->deleting) {
+        g->bound++;
+        pin_to(&g->scope, t, q->tree, p->node);
+        pin_to(&q->scope, t, q->tree, p->node);
+        if (g->bundle != CORE_NONE)
+            pin_to(&q->bundles[g->bundle], t, q->tree, p->node);
+    } else if (p->waits) {
+        g->pods[g->n_pods++] = p;
+    } else if (!p->obj->deleting && jlen(jgetc(obj_spec(p->obj), "schedulingGates")) > 0) {
+        q->gated++;
+    }
+}
+
+static void finish_group(struct ask *q, struct ask_group *g, bool scheduled)
+{
+    g->need = MAX(0, g->min - g->bound);
+    /* Once a gang was placed, what there is of it may run: somebody scaled a role below its
+     * minimum. */
+    if (scheduled)
+        g->need = MIN(g->need, (int64_t)g->n_pods);
+    q->short_of = q->short_of || (int64_t)g->n_pods < g->need;
+    q->waiting += g->n_pods;
+    q->bound += g->bound;
+}
+
+static int32_t bundle_of(const struct ask *q, jval configs, str group)
+{
+    int32_t b = 0;
+    for (struct jiter it = jiter(configs); jnext(&it); b++) {
+        for (struct jiter k = jiter(jgetc(it.value, "podGroupNames")); jnext(&k);) {
+            if (str_eq(jstr(k.value), group))
+                return b;
+        }
+    }
+    (void)q;
+    return CORE_NONE;
+}
+
+static void read_gang(struct ask *q, struct tables *t, struct arena *a)
+{
+    const struct obj *gang = q->gang->obj;
+    jval spec = obj_spec(gang), list = jgetc(spec, "podgroups");
+    jval configs = jgetc(spec, "topologyConstraintGroupConfigs");
+    bool scheduled = condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled"));
+    q->scope = read_scope(q, t, spec, a);
+    q->bundles = arena_array(a, struct core_scope, jlen(configs) + 1);
+    q->bundle_names = arena_array(a, str, jlen(configs) + 1);
+    for (struct jiter it = jiter(configs); jnext(&it);) {
+        q->bundle_names[q->n_bundles] = jstr(jgetc(it.value, "name"));
+        q->bundles[q->n_bundles++] = read_scope(q, t, it.value, a);
+    }
+    q->groups = arena_array(a, struct ask_group, jlen(list) + 1);
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        struct ask_group *g = &q->groups[q->n_groups++];
+        jval references = jgetc(it.value, "podReferences");
+        g->name = jstr(jgetc(it.value, "name"));
+        g->min = jint(jgetc(it.value, "minReplicas"), 0);
+        g->scope = read_scope(q, t, it.value, a);
+        g->bundle = bundle_of(q, configs, g->name);
+        g->pods = arena_array(a, struct tpod *, jlen(references) + 1);
+        for (struct jiter k = jiter(references); jnext(&k);) {
+            struct tpod *p = tables_pod(t, gang->ns, jstr(jgetc(k.value, "name")));
+            if (p && pod_is_served(p->obj))
+                add_pod(q, t, g, p);
+        }
+        finish_group(q, g, scheduled);
+    }
+}
+
+static void read_single(struct ask *q, struct tables *t, struct arena *a)
+{
+    struct tpod *p = list_entry(q->gang->pods.next, struct tpod, link);
+    q->groups = arena_new(a, struct ask_group);
+    *q->groups = (struct ask_group){
+        .name = p->obj->name, .min = 1, .scope = {0, 0, CORE_NONE}, .bundle = CORE_NONE};
+    q->groups->pods = arena_array(a, struct tpod *, 2);
+    q->n_groups = 1;
+    q->scope.pin = CORE_NONE;
+    if (pod_is_served(p->obj))
+        add_pod(q, t, q->groups, p);
+    finish_group(q, q->groups, false);
+}
+
+void ask_read(struct ask *q, struct tables *t, struct tgang *g, struct arena *a)
+{
+    *q = (struct ask){.gang = g, .tree = find_tree(t, g->obj)};
+    if (g->single) {
+        read_single(q, t, a);
+        return;
+    }
+    read_gang(q, t, a);
+    join_family(q, t);
+}
+
+/* ---- questions ---- */
+
+static struct core_leaf *add_leaf(struct ask *q, struct core_leaf *leaves, size_t group,
+                                  int32_t cls, int32_t need)
+{
+    const struct ask_group *g = &q->groups[group];
+    size_t n = q->core.n_leaves++;
+    leaves[n] = (struct core_leaf){g->scope, cls, need, g->bundle};
+    q->leaf_group[n] = (int32_t)group;
+    return &leaves[n];
+}
+
+/* Pods [from, to) of a group, one leaf for each run of equal class. False: they may not be placed
+ * as they are. */
+static bool add_group(struct ask *q, struct tables *t, struct core_leaf *leaves, size_t group,
+                      size_t from, size_t to, struct arena *a)
+{
+    struct ask_group *g = &q->groups[group];
+    struct core_leaf *leaf = NULL;
+    for (size_t i = from; i < to; i++) {
+        struct tpod *p = g->pods[i];
+        if (!tables_judge(t, p)) {
+            q->wrong = arena_printf(a, "%.*s: %.*s", STR_ARG(g->name), STR_ARG(p->refused));
+            return false;
+        }
+        if (leaf && leaf->cls == p->cls) {
+            leaf->need++;
+            continue;
+        }
+        if (leaf && g->scope.req > 0 && g->scope.pin == CORE_NONE) {
+            q->wrong =
+                arena_printf(a, "%.*s: its pods differ and must share a domain", STR_ARG(g->name));
+            return false;
+        }
+        leaf = add_leaf(q, leaves, group, p->cls, 1);
+    }
+    return true;
+}
+
+static struct core_leaf *begin(struct ask *q, struct arena *a)
+{
+    struct core_leaf *leaves = arena_array(a, struct core_leaf, q->waiting + 1);
+    q->leaf_group = arena_array(a, int32_t, q->waiting + 1);
+    q->core = (struct core_ask){.tree = q->tree,
+                                .within = q->within,
+                                .gang = q->scope,
+                                .bundles = q->bundles,
+                                .n_bundles = q->n_bundles,
+                                .leaves = leaves};
+    return leaves;
+}
+
+bool ask_minimum(struct ask *q, struct tables *t, struct arena *a)
+{
+    struct core_leaf *leaves = begin(q, a);
+    for (size_t i = 0; i < q->n_groups; i++) {
+        if (!add_group(q, t, leaves, i, 0, (size_t)q->groups[i].need, a))
+            return false;
+    }
+    return q->core.n_leaves > 0;
+}
+
+bool ask_surplus(struct ask *q, struct tables *t, struct arena *a)
+{
+    struct core_leaf *leaves = begin(q, a);
+    for (size_t i = 0; i < q->n_groups; i++) {
+        if (!add_group(q, t, leaves, i, q->groups[i].n_placed, q->groups[i].n_pods, a))
+            return false;
+    }
+    return q->core.n_leaves > 0;
+}
+
+void ask_assign(struct ask *q, struct tables *t, const struct core_op *op,
+                void (*fn)(void *ctx, struct tpod *p, int32_t node), void *ctx)
+{
+    struct ask_group *g = &q->groups[q->leaf_group[op->leaf]];
+    for (int32_t left = op->count; left > 0; left--) {
+        /* Classes come in runs, and leaves may be placed in any order. */
+        size_t i = g->n_placed;
+        while (g->pods[i]->cls != op->cls)
+            i++;
+        struct tpod *p = g->pods[i];
+        memmove(&g->pods[g->n_placed + 1], &g->pods[g->n_placed],
+                (i - g->n_placed) * sizeof(struct tpod *));
+        g->pods[g->n_placed++] = p;
+        pin_to(&g->scope, t, q->tree, op->node);
+        pin_to(&q->scope, t, q->tree, op->node);
+        if (g->bundle != CORE_NONE)
+            pin_to(&q->bundles[g->bundle], t, q->tree, op->node);
+        tables_assume(t, p, op->node);
+        fn(ctx, p, op->node);
+    }
+}
+
+int ask_level(const struct ask *q, struct tables *t)
+{
+    int32_t common = CORE_NONE;
+    int level = core_host_level(t->core, q->tree);
+    list_foreach (it, &q->gang->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        if (p->node == CORE_NONE)
+            continue;
+        for (; level > 0; level--) {
+            int32_t d = core_domain_of(t->core, q->tree, p->node, level);
+            int32_t other =
+                common == CORE_NONE ? d : core_domain_of(t->core, q->tree, common, level);
+            if (d != CORE_NONE && d == other)
+                break;
+        }
+        common = p->node;
+    }
+    return level;
+}

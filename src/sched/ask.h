@@ -1,0 +1,53 @@
+/*
+ * A gang as a question to the core: which of its pods wait, how many of them are needed together,
+ * and what must sit together. And the way back: which pod goes where.
+ */
+#ifndef SCHED_ASK_H
+#define SCHED_ASK_H
+
+#include "sched/tables.h"
+
+struct ask_group {
+    str name;
+    struct tpod **pods; /* waiting, of all classes, in name order */
+    size_t n_pods;
+    size_t n_placed; /* of them, so far */
+    int64_t min;
+    int64_t need; /* how many must be placed with the others */
+    int64_t bound;
+    struct core_scope scope;
+    int32_t bundle;
+};
+
+struct ask {
+    struct tgang *gang;
+    struct ask_group *groups;
+    size_t n_groups;
+    struct core_scope *bundles;
+    str *bundle_names;
+    size_t n_bundles;
+    struct core_scope scope;
+    int32_t tree;
+    int32_t within;
+    size_t waiting, gated;
+    int64_t bound;
+    bool short_of; /* a group has fewer pods than it needs */
+    bool packed;   /* it has a wish or demand for packing */
+    str wrong;     /* it cannot be placed as it is written */
+    struct core_ask core;
+    int32_t *leaf_group; /* by leaf of the core's question */
+};
+
+/* Everything lives in the arena. */
+void ask_read(struct ask *q, struct tables *t, struct tgang *g, struct arena *a);
+/* What the groups need, as the core's question; false when there is nothing to ask. */
+bool ask_minimum(struct ask *q, struct tables *t, struct arena *a);
+/* What is beyond: as many as may be placed. */
+bool ask_surplus(struct ask *q, struct tables *t, struct arena *a);
+/* The next pods of the leaf go to the node; `fn` is told each. They are assumed. */
+void ask_assign(struct ask *q, struct tables *t, const struct core_op *op,
+                void (*fn)(void *ctx, struct tpod *p, int32_t node), void *ctx);
+/* The narrowest level whose domain holds all pods of the gang that are on nodes. */
+int ask_level(const struct ask *q, struct tables *t);
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * The decision core: where the pods of a gang go. Dense tables and integers only; it knows nothing
+ * of objects, caches and time, so that the planner, the benchmarks and the property tests drive the
+ * same code.
+ *
+ *   nodes     numbered, with what is free of every resource
+ *   trees     topologies. Level 0 is the root, 1..n_levels are label keys from broad to narrow, the
+ *             level after them is the host. Domains are numbered through; a node that lacks a label
+ *             hangs below the narrowest domain it has the labels for.
+ *   classes   pods that are alike: what they ask for and which nodes admit them. A class knows how
+ *             many of its pods fit each node and each domain now, and finds the domain that fits
+ *             best without looking at the others.
+ *   terms     what pods say about each other (anti-affinity, ports, spread): how many pods that a
+ *             term speaks of each domain holds.
+ *
+ * Every change is an entry of the undo log, so trying costs what it touches. Classes follow the
+ * change log when they are next asked for, so a class nobody asks for costs nothing.
+ *
+ * The search is greedy, best fit for domains and nodes, most constrained parts first; when it fails
+ * although no bound forbids the gang, an exact search with a budget has the last word. What is
+ * refused was therefore refused by a bound or by the exact search, or the answer says that the
+ * budget ran out.
+ */
+#ifndef SCHED_CORE_H
+#define SCHED_CORE_H
+
+#include "base/vec.h"
+
+enum { CORE_RES_MAX = 32, CORE_LEVELS_MAX = 12, CORE_TREES_MAX = 16, CORE_NONE = -1 };
+#define CORE_UNLIMITED INT32_MAX
+
+struct core;
+
+struct core_amount {
+    int32_t resource;
+    int64_t amount; /* > 0 */
+};
+
+/* ---- set-up and deltas ---- */
+
+struct core *core_new(size_t n_resources);
+void core_free(struct core *c);
+
+/* Nodes come before trees, trees before terms and classes. */
+int32_t core_add_node(struct core *c, const int64_t *total);
+size_t core_n_nodes(const struct core *c);
+/* path: n_levels numbers of label values per node, node by node; CORE_NONE: has no such label. */
+int32_t core_add_tree(struct core *c, int n_levels, const int32_t *paths);
+int32_t core_add_term(struct core *c, int32_t tree, int level);
+
+struct core_spread {
+    int32_t term;
+    int32_t max_skew;
+    bool required;
+};
+
+struct core_class_def {
+    const struct core_amount *amounts;
+    size_t n_amounts;
+    const uint8_t *admitted; /* per node: 0 or 1 */
+    const uint8_t *penalty;  /* per node: wishes it does not fulfil; NULL: none */
+    int32_t per_node;        /* at most; CORE_UNLIMITED */
+    const int32_t *counts;   /* terms that speak of its pods */
+    size_t n_counts;
+    const int32_t *avoids; /* not where these count any */
+    size_t n_avoids;
+    const int32_t *wants; /* only where each of these counts some */
+    size_t n_wants;
+    const struct core_spread *spreads;
+    size_t n_spreads;
+};
+
+int32_t core_add_class(struct core *c, const struct core_class_def *def);
+void core_set_admitted(struct core *c, int32_t cls, int32_t node, bool admitted);
+/* The node has more or less than it had. */
+void core_change_total(struct core *c, int32_t node, const int64_t *delta);
+/* count pods of the class come to the node (or, below 0, go). May overbook. */
+void core_take(struct core *c, int32_t cls, int32_t node, int32_t count);
+
+/* ---- questions ---- */
+
+/* Raised whenever a node may take more than before. */
+uint64_t core_growth(const struct core *c);
+int64_t core_free_of(const struct core *c, int32_t node, int32_t resource);
+int32_t core_slots(struct core *c, int32_t cls, int32_t node);
+/* How many pods of the class the nodes of the domain take now, each counted by itself. */
+int32_t core_sum(struct core *c, int32_t cls, int32_t tree, int32_t domain);
+/* The most that a domain of the level takes. */
+int32_t core_most_at(struct core *c, int32_t cls, int32_t tree, int level);
+int core_n_levels(const struct core *c, int32_t tree); /* without root and host */
+int core_host_level(const struct core *c, int32_t tree);
+/* The node's domain at a level; CORE_NONE when it lacks a label on the way. */
+int32_t core_domain_of(const struct core *c, int32_t tree, int32_t node, int level);
+int core_level_of(const struct core *c, int32_t tree, int32_t domain);
+/* Domains of a level (not of the host's) are numbered lo..hi-1. */
+void core_domains_at(const struct core *c, int32_t tree, int level, int32_t *ret_lo,
+                     int32_t *ret_hi);
+/* Nodes of a domain, in the order of the tree; valid until the core is freed. */
+const int32_t *core_nodes_in(const struct core *c, int32_t tree, int32_t domain, size_t *ret_n);
+int32_t core_term_count(const struct core *c, int32_t term, int32_t domain);
+/* Everything derived equals a computation from scratch; for tests. */
+bool core_is_consistent(struct core *c);
+
+/* ---- placing ---- */
+
+struct core_scope {
+    int req, pref; /* levels; 0: none */
+    int32_t pin;   /* the domain at level req that members are in already; CORE_NONE: none */
+};
+
+struct core_leaf {
+    struct core_scope scope;
+    int32_t cls;
+    int32_t need;
+    int32_t bundle; /* CORE_NONE: of the gang directly */
+};
+
+struct core_ask {
+    int32_t tree;
+    int32_t within; /* domain; 0: anywhere */
+    struct core_scope gang;
+    const struct core_scope *bundles;
+    size_t n_bundles;
+    const struct core_leaf *leaves;
+    size_t n_leaves;
+    /* Domains of this level that the gang may not use, by number minus the level's first; level 0:
+     * none. */
+    int closed_level;
+    const uint8_t *closed;
+};
+
+struct core_op {
+    int32_t leaf;
+    int32_t cls;
+    int32_t node;
+    int32_t count;
+};
+
+enum core_why {
+    CORE_PLACED,
+    CORE_TOO_FEW,  /* no domain of the level holds what the scope needs of one class */
+    CORE_TOGETHER, /* each part fits by itself, all of them do not */
+    CORE_BUDGET,   /* the search was given up */
+};
+
+/* Why not: a scope, a level, a class, and the domain that comes nearest. */
+struct core_cert {
+    enum core_why why;
+    int32_t scope; /* 0: gang; then bundles, then leaves */
+    int level;
+    int32_t cls;
+    int32_t need, best;
+    int32_t domain;
+};
+
+struct core_result {
+    bool placed;
+    VEC(struct core_op) ops;
+    struct core_cert cert;
+    uint32_t tries; /* domains tried: the work it was */
+};
+
+/* All of it or nothing. What was placed is taken; core_undo gives it back. */
+bool core_place(struct core *c, const struct core_ask *ask, struct core_result *ret);
+/* Up to leaf->need pods of one leaf, as many as fit; ret->ops grows. Returns how many. */
+int32_t core_place_some(struct core *c, const struct core_ask *ask, int32_t leaf,
+                        struct core_result *ret);
+void core_undo(struct core *c, const struct core_result *r);
+void core_take_ops(struct core *c, const struct core_op *ops, size_t n);
+void core_give_ops(struct core *c, const struct core_op *ops, size_t n);
+void core_result_done(struct core_result *r);
+
+/* ---- making room ---- */
+
+struct core_victim {
+    int32_t priority;
+    int32_t pods;              /* how many it loses */
+    const struct core_op *ops; /* what it holds */
+    size_t n_ops;
+};
+
+/* Victims are in order: those to be spared first come last. Chooses few of them so that the gang
+ * fits when they are gone; nothing is taken or given. chosen: n_victims entries. The number of
+ * victims is the least possible when that is one, or two of at most CORE_PAIRS; beyond it no
+ * single one of them could be spared. */
+enum { CORE_SINGLES = 512, CORE_PAIRS = 48 };
+bool core_make_room(struct core *c, const struct core_ask *ask, const struct core_victim *victims,
+                    size_t n, bool *chosen, struct core_result *ret);
+
+#endif

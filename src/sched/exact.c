@@ -1,0 +1,178 @@
+/*
+ * The last word on a gang that the greedy search could not place although no bound forbids it:
+ * every way to choose domains for its parts and to spread its pods over nodes, depth first, until
+ * one works or the budget ends. Wishes play no role here.
+ *
+ * Steps are the parts in order: gang, each bundle followed by its leaves, then the other leaves. A
+ * node that is just like the one before it never takes more of a leaf than that one: exchanging
+ * them gives the same solution.
+ */
+#include "sched/core_impl.h"
+
+struct exact {
+    struct search *s;
+    int32_t *steps; /* parts */
+    size_t n_steps;
+    int32_t *chosen; /* by part: its domain */
+    uint32_t budget;
+};
+
+static bool step_run(struct exact *x, size_t step);
+
+static bool spend(struct exact *x)
+{
+    if (x->budget == 0) {
+        x->s->gave_up = true;
+        return false;
+    }
+    x->budget--;
+    return true;
+}
+
+/* What is yet to be placed still may, each class by itself. */
+static bool rest_may_fit(struct exact *x, size_t step)
+{
+    for (size_t i = step; i < x->n_steps; i++) {
+        const struct part *p = &x->s->parts[x->steps[i]];
+        if (p->leaf < 0)
+            continue;
+        int32_t bundle = x->s->ask->leaves[p->leaf].bundle;
+        int32_t outer =
+            bundle >= 0 && x->chosen[1 + bundle] >= 0 ? x->chosen[1 + bundle] : x->chosen[0];
+        if (!part_may_fit(x->s, p, outer))
+            return false;
+    }
+    return true;
+}
+
+/* Both take the same of every class there is a wish for. */
+static bool are_alike(struct exact *x, int32_t a, int32_t b)
+{
+    struct core *c = x->s->core;
+    const struct topo *t = x->s->tree;
+    size_t width = c->n_resources;
+    if (t->parent[t->n_domains + a] != t->parent[t->n_domains + b] || t->depth[a] != t->depth[b] ||
+        memcmp(&c->free.p[(size_t)a * width], &c->free.p[(size_t)b * width],
+               width * sizeof(int64_t)) != 0)
+        return false;
+    const struct part *gang = &x->s->parts[0];
+    for (size_t i = 0; i < gang->n_wants; i++) {
+        const struct class *k = class_now(c, gang->wants[i].cls);
+        if (k->slots[a] != k->slots[b] || k->wide)
+            return false;
+    }
+    return true;
+}
+
+/* How many of this node of the domain, most first, then the next node. */
+static bool spread_leaf(struct exact *x, size_t step, int32_t leaf, int32_t at, int32_t need,
+                        int32_t before)
+{
+    struct search *s = x->s;
+    const struct topo *t = s->tree;
+    const struct core_leaf *f = &s->ask->leaves[leaf];
+    int32_t domain = x->chosen[x->steps[step]];
+    bool host = domain >= t->n_domains;
+    if (need == 0)
+        return rest_may_fit(x, step + 1) && step_run(x, step + 1);
+    if (at >= (host ? 1 : t->hi[domain]) || !spend(x))
+        return false;
+    int32_t node = host ? domain - t->n_domains : t->order[at];
+    struct class *k = class_now(s->core, f->cls);
+    int32_t most = MIN(need, k->slots[node]);
+    if (!host && at > t->lo[domain] && before < most && are_alike(x, t->order[at - 1], node))
+        most = before;
+    for (int32_t count = most; count >= 0; count--) {
+        size_t mark = s->result->ops.len;
+        bool good = true;
+        for (int32_t i = 0; i < count && good; i++) {
+            good = !k->wide || class_admits_one(s->core, k, node);
+            if (good && k->wide)
+                search_take(s, leaf, f->cls, node, 1);
+        }
+        if (good && !k->wide && count > 0)
+            search_take(s, leaf, f->cls, node, count);
+        if (good && spread_leaf(x, step, leaf, at + 1, need - count, count))
+            return true;
+        search_undo(s, mark);
+        if (s->gave_up)
+            return false;
+    }
+    return false;
+}
+
+static bool enter(struct exact *x, size_t step, int32_t domain)
+{
+    struct search *s = x->s;
+    int32_t part = x->steps[step];
+    const struct part *p = &s->parts[part];
+    if (!part_may_fit(s, p, domain) || !domain_is_open(s, domain) || !spend(x))
+        return false;
+    x->chosen[part] = domain;
+    bool placed;
+    if (p->leaf < 0)
+        placed = step_run(x, step + 1);
+    else
+        placed =
+            spread_leaf(x, step, p->leaf, domain >= s->tree->n_domains ? 0 : s->tree->lo[domain],
+                        s->ask->leaves[p->leaf].need, INT32_MAX);
+    if (!placed)
+        x->chosen[part] = CORE_NONE;
+    return placed;
+}
+
+static bool step_run(struct exact *x, size_t step)
+{
+    if (step == x->n_steps)
+        return true;
+    struct search *s = x->s;
+    const struct topo *t = s->tree;
+    int32_t part = x->steps[step];
+    const struct part *p = &s->parts[part];
+    int32_t outer = s->ask->within;
+    if (part > 0) {
+        int32_t bundle = p->leaf >= 0 ? s->ask->leaves[p->leaf].bundle : CORE_NONE;
+        outer = bundle >= 0 ? x->chosen[1 + bundle] : x->chosen[0];
+    }
+    if (p->scope->pin >= 0 && topo_level(t, p->scope->pin) > topo_level(t, outer)) {
+        if (!topo_contains(t, outer, p->scope->pin))
+            return false;
+        outer = p->scope->pin;
+    }
+    if (p->scope->req <= topo_level(t, outer))
+        return enter(x, step, outer);
+    bool hosts = p->scope->req == t->host_level;
+    int32_t lo = t->lo[outer], hi = t->hi[outer];
+    if (!hosts)
+        topo_inside(t, outer, p->scope->req, &lo, &hi);
+    for (int32_t i = lo; i < hi && !s->gave_up; i++) {
+        if (hosts && t->depth[t->order[i]] < t->n_levels)
+            continue;
+        if (enter(x, step, hosts ? t->n_domains + t->order[i] : i))
+            return true;
+    }
+    return false;
+}
+
+bool exact_place(struct search *s)
+{
+    size_t nb = s->ask->n_bundles;
+    struct exact x = {.s = s, .budget = EXACT_STEPS};
+    x.steps = xcalloc(s->n_parts + 1, sizeof(int32_t));
+    x.chosen = xcalloc(s->n_parts + 1, sizeof(int32_t));
+    for (size_t i = 0; i < s->n_parts; i++)
+        x.chosen[i] = CORE_NONE;
+    x.steps[x.n_steps++] = 0;
+    for (size_t k = 0; k < s->parts[0].n_kids; k++) {
+        int32_t kid = s->parts[0].kids[k];
+        x.steps[x.n_steps++] = kid;
+        for (size_t j = 0; (size_t)kid <= nb && j < s->parts[kid].n_kids; j++)
+            x.steps[x.n_steps++] = s->parts[kid].kids[j];
+    }
+    bool placed = step_run(&x, 0);
+    if (!placed)
+        search_undo(s, 0);
+    free(x.steps);
+    free(x.chosen);
+    return placed;
+}

@@ -1,0 +1,665 @@
+/* Caches to tables, change by change; see tables.h. */
+#include "sched/tables.h"
+
+#include "grove/names.h"
+#include "grove/types.h"
+#include "sched/terms.h"
+#include "json/write.h"
+
+static struct tables *current;
+
+/* ---- pods and gangs ---- */
+
+bool pod_is_served(const struct obj *pod)
+{
+    static const char *const served[] = {"default-scheduler", "grove-scheduler", "kai-scheduler",
+                                         "volcano"};
+    str name = jstr(jgetc(obj_spec(pod), "schedulerName"));
+    for (size_t i = 0; i < ARRAY_LEN(served); i++) {
+        if (str_is(name, served[i]))
+            return true;
+    }
+    return str_is_empty(name);
+}
+
+static struct tgang *gang_ensure(struct tables *t, str key)
+{
+    struct tgang *g = map_get(&t->gangs, key);
+    if (g)
+        return g;
+    g = xcalloc(1, sizeof(*g) + key.len + 1);
+    memcpy(g->key, key.p, key.len);
+    list_init(&g->pods);
+    list_init(&g->link);
+    g->single = key.len > 0 && key.p[0] == '/';
+    (void)map_put(&t->gangs, str_n(g->key, key.len), g);
+    return g;
+}
+
+static void gang_forget_if_empty(struct tables *t, struct tgang *g)
+{
+    if (g->obj || !list_is_empty(&g->pods))
+        return;
+    (void)map_del(&t->gangs, str_of(g->key));
+    list_remove(&g->link);
+    free(g);
+}
+
+/* Something about it changed: look at it in the next round. */
+static void gang_touch(struct tables *t, struct tgang *g)
+{
+    list_remove(&g->link);
+    list_push_back(&t->ready, &g->link);
+    g->parked = false;
+}
+
+void tables_park(struct tables *t, struct tgang *g, const struct core_cert *cert, int32_t tree)
+{
+    list_remove(&g->link);
+    list_push_back(&t->parked, &g->link);
+    g->parked = true;
+    g->cert = *cert;
+    g->cert_tree = tree;
+}
+
+/* A bound that refused it still does: nothing else need be looked at. */
+static bool is_still_refused(struct tables *t, const struct tgang *g)
+{
+    return g->cert.why == CORE_TOO_FEW && g->cert.need > 0 &&
+           core_most_at(t->core, g->cert.cls, g->cert_tree, g->cert.level) < g->cert.need;
+}
+
+void tables_wake(struct tables *t)
+{
+    if (t->growth_seen == core_growth(t->core))
+        return;
+    t->growth_seen = core_growth(t->core);
+    for (struct list *it = t->parked.next, *next; it != &t->parked; it = next) {
+        struct tgang *g = list_entry(it, struct tgang, link);
+        next = it->next;
+        if (!is_still_refused(t, g))
+            gang_touch(t, g);
+    }
+}
+
+struct tgang *tables_gang(struct tables *t, str ns, str name)
+{
+    struct arena a = ARENA_INIT;
+    str key = arena_printf(&a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name_label(&a, name)));
+    struct tgang *g = map_get(&t->gangs, key);
+    arena_done(&a);
+    return g;
+}
+
+struct tpod *tables_pod(struct tables *t, str ns, str name)
+{
+    char key[600];
+    int n = snprintf(key, sizeof(key), "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
+    return n > 0 && (size_t)n < sizeof(key) ? map_get(&t->pods, str_n(key, (size_t)n)) : NULL;
+}
+
+static int32_t node_number(const struct tables *t, str name)
+{
+    size_t lo = 0, hi = t->snap.nodes.len;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        int c = str_cmp(t->snap.nodes.p[mid].name, name);
+        if (c == 0)
+            return (int32_t)mid;
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return CORE_NONE;
+}
+
+/* ---- classes ---- */
+
+static void key_add(struct strbuf *b, jval v)
+{
+    strbuf_add_char(b, '\n');
+    if (!j_is_absent(v))
+        json_pretty(v, 0, b);
+}
+
+/* Everything about a pod that decides where it may go. */
+static void class_key(jval spec, struct strbuf *b)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        for (struct jiter it = jiter(jget(spec, str_of(lists[i]))); jnext(&it);) {
+            key_add(b, jpath(it.value, "resources.requests"));
+            key_add(b, jgetc(it.value, "restartPolicy"));
+        }
+        strbuf_add_char(b, ';');
+    }
+    static const char *const fields[] = {"overhead",
+                                         "resources",
+                                         "nodeSelector",
+                                         "affinity",
+                                         "tolerations",
+                                         "resourceClaims",
+                                         "topologySpreadConstraints"};
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        key_add(b, jget(spec, str_of(fields[i])));
+    for (struct jiter it = jiter(jgetc(spec, "volumes")); jnext(&it);)
+        strbuf_add_char(b, j_has(jgetc(it.value, "persistentVolumeClaim")) ? 'p' : '.');
+}
+
+static size_t list_amounts(const struct tables *t, const struct demand *d, struct core_amount *ret)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < t->snap.n_resources; r++) {
+        if (d->amount[r] > 0)
+            ret[n++] = (struct core_amount){(int32_t)r, d->amount[r]};
+    }
+    return n;
+}
+
+/* Wishes about nodes; NULL when all nodes are equal in that. */
+static uint8_t *read_penalties(const struct tables *t, const struct obj *pod,
+                               const uint8_t *admitted)
+{
+    size_t n = t->snap.nodes.len;
+    uint8_t *penalty = xcalloc(n + 1, 1);
+    bool differ = false;
+    int first = -1;
+    for (size_t i = 0; i < n; i++) {
+        if (!admitted[i])
+            continue;
+        penalty[i] = node_penalty(&t->snap.nodes.p[i], pod);
+        first = first < 0 ? penalty[i] : first;
+        differ = differ || penalty[i] != first;
+    }
+    if (differ)
+        return penalty;
+    free(penalty);
+    return NULL;
+}
+
+static struct tclass *class_make(struct tables *t, str key, const struct obj *pod)
+{
+    struct tclass *k = arena_new(&t->arena, struct tclass);
+    struct demand d;
+    struct core_amount amounts[RES_MAX];
+    size_t n = t->snap.nodes.len, resources = t->snap.n_resources;
+    uint8_t *admitted = xcalloc(n + 1, 1);
+    k->key = arena_str(&t->arena, key);
+    k->model = obj_hold(&t->arena, obj_ref(pod));
+    bool judged = snapshot_demand(&t->snap, pod, &d, &k->refused);
+    /* A resource that no node has and nobody asked for before: no column for it. */
+    if (t->snap.n_resources > resources) {
+        if (judged)
+            k->refused = arena_printf(&t->arena, "no node has any %.*s",
+                                      STR_ARG(t->snap.resources[resources]));
+        judged = false;
+        t->snap.n_resources = resources;
+    }
+    for (size_t i = 0; i < n && judged; i++)
+        admitted[i] = node_admits(&t->snap.nodes.p[i], pod);
+    struct term_use use;
+    terms_use(t, pod, &use);
+    if (judged && !str_is_empty(use.refused))
+        k->refused = use.refused;
+    struct core_class_def def = {.amounts = amounts,
+                                 .n_amounts = list_amounts(t, &d, amounts),
+                                 .admitted = admitted,
+                                 .penalty = read_penalties(t, pod, admitted),
+                                 .per_node = use.alone ? 1 : CORE_UNLIMITED,
+                                 .counts = use.counts,
+                                 .n_counts = use.n_counts,
+                                 .avoids = use.avoids,
+                                 .n_avoids = use.n_avoids,
+                                 .wants = use.wants,
+                                 .n_wants = use.n_wants,
+                                 .spreads = use.spreads,
+                                 .n_spreads = use.n_spreads};
+    k->cls = core_add_class(t->core, &def);
+    free((void *)def.penalty);
+    free(admitted);
+    (void)map_put(&t->classes, k->key, k);
+    *vec_push(&t->class_list) = k;
+    return k;
+}
+
+static void pod_classify(struct tables *t, struct tpod *p)
+{
+    if (p->cls != CORE_NONE)
+        return;
+    struct strbuf b = STRBUF_INIT((size_t)4 << 20);
+    class_key(obj_spec(p->obj), &b);
+    terms_key(t, p->obj, &b);
+    struct tclass *k = map_get(&t->classes, strbuf_str(&b));
+    if (!k)
+        k = class_make(t, strbuf_str(&b), p->obj);
+    p->cls = k->cls;
+    p->refused = k->refused;
+    strbuf_done(&b);
+}
+
+bool tables_judge(struct tables *t, struct tpod *p)
+{
+    pod_classify(t, p);
+    return str_is_empty(p->refused);
+}
+
+/* ---- folding pods ---- */
+
+static void pod_leave_node(struct tables *t, struct tpod *p)
+{
+    if (p->node != CORE_NONE)
+        core_take(t->core, p->cls, p->node, -1);
+    p->node = CORE_NONE;
+    p->assumed = false;
+}
+
+static bool pod_is_placed(const struct obj *o)
+{
+    return pod_holds_node(o) && !o->deleting;
+}
+
+static void pod_count(struct tpod *p, int by)
+{
+    p->gang->n_waiting += p->waits ? (size_t)by : 0;
+    p->gang->n_bound += pod_is_placed(p->obj) ? (size_t)by : 0;
+}
+
+static void pod_set_node(struct tables *t, struct tpod *p)
+{
+    int32_t node = pod_holds_node(p->obj)
+                       ? node_number(t, jstr(jgetc(obj_spec(p->obj), "nodeName")))
+                       : CORE_NONE;
+    if (p->assumed && node == CORE_NONE && p->waits)
+        return; /* still on its way */
+    if (node == p->node) {
+        p->assumed = false;
+        return;
+    }
+    pod_leave_node(t, p);
+    if (node == CORE_NONE)
+        return;
+    pod_classify(t, p);
+    core_take(t->core, p->cls, node, 1);
+    p->node = node;
+}
+
+static struct tgang *gang_of(struct tables *t, const struct obj *o)
+{
+    struct arena a = ARENA_INIT;
+    str label = obj_label(o, STR(LABEL_PODGANG));
+    str key = str_is_empty(label) ? arena_printf(&a, "/%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name))
+                                  : arena_printf(&a, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(label));
+    struct tgang *g = gang_ensure(t, key);
+    arena_done(&a);
+    return g;
+}
+
+static void pod_remove(struct tables *t, const struct obj *o)
+{
+    struct tpod *p = tables_pod(t, o->ns, o->name);
+    if (!p)
+        return;
+    pod_leave_node(t, p);
+    pod_count(p, -1);
+    list_remove(&p->link);
+    gang_touch(t, p->gang);
+    gang_forget_if_empty(t, p->gang);
+    for (size_t i = 0; i < t->assumed.len; i++) {
+        if (t->assumed.p[i] == p)
+            vec_remove(&t->assumed, i);
+    }
+    (void)map_del(&t->pods, str_of(p->key));
+    obj_unref(p->obj);
+    free(p);
+}
+
+static void pod_set(struct tables *t, const struct obj *o)
+{
+    struct tpod *p = tables_pod(t, o->ns, o->name);
+    bool waits = pod_waits(o) && pod_is_served(o);
+    if (p && !str_eq(p->obj->uid, o->uid)) {
+        pod_remove(t, p->obj);
+        p = NULL;
+    }
+    if (!p) {
+        size_t len = o->ns.len + o->name.len + 1;
+        p = xcalloc(1, sizeof(*p) + len + 1);
+        (void)snprintf(p->key, len + 1, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
+        p->cls = p->node = CORE_NONE;
+        p->gang = gang_of(t, o);
+        t->stale = terms_collect(t, o) || t->stale;
+        list_init(&p->link);
+        list_push_back(&p->gang->pods, &p->link);
+        (void)map_put(&t->pods, str_n(p->key, len), p);
+    } else {
+        pod_count(p, -1);
+        bool same = waits == p->waits && pod_is_placed(o) == pod_is_placed(p->obj);
+        if (same && jlen(jgetc(obj_spec(o), "schedulingGates")) ==
+                        jlen(jgetc(obj_spec(p->obj), "schedulingGates"))) {
+            obj_unref(p->obj);
+            p->obj = obj_ref(o);
+            pod_count(p, 1);
+            return;
+        }
+        obj_unref(p->obj);
+    }
+    p->obj = obj_ref(o);
+    p->waits = waits;
+    pod_count(p, 1);
+    pod_set_node(t, p);
+    gang_touch(t, p->gang);
+}
+
+static void on_pod(void *ctx, const struct obj *old, const struct obj *new)
+{
+    if (!current || current->runtime != ctx)
+        return;
+    if (new)
+        pod_set(current, new);
+    else
+        pod_remove(current, old);
+}
+
+/* ---- folding gangs ---- */
+
+static int64_t priority_of(struct tables *t, const struct obj *gang)
+{
+    struct world w = {.runtime = t->runtime};
+    str name = jstr(jgetc(obj_spec(gang), "priorityClassName"));
+    const struct obj *pc =
+        str_is_empty(name) ? NULL : world_get(&w, &kind_priority_class, STR_NONE, name);
+    return pc ? jint(jgetc(obj_root(pc), "value"), 0) : 0;
+}
+
+static void gang_set(struct tables *t, const struct obj *o)
+{
+    struct arena a = ARENA_INIT;
+    struct tgang *g = gang_ensure(
+        t, arena_printf(&a, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(name_label(&a, o->name))));
+    arena_done(&a);
+    bool same = g->obj && g->obj->generation == o->generation && str_eq(g->obj->uid, o->uid) &&
+                g->obj->deleting == o->deleting;
+    obj_unref(g->obj);
+    g->obj = obj_ref(o);
+    g->created = obj_created(o);
+    g->priority = priority_of(t, o);
+    if (!same)
+        gang_touch(t, g);
+}
+
+static void on_gang(void *ctx, const struct obj *old, const struct obj *new)
+{
+    if (!current || current->runtime != ctx)
+        return;
+    if (new) {
+        gang_set(current, new);
+        return;
+    }
+    struct tgang *g = tables_gang(current, old->ns, old->name);
+    if (!g)
+        return;
+    obj_unref(g->obj);
+    g->obj = NULL;
+    gang_forget_if_empty(current, g);
+}
+
+/* ---- folding nodes ---- */
+
+static bool is_same_place(const struct tables *t, const struct obj *a, const struct obj *b)
+{
+    for (size_t i = 0; i < t->trees.len; i++) {
+        const struct ttree *tree = &t->trees.p[i];
+        for (int l = 0; l < tree->n_levels; l++) {
+            if (!str_eq(obj_label(a, tree->keys[l]), obj_label(b, tree->keys[l])))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Cordons, taints, labels, readiness, capacity: the node stays where it is. */
+static bool node_change(struct tables *t, const struct obj *new)
+{
+    int32_t n = node_number(t, new->name);
+    if (n == CORE_NONE)
+        return false;
+    struct snap_node *s = &t->snap.nodes.p[n];
+    int64_t delta[RES_MAX];
+    size_t resources = t->snap.n_resources;
+    struct snap_node old = *s;
+    if (!is_same_place(t, s->obj, new))
+        return false;
+    snapshot_read_node(&t->snap, new, s);
+    if (t->snap.n_resources != resources) {
+        *s = old;
+        return false;
+    }
+    s->obj = obj_ref(new);
+    s->name = new->name;
+    obj_unref(old.obj);
+    for (size_t r = 0; r < resources; r++)
+        delta[r] = s->total[r] - old.total[r];
+    core_change_total(t->core, n, delta);
+    for (size_t i = 0; i < t->class_list.len; i++) {
+        const struct tclass *k = t->class_list.p[i];
+        core_set_admitted(t->core, k->cls, n, str_is_empty(k->refused) && node_admits(s, k->model));
+    }
+    return true;
+}
+
+bool node_is_as_before(const struct obj *old, const struct obj *new)
+{
+    return jequal(obj_spec(old), obj_spec(new)) && jequal(old->labels, new->labels) &&
+           old->deleting == new->deleting &&jequal(jgetc(obj_status(old), "allocatable"),
+                                                   jgetc(obj_status(new), "allocatable")) &&
+           condition_is_true(jgetc(obj_status(old), "conditions"), STR("Ready")) ==
+               condition_is_true(jgetc(obj_status(new), "conditions"), STR("Ready"));
+}
+
+static void on_node(void *ctx, const struct obj *old, const struct obj *new)
+{
+    if (!current || current->runtime != ctx)
+        return;
+    if (old && new &&node_is_as_before(old, new))
+        return;
+    if (!old || !new || !node_change(current, new))
+        tables_drop();
+}
+
+static void on_shape(void *ctx, const struct obj *old, const struct obj *new)
+{
+    if (current && current->runtime == ctx &&
+        !(old && new && old->generation == new->generation && old->generation != 0))
+        tables_drop();
+}
+
+/* ---- trees ---- */
+
+static int32_t intern(struct tables *t, struct map *m, str value)
+{
+    void *v = map_get(m, value);
+    if (!v)
+        (void)map_put(m, arena_str(&t->arena, value), v = (void *)(m->len + 1));
+    return (int32_t)((size_t)v - 1);
+}
+
+void tables_add_tree(struct tables *t, struct ttree tree)
+{
+    size_t n = t->snap.nodes.len, levels = (size_t)tree.n_levels;
+    int32_t *paths = xcalloc(n * levels + 1, sizeof(*paths));
+    struct map values = MAP_INIT;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t l = 0; l < levels; l++) {
+            jval v = jget(t->snap.nodes.p[i].obj->labels, tree.keys[l]);
+            paths[i * levels + l] = j_is_absent(v) ? CORE_NONE : intern(t, &values, jstr(v));
+        }
+    }
+    tree.tree = core_add_tree(t->core, tree.n_levels, paths);
+    *vec_push(&t->trees) = tree;
+    map_done(&values);
+    free(paths);
+}
+
+/* Every binding's levels from broad to narrow; the host is always there. The first serves gangs
+ * that name none. */
+static void add_trees(struct tables *t, const struct world *w)
+{
+    struct obj *o;
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_ctb), STR_NONE);
+         (o = cache_next(&it)) && t->trees.len < CORE_TREES_MAX - 1;) {
+        struct ttree tree = {.name = arena_str(&t->arena, o->name)};
+        for (struct jiter k = jiter(jgetc(obj_spec(o), "levels")); jnext(&k);) {
+            str key = jstr(jgetc(k.value, "key"));
+            if (!str_is(key, "kubernetes.io/hostname") && tree.n_levels < CORE_LEVELS_MAX)
+                tree.keys[tree.n_levels++] = arena_str(&t->arena, key);
+        }
+        tables_add_tree(t, tree);
+    }
+    if (t->trees.len == 0)
+        tables_add_tree(t, (struct ttree){0});
+}
+
+const struct ttree *tables_tree(const struct tables *t, int32_t tree)
+{
+    return &t->trees.p[tree];
+}
+
+str tables_domain_name(const struct tables *t, int32_t tree, int32_t domain, struct arena *a)
+{
+    size_t n;
+    const int32_t *nodes = core_nodes_in(t->core, tree, domain, &n);
+    int level = core_level_of(t->core, tree, domain);
+    if (n == 0 || level == 0)
+        return STR("the cluster");
+    const struct snap_node *node = &t->snap.nodes.p[nodes[0]];
+    if (level == core_host_level(t->core, tree))
+        return node->name;
+    str path = STR_NONE;
+    for (int l = 0; l < level; l++) {
+        str value = obj_label(node->obj, t->trees.p[tree].keys[l]);
+        path = l ? arena_printf(a, "%.*s/%.*s", STR_ARG(path), STR_ARG(value)) : value;
+    }
+    return path;
+}
+
+/* ---- life ---- */
+
+void tables_drop(void)
+{
+    struct tables *t = current;
+    if (!t)
+        return;
+    current = NULL;
+    str key;
+    void *value;
+    for (size_t it = 0; map_next(&t->pods, &it, &key, &value);) {
+        struct tpod *p = value;
+        obj_unref(p->obj);
+        free(p);
+    }
+    for (size_t it = 0; map_next(&t->gangs, &it, &key, &value);) {
+        struct tgang *g = value;
+        obj_unref(g->obj);
+        free(g);
+    }
+    for (size_t i = 0; i < t->snap.nodes.len; i++)
+        obj_unref(t->snap.nodes.p[i].obj);
+    snapshot_done(&t->snap);
+    map_done(&t->pods);
+    map_done(&t->gangs);
+    map_done(&t->classes);
+    vec_done(&t->trees);
+    vec_done(&t->terms);
+    vec_done(&t->class_list);
+    vec_done(&t->assumed);
+    vec_done(&t->hold);
+    free(t->hold_key);
+    core_free(t->core);
+    arena_done(&t->arena);
+    free(t);
+}
+
+static struct tables *tables_make(const struct world *w)
+{
+    struct tables *t = xnew(struct tables);
+    struct obj *o;
+    t->runtime = w->runtime;
+    list_init(&t->ready);
+    list_init(&t->parked);
+    arena_init(&t->arena);
+    snapshot_init_nodes(&t->snap, w, &t->arena);
+    for (size_t i = 0; i < t->snap.nodes.len; i++)
+        (void)obj_ref(t->snap.nodes.p[i].obj);
+    t->core = core_new(t->snap.n_resources);
+    for (size_t i = 0; i < t->snap.nodes.len; i++)
+        (void)core_add_node(t->core, t->snap.nodes.p[i].total);
+    add_trees(t, w);
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_pod), STR_NONE);
+         (o = cache_next(&it));)
+        (void)terms_collect(t, o);
+    terms_place(t);
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_pod_gang), STR_NONE);
+         (o = cache_next(&it));)
+        gang_set(t, o);
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_pod), STR_NONE);
+         (o = cache_next(&it));)
+        pod_set(t, o);
+    return t;
+}
+
+struct tables *tables_get(const struct world *w)
+{
+    if (current && (current->runtime != w->runtime || current->stale))
+        tables_drop();
+    if (!current)
+        current = tables_make(w);
+    return current;
+}
+
+void tables_add_handlers(struct runtime *r)
+{
+    tables_drop();
+    cache_add_handler(runtime_cache(r, &kind_pod), on_pod, r);
+    cache_add_handler(runtime_cache(r, &kind_pod_gang), on_gang, r);
+    cache_add_handler(runtime_cache(r, &kind_node), on_node, r);
+    cache_add_handler(runtime_cache(r, &kind_ctb), on_shape, r);
+    cache_add_handler(runtime_cache(r, &kind_priority_class), on_shape, r);
+}
+
+void tables_assume(struct tables *t, struct tpod *p, int32_t node)
+{
+    p->node = node;
+    p->assumed = true;
+    *vec_push(&t->assumed) = p;
+}
+
+/* What a plan before this one meant to bind and the cache does not show: it failed. */
+void tables_release_assumed(struct tables *t)
+{
+    for (size_t i = 0; i < t->assumed.len; i++) {
+        struct tpod *p = t->assumed.p[i];
+        if (!p->assumed)
+            continue;
+        pod_leave_node(t, p);
+        gang_touch(t, p->gang);
+    }
+    vec_clear(&t->assumed);
+}
+
+void tables_hold(struct tables *t, const char *key, const struct core_op *ops, size_t n)
+{
+    tables_unhold(t);
+    t->hold_key = xstrdup(key);
+    for (size_t i = 0; i < n; i++)
+        *vec_push(&t->hold) = ops[i];
+    core_take_ops(t->core, ops, n);
+}
+
+void tables_unhold(struct tables *t)
+{
+    core_give_ops(t->core, t->hold.p, t->hold.len);
+    vec_clear(&t->hold);
+    free(t->hold_key);
+    t->hold_key = NULL;
+}
