@@ -11,7 +11,9 @@ enum exit_code {
     EXIT_USAGE = 2, /* wrong command line */
 };
 
-extern const struct command cmd_up, cmd_demo, cmd_sim, cmd_version;
+extern const struct command cmd_operator;
+extern const struct command cmd_up, cmd_demo, cmd_initc, cmd_sim, cmd_version, cmd_manifests;
+extern const struct command cmd_nodes, cmd_scheduler;
 extern const struct command cmd_apply, cmd_get, cmd_delete, cmd_scale, cmd_tree;
 
 /* "grove: message" on stderr; returns the exit code that fits. */

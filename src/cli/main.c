@@ -55,8 +55,9 @@ static const struct command cmd_generate = {
 };
 
 static const struct command *const commands[] = {
-    &cmd_up,   &cmd_demo, &cmd_apply,   &cmd_get,      &cmd_delete, &cmd_scale,
-    &cmd_tree, &cmd_sim,  &cmd_version, &cmd_generate, NULL,
+    &cmd_operator,  &cmd_up,      &cmd_demo,     &cmd_apply,     &cmd_get,   &cmd_delete,
+    &cmd_scale,     &cmd_tree,    &cmd_nodes,    &cmd_scheduler, &cmd_initc, &cmd_sim,
+    &cmd_manifests, &cmd_version, &cmd_generate, NULL,
 };
 
 static const struct command root = {

@@ -260,8 +260,8 @@ static int run_up(void *ctx, const void *opts, const struct command_call *call)
     o.nodes.count = (unsigned)a->nodes;
     o.nodes.profile = nodes_profiles[a->profile];
     o.nodes.tainted = a->tainted;
-    o.nodes.start_delay = a->start_delay;
-    o.nodes.stop_delay = a->stop_delay;
+    o.nodes.life.start = a->start_delay;
+    o.nodes.life.stop = a->stop_delay;
     r.term = (struct loop_signal){.signo = SIGTERM, .fn = on_term};
     r.interrupt = (struct loop_signal){.signo = SIGINT, .fn = on_interrupt};
     r.up = up_new(r.loop, &o, on_up_ready, &r, &err);

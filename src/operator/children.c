@@ -1,6 +1,8 @@
 /*
  * The small objects of a PodCliqueSet. They are compared with what the set wants on every plan, so
- * damage done by hand is repaired, and Services of removed replicas go.
+ * damage done by hand is repaired, and Services of removed replicas go. The token is for init
+ * containers that wait for other cliques; where nobody waits there is none, and nothing waits for
+ * its data: a pod that mounts it starts when the token is there.
  */
 #include "operator/children.h"
 
@@ -62,6 +64,35 @@ static struct doc *role_binding(struct arena *a, const struct obj *pcs)
     return make_end(&w);
 }
 
+/* Some clique waits for another. */
+static bool needs_token(const struct pcs_view *v)
+{
+    if (str_is(v->startup_type, "CliqueStartupTypeInOrder"))
+        return jlen(v->cliques) > 1;
+    if (!str_is(v->startup_type, "CliqueStartupTypeExplicit"))
+        return false;
+    for (struct jiter it = jiter(v->cliques); jnext(&it);) {
+        if (jlen(jpath(it.value, "spec.startsAfter")) > 0)
+            return true;
+    }
+    return false;
+}
+
+static struct doc *token_secret(struct arena *a, const struct obj *pcs)
+{
+    str name = name_initc_secret(a, pcs->name);
+    struct labels l, annotations;
+    labels_init(&l, a);
+    labels_common(&l, pcs->name, "pod-sa-token-secret");
+    labels_set(&l, LABEL_NAME, name_label(a, name));
+    labels_init(&annotations, a);
+    labels_set(&annotations, "kubernetes.io/service-account.name", pcs->name);
+    struct jw w;
+    make_begin(&w, &(struct make_meta){&kind_secret, pcs->ns, name, &l, &annotations, pcs, NULL});
+    jw_put_cstr(&w, "type", "kubernetes.io/service-account-token");
+    return make_end(&w);
+}
+
 static struct doc *headless_service(struct arena *a, const struct obj *pcs, int64_t i,
                                     bool publish_not_ready)
 {
@@ -85,27 +116,39 @@ static struct doc *headless_service(struct arena *a, const struct obj *pcs, int6
     return make_end(&w);
 }
 
+static void plan_services(const struct world *w, const struct obj *pcs, const struct pcs_view *v,
+                          unsigned stage, struct plan *p)
+{
+    struct arena *a = p->arena;
+    size_t from = p->writes.len;
+    for (int64_t i = 0; i < v->replicas && !make_is_full(p, from); i++) {
+        str name = name_service(a, pcs->name, i);
+        (void)make_ensure(p, stage, w, pcs, world_get(w, &kind_service, pcs->ns, name),
+                          &kind_service, name, headless_service(a, pcs, i, v->publish_not_ready));
+    }
+    struct obj *o;
+    for (struct cache_iter it = world_owned(w, &kind_service, pcs->uid); (o = cache_next(&it));) {
+        int64_t i = label_index(o, STR(LABEL_PCS_INDEX));
+        if (!o->deleting && i >= v->replicas)
+            plan_why(plan_delete(p, stage, o), p, "replica %lld is not among the %lld wanted",
+                     (long long)i, (long long)v->replicas);
+    }
+}
+
 void children_plan(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p)
 {
     struct arena *a = p->arena;
     struct pcs_view v;
     pcs_view(pcs, &v);
-    str role_name = name_role(a, pcs->name);
-    make_ensure(p, stage, w, pcs, world_get(w, &kind_service_account, pcs->ns, pcs->name),
-                &kind_service_account, pcs->name, service_account(a, pcs));
-    make_ensure(p, stage, w, pcs, world_get(w, &kind_role, pcs->ns, role_name), &kind_role,
-                role_name, role(a, pcs));
-    make_ensure(p, stage, w, pcs, world_get(w, &kind_role_binding, pcs->ns, role_name),
-                &kind_role_binding, role_name, role_binding(a, pcs));
-    size_t from = p->writes.len;
-    for (int64_t i = 0; i < v.replicas && !make_is_full(p, from); i++) {
-        str name = name_service(a, pcs->name, i);
-        make_ensure(p, stage, w, pcs, world_get(w, &kind_service, pcs->ns, name), &kind_service,
-                    name, headless_service(a, pcs, i, v.publish_not_ready));
-    }
-    struct obj *o;
-    for (struct cache_iter it = world_owned(w, &kind_service, pcs->uid); (o = cache_next(&it));) {
-        if (!o->deleting && label_index(o, STR(LABEL_PCS_INDEX)) >= v.replicas)
-            (void)plan_delete(p, stage, o);
-    }
+    str role_name = name_role(a, pcs->name), secret = name_initc_secret(a, pcs->name);
+    (void)make_ensure(p, stage, w, pcs, world_get(w, &kind_service_account, pcs->ns, pcs->name),
+                      &kind_service_account, pcs->name, service_account(a, pcs));
+    (void)make_ensure(p, stage, w, pcs, world_get(w, &kind_role, pcs->ns, role_name), &kind_role,
+                      role_name, role(a, pcs));
+    (void)make_ensure(p, stage, w, pcs, world_get(w, &kind_role_binding, pcs->ns, role_name),
+                      &kind_role_binding, role_name, role_binding(a, pcs));
+    if (needs_token(&v))
+        (void)make_ensure(p, stage, w, pcs, world_get(w, &kind_secret, pcs->ns, secret),
+                          &kind_secret, secret, token_secret(a, pcs));
+    plan_services(w, pcs, &v, stage, p);
 }

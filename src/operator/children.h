@@ -1,5 +1,5 @@
-/* What a PodCliqueSet has beside cliques and gangs: service account, role, binding, and a headless
- * Service per replica. */
+/* What a PodCliqueSet has beside cliques and gangs: service account, role, binding, the token of
+ * init containers where some clique waits for another, and a headless Service per replica. */
 #ifndef OPERATOR_CHILDREN_H
 #define OPERATOR_CHILDREN_H
 

@@ -2,6 +2,7 @@
 #include "operator/clique.h"
 
 #include "grove/admit.h"
+#include "operator/startup.h"
 
 static bool is_member(const struct clique_place *c)
 {
@@ -83,6 +84,19 @@ static void write_pod_spec(struct jw *w, struct arena *a, const struct clique_pl
     jw_end(w);
 }
 
+static void write_starts_after(struct jw *w, struct arena *a, const struct clique_place *c)
+{
+    startup_names parents;
+    startup_parents(a, c, &parents);
+    if (parents.len > 0) {
+        jw_put_array(w, "startsAfter");
+        for (size_t i = 0; i < parents.len; i++)
+            jw_str(w, parents.p[i]);
+        jw_end(w);
+    }
+    vec_done(&parents);
+}
+
 static struct doc *make_clique(struct arena *a, const struct clique_place *c,
                                const struct obj *existing)
 {
@@ -102,6 +116,7 @@ static struct doc *make_clique(struct arena *a, const struct clique_place *c,
     if (!existing)
         jw_put_int(&w, "replicas", c->clique.replicas);
     jw_put_str(&w, "roleName", c->clique.role);
+    write_starts_after(&w, a, c);
     jw_end(&w);
     return make_end(&w);
 }
@@ -144,4 +159,60 @@ bool clique_is_updated(const struct obj *pclq)
                   obj_label(pclq, STR(LABEL_TEMPLATE_HASH))) &&
            jint(jgetc(status, "updatedReplicas"), 0) >=
                jint(jgetc(obj_spec(pclq), "minAvailable"), 1);
+}
+
+bool clique_is_updating(const struct obj *pclq)
+{
+    jval progress = jgetc(obj_status(pclq), "updateProgress");
+    return jtype(progress) == J_OBJECT && str_is_empty(jstr(jgetc(progress, "updateEndedAt")));
+}
+
+/* Is it PCSG-<number>-CLIQUE? */
+static bool is_member_name(str pclq, str pcsg, str clique)
+{
+    uint64_t replica;
+    size_t head = pcsg.len + 1, tail = clique.len + 1;
+    if (pclq.len <= head + tail || !str_starts(pclq, pcsg) || pclq.p[pcsg.len] != '-' ||
+        !str_ends(pclq, clique) || pclq.p[pclq.len - tail] != '-')
+        return false;
+    return str_to_uint(str_sub(pclq, head, pclq.len - tail), &replica);
+}
+
+jval clique_template(struct arena *a, const struct obj *pcs, int64_t pcs_index, str pclq)
+{
+    struct pcs_view view;
+    struct group_view group;
+    pcs_view(pcs, &view);
+    for (struct jiter it = jiter(view.cliques); jnext(&it);) {
+        str name = jstr(jgetc(it.value, "name"));
+        bool is_it =
+            pcs_group_of(&view, name, &group)
+                ? is_member_name(pclq, name_pcsg(a, pcs->name, pcs_index, group.name), name)
+                : str_eq(pclq, name_pclq(a, pcs->name, pcs_index, name));
+        if (is_it)
+            return it.value;
+    }
+    return JVAL_ABSENT;
+}
+
+void make_undeclared(const struct world *w, const struct obj *o, const char *where, struct plan *p,
+                     unsigned stage)
+{
+    jval old = jgetc(obj_status(o), "conditions");
+    struct condition c = {
+        "Declared", "False", "NoPodCliqueSet",
+        arena_printf(p->arena,
+                     "it belongs to no PodCliqueSet, so nothing is made for it: declare it in %s "
+                     "of a PodCliqueSet, which then makes its own",
+                     where)};
+    if (str_is(jstr(jgetc(condition_find(old, str_of(c.type)), "status")), c.status))
+        return;
+    struct jw j;
+    jw_init(&j);
+    jw_object(&j);
+    jw_put_int(&j, "observedGeneration", o->generation);
+    make_conditions(&j, old, &c, 1, w->now);
+    jw_end(&j);
+    make_status(p, stage, o, jw_doc(&j));
+    plan_event(p, o, true, STR("NoPodCliqueSet"), "%.*s", STR_ARG(c.message));
 }

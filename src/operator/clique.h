@@ -5,6 +5,12 @@
 
 #include "operator/make.h"
 
+/* What the planner of cliques is told; its ctx. NULL: the defaults. */
+struct pclq_config {
+    str initc_image; /* of the init container of pods that wait for others to start */
+};
+#define INITC_IMAGE "grove-initc:" GROVE_VERSION
+
 struct clique_place {
     const struct obj *pcs;
     const struct obj *owner; /* the set, or the scaling group */
@@ -31,5 +37,18 @@ str clique_gang(struct arena *a, const struct world *w, const struct obj *pclq, 
 
 /* All its pods are of the template it has now, and at least its minimum of them exist. */
 bool clique_is_updated(const struct obj *pclq);
+/* An update of it is under way. */
+bool clique_is_updating(const struct obj *pclq);
+/* The condition that marks a clique whose minimum has been on nodes at some time; once there, it
+ * stays. Only such a clique can be broken. */
+#define CONDITION_WAS_SCHEDULED "EverScheduled"
+/* The template's element for a PodClique of this replica of the set, found by its exact name;
+ * absent: the set has no such clique (any more). */
+jval clique_template(struct arena *a, const struct obj *pcs, int64_t pcs_index, str pclq);
+
+/* For a PodClique or PodCliqueScalingGroup that somebody wrote by hand: a condition, and an event
+ * with it, that say how to declare it. where: the field of a PodCliqueSet it belongs into. */
+void make_undeclared(const struct world *w, const struct obj *o, const char *where, struct plan *p,
+                     unsigned stage);
 
 #endif

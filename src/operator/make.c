@@ -142,61 +142,6 @@ struct doc *make_end(struct jw *w)
     return jw_doc(w);
 }
 
-static void write_env(struct jw *w, const struct env *e)
-{
-    jw_object(w);
-    jw_put_cstr(w, "name", e->name);
-    if (e->label) {
-        jw_put_object(w, "valueFrom");
-        jw_put_object(w, "fieldRef");
-        jw_put_cstr(w, "apiVersion", "v1");
-        jw_key(w, STR("fieldPath"));
-        jw_printf(w, "metadata.labels['%s']", e->label);
-        jw_end(w);
-        jw_end(w);
-    } else {
-        jw_put_str(w, "value", e->value);
-    }
-    jw_end(w);
-}
-
-static bool is_reserved(const struct env *env, size_t n, str name)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (str_is(name, env[i].name))
-            return true;
-    }
-    return false;
-}
-
-static void write_container(struct jw *w, jval container, const struct env *env, size_t n)
-{
-    jw_object(w);
-    for (struct jiter it = jiter(container); jnext(&it);) {
-        if (str_is(it.key, "env"))
-            continue;
-        jw_key(w, it.key);
-        jw_val(w, it.value);
-    }
-    jw_put_array(w, "env");
-    for (size_t i = 0; i < n; i++)
-        write_env(w, &env[i]);
-    for (struct jiter it = jiter(jgetc(container, "env")); jnext(&it);) {
-        if (!is_reserved(env, n, jstr(jgetc(it.value, "name"))))
-            jw_val(w, it.value);
-    }
-    jw_end(w);
-    jw_end(w);
-}
-
-void make_containers(struct jw *w, jval containers, const struct env *env, size_t n)
-{
-    jw_array(w);
-    for (struct jiter it = jiter(containers); jnext(&it);)
-        write_container(w, it.value, env, n);
-    jw_end(w);
-}
-
 /* Nobody else adds to these: what a template no longer says must go from its pods' spec, and one
  * more label in a selector would select nothing. */
 static bool is_whole(str key)
@@ -243,9 +188,12 @@ struct doc *make_drift_patch(jval desired, jval actual)
     return jw_doc(&w);
 }
 
-/* Keys that others may put on Grove's objects. */
+/* Keys that others may put on Grove's objects; of Grove's own not those that tell what the object
+ * says now. */
 static bool is_others_key(str key)
 {
+    if (str_is(key, ANNOTATION_TOPOLOGY) || str_is(key, ANNOTATION_REPLICA_SPREAD))
+        return false;
     return str_starts(key, STR("grove.io/")) || str_starts(key, STR("kai.scheduler/")) ||
            str_starts(key, STR("kubectl.kubernetes.io/"));
 }
@@ -295,19 +243,62 @@ static bool is_foreign(struct plan *p, const struct world *w, const struct obj *
     return true;
 }
 
-void make_ensure(struct plan *p, unsigned stage, const struct world *w, const struct obj *owner,
-                 const struct obj *existing, const struct kind *k, str name, struct doc *desired)
+/* What a patch changes, as people name it: "spec.podSpec, metadata.labels". */
+static str changed_fields(struct arena *a, jval patch)
+{
+    str text = STR_NONE;
+    for (struct jiter part = jiter(patch); jnext(&part);) {
+        for (struct jiter it = jiter(part.value); jnext(&it);)
+            text = arena_printf(a, "%.*s%s%.*s.%.*s", STR_ARG(text), text.len ? ", " : "",
+                                STR_ARG(part.key), STR_ARG(it.key));
+    }
+    return text;
+}
+
+enum make_result make_ensure(struct plan *p, unsigned stage, const struct world *w,
+                             const struct obj *owner, const struct obj *existing,
+                             const struct kind *k, str name, struct doc *desired)
 {
     if (!existing) {
-        (void)plan_create(p, stage, k, owner->ns, name, desired);
-        return;
+        plan_why(plan_create(p, stage, k, owner->ns, name, desired), p, "%s %.*s wants it",
+                 owner->kind->kind, STR_ARG(owner->name));
+        return MAKE_CREATED;
     }
     struct doc *patch = NULL;
-    if (!existing->deleting && !is_foreign(p, w, owner, existing))
+    bool foreign = is_foreign(p, w, owner, existing);
+    if (!existing->deleting && !foreign)
         patch = child_patch(p->arena, existing, doc_root(desired));
     doc_unref(desired);
-    if (patch)
-        (void)plan_merge_patch(p, stage, existing, STR_NONE, patch, 0);
+    if (!patch)
+        return foreign ? MAKE_FOREIGN : MAKE_NOTHING;
+    str fields = changed_fields(p->arena, doc_root(patch));
+    plan_why(plan_merge_patch(p, stage, existing, STR_NONE, patch, 0), p,
+             "%.*s: not as %s %.*s says", STR_ARG(fields), owner->kind->kind, STR_ARG(owner->name));
+    return MAKE_PATCHED;
+}
+
+static const char *op_word(enum plan_op op)
+{
+    return op == PLAN_CREATE ? "created" : op == PLAN_DELETE ? "deleted" : "changed";
+}
+
+void make_event(struct plan *p, size_t from, const struct obj *about, enum plan_op op,
+                const struct kind *k, const char *reason)
+{
+    enum { SHOWN = 5 };
+    size_t n = 0;
+    str names = STR_NONE;
+    for (size_t i = from; i < p->writes.len; i++) {
+        const struct plan_write *w = &p->writes.p[i];
+        if (w->op != op || w->kind != k || w->subresource.len > 0)
+            continue;
+        if (n++ < SHOWN)
+            names = arena_printf(p->arena, "%.*s%s%.*s", STR_ARG(names), n > 1 ? ", " : "",
+                                 STR_ARG(w->name));
+    }
+    if (n > 0)
+        plan_event(p, about, false, str_of(reason), "%s %zu %s%s: %.*s%s", op_word(op), n, k->kind,
+                   n > 1 ? "s" : "", STR_ARG(names), n > SHOWN ? ", ..." : "");
 }
 
 bool make_finalizer(struct plan *p, unsigned stage, const struct obj *o, str finalizer, bool there)
@@ -365,13 +356,13 @@ void make_conditions(struct jw *w, jval old, const struct condition *set, size_t
     jw_put_array(w, "conditions");
     for (struct jiter it = jiter(old); jnext(&it);) {
         const struct condition *c = find_type(set, n, jstr(jgetc(it.value, "type")));
-        if (c)
+        if (c && c->status)
             write_condition(w, c, it.value, now);
-        else
+        else if (!c)
             jw_val(w, it.value);
     }
     for (size_t i = 0; i < n; i++) {
-        if (j_is_absent(condition_find(old, str_of(set[i].type))))
+        if (set[i].status && j_is_absent(condition_find(old, str_of(set[i].type))))
             write_condition(w, &set[i], JVAL_ABSENT, now);
     }
     jw_end(w);

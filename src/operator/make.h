@@ -9,6 +9,10 @@
 #include "grove/names.h"
 #include "grove/types.h"
 
+/* On PodGangs: how replicas of a set keep apart, "KEY=required|preferred,...", KEY a node label.
+ * From spec.replicaSpreadConstraints (DoNotSchedule, ScheduleAnyway). */
+#define ANNOTATION_REPLICA_SPREAD "grove.io/replica-spread"
+
 struct label {
     str key, value;
 };
@@ -65,8 +69,14 @@ static inline bool make_is_full(const struct plan *p, size_t from)
  * differ. Fields that `desired` does not name stay, but a pod spec, a selector, and labels and
  * annotations of Grove's own kinds, become what `desired` says. Takes over `desired`. Nothing
  * happens to a child that is being deleted or that belongs to somebody else. */
-void make_ensure(struct plan *p, unsigned stage, const struct world *w, const struct obj *owner,
-                 const struct obj *existing, const struct kind *k, str name, struct doc *desired);
+enum make_result { MAKE_NOTHING, MAKE_CREATED, MAKE_PATCHED, MAKE_FOREIGN };
+enum make_result make_ensure(struct plan *p, unsigned stage, const struct world *w,
+                             const struct obj *owner, const struct obj *existing,
+                             const struct kind *k, str name, struct doc *desired);
+/* One event that sums up what the plan does to objects of a kind since it had `from` writes: how
+ * many, and the first names. Nothing when it does nothing. */
+void make_event(struct plan *p, size_t from, const struct obj *about, enum plan_op op,
+                const struct kind *k, const char *reason);
 /* The merge patch that puts every field of `desired` into `actual`, or NULL when they are there. */
 struct doc *make_drift_patch(jval desired, jval actual);
 
@@ -77,7 +87,7 @@ bool make_finalizer(struct plan *p, unsigned stage, const struct obj *o, str fin
 /* A condition, keeping lastTransitionTime while its status stays the same. */
 struct condition {
     const char *type;
-    const char *status; /* "True", "False", "Unknown" */
+    const char *status; /* "True", "False", "Unknown"; NULL: the condition goes */
     const char *reason;
     str message;
 };

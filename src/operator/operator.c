@@ -5,7 +5,11 @@
 #include "operator/operator.h"
 
 #include "operator/clique.h"
+#include "operator/ledger.h"
 #include "operator/pod.h"
+#include "operator/rollup.h"
+#include "operator/startup.h"
+#include "operator/tally.h"
 
 /* Numbers of our indexes of the clique cache: the same in every runtime of a process, as all add
  * them in the same order. */
@@ -16,47 +20,144 @@ static const struct obj *either(const struct obj *old, const struct obj *new)
     return new ? new : old;
 }
 
-/* The set an object belongs to, by its label; a shortened one is found by the owners instead. */
-static void map_to_set(struct controller *c, const struct world *w, const struct obj *old,
-                       const struct obj *new)
-{
-    const struct obj *o = either(old, new);
-    str pcs = obj_label(o, STR(LABEL_PART_OF));
-    const struct obj *set = owner_pcs(w, o);
-    if (set)
-        pcs = set->name;
-    if (!str_is_empty(pcs))
-        controller_enqueue(c, &kind_pcs, o->ns, pcs);
-}
-
-/* Objects of a kind that belong to the changed set. */
-static void enqueue_parts(struct controller *c, const struct world *w, const struct kind *k,
-                          const struct obj *pcs)
-{
-    struct obj *o;
-    for (struct cache_iter it = cache_all(world_cache(w, k), pcs->ns); (o = cache_next(&it));) {
-        if (owner_pcs(w, o) == pcs)
-            controller_enqueue(c, k, o->ns, o->name);
-    }
-}
-
 static bool spec_changed(const struct obj *old, const struct obj *new)
 {
     return !old || !new || old->generation != new->generation || old->deleting != new->deleting;
 }
 
+/* Anything but its status: what its owner compares with what it should be. */
+static bool shape_changed(const struct obj *old, const struct obj *new)
+{
+    if (spec_changed(old, new) || !str_eq(old->owner_uid, new->owner_uid) ||
+        !jequal(old->labels, new->labels) || !jequal(old->annotations, new->annotations) ||
+        !jequal(jgetc(old->meta, "finalizers"), jgetc(new->meta, "finalizers")))
+        return true;
+    if (kind_is(new->kind, KIND_GENERATION))
+        return false;
+    return !kind_is(new->kind, KIND_STATUS) || !jequal(obj_spec(old), obj_spec(new));
+}
+
+static void map_shape_to_self(struct controller *c, const struct world *w, const struct obj *old,
+                              const struct obj *new)
+{
+    if (shape_changed(old, new))
+        map_self(c, w, old, new);
+}
+
+/* What was made by hand without an owner may stand where a child should be: the set it says it is
+ * part of is asked, too. */
+static void map_shape_to_owner(struct controller *c, const struct world *w, const struct obj *old,
+                               const struct obj *new)
+{
+    if (shape_changed(old, new))
+        map_controller_owner(c, w, old, new);
+}
+
+/* Cliques that belong to the changed set, its groups' members included. */
+static void enqueue_cliques(struct controller *c, const struct world *w, const struct obj *pcs)
+{
+    struct obj *o, *group;
+    for (struct cache_iter it = world_owned(w, &kind_pclq, pcs->uid); (o = cache_next(&it));)
+        controller_enqueue(c, &kind_pclq, o->ns, o->name);
+    for (struct cache_iter g = world_owned(w, &kind_pcsg, pcs->uid); (group = cache_next(&g));) {
+        for (struct cache_iter it = world_owned(w, &kind_pclq, group->uid); (o = cache_next(&it));)
+            controller_enqueue(c, &kind_pclq, o->ns, o->name);
+    }
+}
+
+/* What its status calls the template. */
+static bool hash_changed(const struct obj *old, const struct obj *new)
+{
+    jval a = obj_status(old), b = obj_status(new);
+    return !jequal(jgetc(a, "currentGenerationHash"), jgetc(b, "currentGenerationHash")) ||
+           !jequal(jgetc(a, "observedGeneration"), jgetc(b, "observedGeneration"));
+}
+
 static void map_set_to_cliques(struct controller *c, const struct world *w, const struct obj *old,
                                const struct obj *new)
 {
-    if (new &&spec_changed(old, new))
-        enqueue_parts(c, w, &kind_pclq, new);
+    if (new && (spec_changed(old, new) || hash_changed(old, new)))
+        enqueue_cliques(c, w, new);
 }
 
 static void map_set_to_groups(struct controller *c, const struct world *w, const struct obj *old,
                               const struct obj *new)
 {
-    if (new &&spec_changed(old, new))
-        enqueue_parts(c, w, &kind_pcsg, new);
+    struct obj *o;
+    if (!new || (!spec_changed(old, new) && !hash_changed(old, new) &&
+                 jequal(old->annotations, new->annotations)))
+        return;
+    for (struct cache_iter it = world_owned(w, &kind_pcsg, new->uid); (o = cache_next(&it));)
+        controller_enqueue(c, &kind_pcsg, o->ns, o->name);
+}
+
+/* A revision was stored: the groups of its set may go on. */
+static void map_revision_to_groups(struct controller *c, const struct world *w,
+                                   const struct obj *old, const struct obj *new)
+{
+    struct obj *o;
+    if (!new)
+        return;
+    for (struct cache_iter it = world_owned(w, &kind_pcsg, new->owner_uid); (o = cache_next(&it));)
+        controller_enqueue(c, &kind_pcsg, o->ns, o->name);
+}
+
+static bool names_binding(const struct obj *pcs, str name)
+{
+    jval template = jgetc(obj_spec(pcs), "template");
+    static const char *const lists[] = {"podCliqueScalingGroups", "cliques"};
+    if (str_eq(jstr(jpath(template, "topologyConstraint.topologyName")), name))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        for (struct jiter it = jiter(jget(template, str_of(lists[i]))); jnext(&it);) {
+            if (str_eq(jstr(jpath(it.value, "topologyConstraint.topologyName")), name))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void map_binding_to_sets(struct controller *c, const struct world *w, const struct obj *old,
+                                const struct obj *new)
+{
+    struct obj *o;
+    if (!spec_changed(old, new))
+        return;
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_pcs), STR_NONE);
+         (o = cache_next(&it));) {
+        if (names_binding(o, either(old, new)->name))
+            controller_enqueue(c, &kind_pcs, o->ns, o->name);
+    }
+}
+
+static void map_binding_to_gangs(struct controller *c, const struct world *w, const struct obj *old,
+                                 const struct obj *new)
+{
+    struct obj *pcs, *o;
+    if (!spec_changed(old, new))
+        return;
+    for (struct cache_iter p = cache_all(world_cache(w, &kind_pcs), STR_NONE);
+         (pcs = cache_next(&p));) {
+        if (!names_binding(pcs, either(old, new)->name))
+            continue;
+        for (struct cache_iter it = world_owned(w, &kind_pod_gang, pcs->uid);
+             (o = cache_next(&it));)
+            controller_enqueue(c, &kind_pod_gang, o->ns, o->name);
+    }
+}
+
+/* Sets that share claims by a template somebody just made. */
+static void map_template_to_sets(struct controller *c, const struct world *w, const struct obj *old,
+                                 const struct obj *new)
+{
+    struct obj *o;
+    if (old || !new)
+        return;
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_pcs), STR_NONE);
+         (o = cache_next(&it));) {
+        if (j_has(jpath(obj_root(o), "spec.template.resourceSharing")))
+            controller_enqueue(c, &kind_pcs, o->ns, o->name);
+    }
 }
 
 /* The gang a clique says it belongs to. Its owners may be gone, and the label may be shortened:
@@ -190,53 +291,123 @@ static void index_by_base_gang(const struct obj *o, struct arena *a, str *keys, 
     index_by_label(o, STR(LABEL_BASE_PODGANG), a, keys, max, n);
 }
 
-static const struct controller_watch pcs_watches[] = {
-    {&kind_pcs, map_self},
-    {&kind_pcsg, map_to_set},
-    {&kind_pclq, map_to_set},
-    {&kind_service, map_controller_owner},
-    {&kind_service_account, map_controller_owner},
-    {&kind_role, map_controller_owner},
-    {&kind_role_binding, map_controller_owner},
+/* Only what changes what a clique counts: a pod's other news is not its business. */
+static void map_pod_to_clique(struct controller *c, const struct world *w, const struct obj *old,
+                              const struct obj *new)
+{
+    if (tally_cares(old, new))
+        map_controller_owner(c, w, old, new);
+}
+
+static const struct controller_watch pcs_children_watches[] = {
+    {&kind_pcs, map_shape_to_self},
+    {&kind_pcsg, map_shape_to_owner},
+    {&kind_pclq, map_shape_to_owner},
+    {&kind_service, map_shape_to_owner},
+    {&kind_service_account, map_shape_to_owner},
+    {&kind_role, map_shape_to_owner},
+    {&kind_role_binding, map_shape_to_owner},
+    {&kind_secret, map_shape_to_owner},
+    {&kind_hpa, map_shape_to_owner},
+    {&kind_pdb, map_shape_to_owner},
+    {&kind_controller_revision, map_shape_to_owner},
+    {&kind_resource_claim, map_shape_to_owner},
+    {&kind_resource_claim_template, map_template_to_sets},
 };
-static const struct controller_watch pcsg_watches[] = {
+static const struct controller_watch pcs_status_watches[] = {
+    {&kind_pcs, map_self},
+    {&kind_pcsg, map_controller_owner},
+    {&kind_pclq, map_controller_owner},
+    {&kind_pod_gang, map_controller_owner},
+    {&kind_controller_revision, map_controller_owner},
+    {&kind_ctb, map_binding_to_sets},
+};
+static const struct controller_watch pcsg_members_watches[] = {
+    {&kind_pcsg, map_shape_to_self},
+    {&kind_pcs, map_set_to_groups},
+    {&kind_controller_revision, map_revision_to_groups},
+    {&kind_pclq, map_shape_to_owner},
+    {&kind_pdb, map_shape_to_owner},
+    {&kind_resource_claim, map_shape_to_owner},
+};
+static const struct controller_watch pcsg_status_watches[] = {
     {&kind_pcsg, map_self},
     {&kind_pcs, map_set_to_groups},
+    {&kind_controller_revision, map_revision_to_groups},
     {&kind_pclq, map_controller_owner},
 };
 static const struct controller_watch pclq_watches[] = {
     {&kind_pclq, map_self},
     {&kind_pclq, map_clique_to_waiting},
     {&kind_pcs, map_set_to_cliques},
-    {&kind_pod, map_controller_owner},
+    {&kind_pod, map_pod_to_clique},
     {&kind_pod_gang, map_gang_to_cliques},
 };
 static const struct controller_watch gang_watches[] = {
-    {&kind_pod_gang, map_self},
-    {&kind_pcs, map_set_to_gangs},
-    {&kind_pclq, map_clique_to_gang},
-    {&kind_pod, map_pod_to_gang},
+    {&kind_pod_gang, map_self},        {&kind_pcs, map_set_to_gangs},
+    {&kind_pclq, map_clique_to_gang},  {&kind_pod, map_pod_to_gang},
+    {&kind_ctb, map_binding_to_gangs},
 };
 
+/* A clique of thousands of pods is looked at for many of their changes at once. */
+#define PCLQ_INTERVAL (20 * USEC_PER_MSEC)
+/* So is a set or group of thousands of cliques. */
+#define ROLLUP_INTERVAL (20 * USEC_PER_MSEC)
+
 #define WATCHES(w) .watches = (w), .n_watches = ARRAY_LEN(w)
+
+/* What planners read; for those who call one themselves. */
+static const struct kind *const read_kinds[] = {
+    &kind_secret,  &kind_hpa,
+    &kind_pdb,     &kind_controller_revision,
+    &kind_ctb,     &kind_resource_claim,
+    &kind_service, &kind_resource_claim_template,
+};
 
 unsigned *operator_add_indexes(struct runtime *r)
 {
     struct cache *cliques = runtime_cache(r, &kind_pclq);
     by_gang = cache_add_index(cliques, index_by_gang);
     by_base_gang = cache_add_index(cliques, index_by_base_gang);
+    tally_add_fold(r);
+    rollup_add_folds(r);
+    for (size_t i = 0; i < ARRAY_LEN(read_kinds); i++)
+        (void)runtime_cache(r, read_kinds[i]);
     return &by_gang;
 }
+
+/* What the installation says; the same for every runtime of a process. */
+static struct pclq_config pclq_config;
 
 void operator_add(struct runtime *r, struct api *api)
 {
     static const struct controller_def defs[] = {
-        {.name = "podcliqueset-controller", .plan = pcs_plan, WATCHES(pcs_watches)},
-        {.name = "podcliquescalinggroup-controller", .plan = pcsg_plan, WATCHES(pcsg_watches)},
-        {.name = "podclique-controller", .plan = pclq_plan, WATCHES(pclq_watches)},
+        {.name = "podcliqueset-controller",
+         .plan = pcs_children_plan,
+         .min_interval = ROLLUP_INTERVAL,
+         WATCHES(pcs_children_watches)},
+        {.name = "podcliqueset-status",
+         .plan = pcs_status_plan,
+         .min_interval = ROLLUP_INTERVAL,
+         WATCHES(pcs_status_watches)},
+        {.name = "podcliquescalinggroup-controller",
+         .plan = pcsg_members_plan,
+         .min_interval = ROLLUP_INTERVAL,
+         WATCHES(pcsg_members_watches)},
+        {.name = "podcliquescalinggroup-status",
+         .plan = pcsg_status_plan,
+         .min_interval = ROLLUP_INTERVAL,
+         WATCHES(pcsg_status_watches)},
+        {.name = "podclique-controller",
+         .plan = pclq_plan,
+         .ctx = &pclq_config,
+         .min_interval = PCLQ_INTERVAL,
+         WATCHES(pclq_watches)},
         {.name = "podgang-controller", .plan = gang_plan, .ctx = &by_gang, WATCHES(gang_watches)},
     };
     (void)operator_add_indexes(r);
+    runtime_set_ledger(r, ledger_check, NULL);
+    pclq_config.initc_image = startup_image(getenv("GROVE_INIT_CONTAINER_IMAGE"));
     for (size_t i = 0; i < ARRAY_LEN(defs); i++)
         (void)runtime_add(r, &defs[i], api);
 }

@@ -1,74 +1,5 @@
-/*
- * Pods: the clique's pod spec with Grove's gate, its environment in front of the user's, and a
- * stable host name under the replica's Service. Everything the user wrote stays as it is.
- */
+/* What a pod's state means to Grove; see pod.h. */
 #include "operator/pod.h"
-
-enum { N_ENV = 5 };
-
-static void pod_env(struct arena *a, const struct obj *pcs, const struct obj *pclq, str service,
-                    struct env env[N_ENV])
-{
-    env[0] = (struct env){"GROVE_PCS_NAME", pcs->name, NULL};
-    env[1] = (struct env){"GROVE_PCS_INDEX", obj_label(pclq, STR(LABEL_PCS_INDEX)), NULL};
-    env[2] = (struct env){"GROVE_PCLQ_NAME", pclq->name, NULL};
-    env[3] = (struct env){
-        "GROVE_HEADLESS_SERVICE",
-        arena_printf(a, "%.*s.%.*s.svc.cluster.local", STR_ARG(service), STR_ARG(pclq->ns)), NULL};
-    env[4] = (struct env){"GROVE_PCLQ_POD_INDEX", STR_NONE, LABEL_POD_INDEX};
-}
-
-static bool is_replaced(str field)
-{
-    return str_is(field, "schedulingGates") || str_is(field, "hostname") ||
-           str_is(field, "subdomain");
-}
-
-static void write_spec(struct jw *w, jval spec, str hostname, str service,
-                       const struct env env[N_ENV])
-{
-    jw_put_object(w, "spec");
-    for (struct jiter it = jiter(spec); jnext(&it);) {
-        if (is_replaced(it.key))
-            continue;
-        jw_key(w, it.key);
-        if (str_is(it.key, "containers") || str_is(it.key, "initContainers"))
-            make_containers(w, it.value, env, N_ENV);
-        else
-            jw_val(w, it.value);
-    }
-    jw_put_str(w, "hostname", hostname);
-    jw_put_str(w, "subdomain", service);
-    jw_put_array(w, "schedulingGates");
-    for (struct jiter it = jiter(jgetc(spec, "schedulingGates")); jnext(&it);)
-        jw_val(w, it.value);
-    jw_object(w);
-    jw_put_cstr(w, "name", GATE_PODGANG);
-    jw_end(w);
-    jw_end(w);
-    jw_end(w);
-}
-
-struct doc *pod_make(struct arena *a, const struct obj *pcs, const struct obj *pclq, int64_t index,
-                     str name)
-{
-    struct env env[N_ENV];
-    struct labels l, annotations;
-    int64_t replica = label_index(pclq, STR(LABEL_PCS_INDEX));
-    str service = name_service(a, pcs->name, replica);
-    labels_init(&l, a);
-    labels_add_all(&l, pclq->labels);
-    labels_set(&l, LABEL_PCLQ, name_label(a, pclq->name));
-    labels_set_int(&l, LABEL_POD_INDEX, index);
-    labels_init(&annotations, a);
-    labels_add_all(&annotations, pclq->annotations);
-    pod_env(a, pcs, pclq, service, env);
-    struct jw w;
-    make_begin(&w, &(struct make_meta){&kind_pod, pclq->ns, name, &l, &annotations, pclq, NULL});
-    write_spec(&w, jgetc(obj_spec(pclq), "podSpec"), name_hostname(a, pclq->name, index), service,
-               env);
-    return make_end(&w);
-}
 
 bool pod_is_ready(const struct obj *pod)
 {
@@ -93,6 +24,68 @@ bool pod_is_finished(const struct obj *pod)
 {
     str phase = jstr(jgetc(obj_status(pod), "phase"));
     return str_is(phase, "Succeeded") || str_is(phase, "Failed");
+}
+
+static bool has_crashed(jval statuses)
+{
+    for (struct jiter it = jiter(statuses); jnext(&it);) {
+        if (jint(jpath(it.value, "lastState.terminated.exitCode"), 0) != 0)
+            return true;
+    }
+    return false;
+}
+
+bool pod_is_failing(const struct obj *pod)
+{
+    jval status = obj_status(pod), containers = jgetc(status, "containerStatuses");
+    if (pod_is_ready(pod))
+        return false;
+    if (has_crashed(containers) || has_crashed(jgetc(status, "initContainerStatuses")))
+        return true;
+    for (struct jiter it = jiter(containers); jnext(&it);) {
+        if (j_is_true(jgetc(it.value, "started")) && !j_is_true(jgetc(it.value, "ready")))
+            return true;
+    }
+    return false;
+}
+
+/* ---- ends ---- */
+
+/* A row is interrupted by a pod that lived this long. */
+#define LIVED_WELL (10 * USEC_PER_MIN)
+#define BACKOFF_FIRST (10 * USEC_PER_SEC)
+#define BACKOFF_MAX (5 * USEC_PER_MIN)
+enum { FREE_FAILURES = 3 };
+
+static usec later_of(usec a, jval time)
+{
+    usec t = 0;
+    (void)time_parse_rfc3339(jstr(time), &t);
+    return MAX(a, t);
+}
+
+usec pod_finished_at(const struct obj *pod)
+{
+    usec at = 0;
+    jval status = obj_status(pod);
+    for (struct jiter it = jiter(jgetc(status, "containerStatuses")); jnext(&it);)
+        at = later_of(at, jpath(it.value, "state.terminated.finishedAt"));
+    for (struct jiter it = jiter(jgetc(status, "conditions")); at == 0 && jnext(&it);)
+        at = later_of(at, jgetc(it.value, "lastTransitionTime"));
+    return MAX(at, obj_created(pod));
+}
+
+usec pod_replace_at(const struct obj *pod, int64_t *ret_failures)
+{
+    int64_t before = 0;
+    usec ended = pod_finished_at(pod);
+    if (ended - obj_created(pod) < LIVED_WELL)
+        (void)str_to_int(obj_annotation(pod, STR(ANNOTATION_FAILURES)), &before);
+    before = MIN(MAX(before, 0), 1000);
+    *ret_failures = before + 1;
+    if (before < FREE_FAILURES)
+        return ended;
+    return ended + MIN(BACKOFF_FIRST << MIN(before - FREE_FAILURES, 10), BACKOFF_MAX);
 }
 
 int64_t pod_index(const struct obj *pod)

@@ -4,15 +4,33 @@
 
 #include "operator/make.h"
 
-struct doc *pod_make(struct arena *a, const struct obj *pcs, const struct obj *pclq, int64_t index,
-                     str name);
+/* How often in a row the pods before this one, of the same index, ended soon after they began. */
+#define ANNOTATION_FAILURES "grove.io/failures"
+
+/* What all pods of a clique are made from. */
+struct pod_recipe {
+    const struct obj *pcs;
+    const struct obj *pclq;
+    str initc_image; /* of the init container of pods that wait for others */
+};
+/* failures: for ANNOTATION_FAILURES. */
+struct doc *pod_make(struct arena *a, const struct pod_recipe *r, int64_t index, str name,
+                     int64_t failures);
 
 bool pod_is_ready(const struct obj *pod);
 bool pod_is_scheduled(const struct obj *pod);
+/* Not ready although it started once: it crashed, or lost readiness. Pods still starting are not
+ * failing. */
+bool pod_is_failing(const struct obj *pod);
 /* Still carries Grove's gate. */
 bool pod_is_gated(const struct obj *pod);
 /* Succeeded or Failed: it will never run again. */
 bool pod_is_finished(const struct obj *pod);
+/* When that happened, as well as its status tells. */
+usec pod_finished_at(const struct obj *pod);
+/* When a finished pod is to be replaced. The first few of a row are replaced at once; if those that
+ * come after end soon, too, later and later. *ret_failures is what its successor carries. */
+usec pod_replace_at(const struct obj *pod, int64_t *ret_failures);
 /* From its label; -1 when it has none. */
 int64_t pod_index(const struct obj *pod);
 

@@ -1,34 +1,16 @@
 /*
  * The PodGang planner, one gang at a time: which groups belong to it, which pods stand for them,
- * and how far it has come. A gang exists as long as a clique says it belongs to it.
- *
- * Initialized: all pods of all groups exist; once true it stays (later pods join one by one).
- * Scheduled:   every group has had its minimum on nodes; once true it stays.
- * Ready:       every group has its minimum ready, now.
- * These and the phase are ours, written by server-side apply; what the scheduler says about the
- * gang is written by the scheduler under its own name.
+ * how close together they must be, and how far it has come (gang_status.c). A gang exists as long
+ * as its set and its scaling group want its replica; that its cliques are being made anew does not
+ * end it. When its replica goes it goes with its cliques, before their pods do.
  */
 #include "operator/clique.h"
+#include "operator/gang.h"
 #include "operator/operator.h"
 #include "operator/pod.h"
+#include "operator/tally.h"
 
-enum { STAGE_SPEC, STAGE_STATUS, MAX_GROUPS = 10000 };
-#define MANAGER "podgang-controller"
-
-struct gang_work {
-    const struct world *world;
-    struct plan *plan;
-    const struct obj *pcs;
-    const struct obj *gang; /* NULL: to be made */
-    str name;
-    struct pcs_view set;
-    int64_t pcs_index;
-    const struct obj *pcsg; /* scaled gang: the group whose replica it is */
-    int64_t group_index;
-    /* what was seen on the way through the pods */
-    bool complete, scheduled, ready, any_scheduled;
-    int64_t pods, wanted;
-};
+enum { MAX_GROUPS = 10000 };
 
 /* A clique of this gang, by the label index; the label may be shortened, so the name is checked. */
 static const struct obj *any_clique(const struct world *w, unsigned index, const struct key *key,
@@ -47,10 +29,10 @@ static const struct obj *any_clique(const struct world *w, unsigned index, const
 
 /* ---- spec ---- */
 
-static void write_references(struct gang_work *g, struct jw *w, const struct obj *pclq, int64_t min)
+/* A pod that is not going. Those that were deleted before their gang let them go never stood for
+ * anything. */
+static void write_references(struct gang_work *g, struct jw *w, const struct obj *pclq)
 {
-    int64_t n = 0, scheduled = 0, ready = 0;
-    int64_t want = pclq ? jint(jgetc(obj_spec(pclq), "replicas"), 0) : min;
     struct obj *pod;
     struct cache_iter it = world_owned(g->world, &kind_pod, pclq ? pclq->uid : STR_NONE);
     jw_put_array(w, "podReferences");
@@ -61,21 +43,28 @@ static void write_references(struct gang_work *g, struct jw *w, const struct obj
         jw_put_str(w, "name", pod->name);
         jw_put_str(w, "namespace", pod->ns);
         jw_end(w);
-        n++;
-        scheduled += pod_is_scheduled(pod);
-        ready += pod_is_ready(pod);
     }
     jw_end(w);
-    g->complete = g->complete && pclq && n >= want;
-    g->scheduled = g->scheduled && scheduled >= min;
-    g->ready = g->ready && ready >= min;
-    g->any_scheduled = g->any_scheduled || scheduled > 0;
-    g->pods += n;
+}
+
+static void count_group(struct gang_work *g, const struct obj *pclq, int64_t min)
+{
+    const struct tally *n = tally_of(g->world, pclq ? pclq->uid : STR_NONE);
+    int64_t pods = n->active + n->finished;
+    int64_t want = pclq ? jint(jgetc(obj_spec(pclq), "replicas"), 0) : min;
+    jval conditions = pclq ? jgetc(obj_status(pclq), "conditions") : JVAL_ABSENT;
+    g->complete = g->complete && pclq && pods >= want;
+    g->scheduled = g->scheduled && n->scheduled >= min;
+    g->ready = g->ready && n->ready >= min;
+    g->any_scheduled = g->any_scheduled || n->scheduled > 0;
+    g->replacing = g->replacing || n->scheduled < n->active;
+    g->breached = g->breached || condition_is_true(conditions, STR("MinAvailableBreached"));
+    g->pods += pods;
     g->wanted += want;
 }
 
 static void write_group(struct gang_work *g, struct jw *w, str pclq_name,
-                        const struct clique_view *clique)
+                        const struct clique_view *clique, jval template)
 {
     const struct obj *pclq = world_get(g->world, &kind_pclq, g->pcs->ns, pclq_name);
     if (pclq && pclq->deleting)
@@ -83,16 +72,34 @@ static void write_group(struct gang_work *g, struct jw *w, str pclq_name,
     jw_object(w);
     jw_put_int(w, "minReplicas", clique->min_available);
     jw_put_str(w, "name", pclq_name);
-    write_references(g, w, pclq, clique->min_available);
+    write_references(g, w, pclq);
+    topology_write(w, &g->topology, jgetc(template, "topologyConstraint"));
     jw_end(w);
+    count_group(g, pclq, clique->min_available);
+    *vec_push(&g->members) = (struct gang_member){pclq_name, clique->name};
+    g->constrained =
+        g->constrained || topology_applies(&g->topology, jgetc(template, "topologyConstraint"));
+}
+
+static jval find_named(jval list, str name)
+{
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        if (str_eq(jstr(jgetc(it.value, "name")), name))
+            return it.value;
+    }
+    return JVAL_ABSENT;
 }
 
 static void write_members(struct gang_work *g, struct jw *w, str pcsg, jval clique_names, int64_t j)
 {
     for (struct jiter it = jiter(clique_names); jnext(&it);) {
+        jval template = find_named(g->set.cliques, jstr(it.value));
         struct clique_view clique;
-        if (pcs_find_clique(&g->set, jstr(it.value), &clique))
-            write_group(g, w, name_member_pclq(g->plan->arena, pcsg, j, clique.name), &clique);
+        if (!j_has(template))
+            continue;
+        clique_view(template, &clique);
+        write_group(g, w, name_member_pclq(g->plan->arena, pcsg, j, clique.name), &clique,
+                    template);
     }
 }
 
@@ -105,7 +112,8 @@ static void write_base_groups(struct gang_work *g, struct jw *w)
         struct group_view group;
         clique_view(it.value, &clique);
         if (!pcs_group_of(&g->set, clique.name, &group))
-            write_group(g, w, name_pclq(a, g->pcs->name, g->pcs_index, clique.name), &clique);
+            write_group(g, w, name_pclq(a, g->pcs->name, g->pcs_index, clique.name), &clique,
+                        it.value);
     }
     for (struct jiter it = jiter(g->set.scaling_groups); jnext(&it);) {
         struct group_view group;
@@ -136,10 +144,189 @@ static void mirror(struct labels *l, jval map)
     }
 }
 
+/* ---- constraints ---- */
+
+static jval group_config(const struct gang_work *g, str pcsg)
+{
+    for (struct jiter it = jiter(g->set.scaling_groups); jnext(&it);) {
+        str name =
+            name_pcsg(g->plan->arena, g->pcs->name, g->pcs_index, jstr(jgetc(it.value, "name")));
+        if (str_eq(name, pcsg))
+            return it.value;
+    }
+    return JVAL_ABSENT;
+}
+
+/* A field that is not said any more goes. */
+static void write_no_more(const struct gang_work *g, struct jw *w, const char *field)
+{
+    if (!g->gang || !j_has(jget(obj_spec(g->gang), str_of(field))))
+        return;
+    jw_key(w, str_of(field));
+    jw_null(w);
+}
+
+/* A scaled gang is one replica of its group, so the group's constraint is its own; where the group
+ * has none, the set's holds. */
+static void write_own_constraint(struct gang_work *g, struct jw *w)
+{
+    jval constraint = jpath(obj_root(g->pcs), "spec.template.topologyConstraint");
+    jval of_group =
+        g->pcsg ? jgetc(group_config(g, g->pcsg->name), "topologyConstraint") : JVAL_ABSENT;
+    if (j_has(of_group))
+        constraint = of_group;
+    topology_write(w, &g->topology, constraint);
+    bool applies = topology_applies(&g->topology, constraint);
+    if (!applies)
+        write_no_more(g, w, "topologyConstraint");
+    g->constrained = g->constrained || applies;
+}
+
+/* In the base gang each replica of a constrained group is packed by itself. */
+static void write_group_constraints(struct gang_work *g, struct jw *w)
+{
+    struct arena *a = g->plan->arena;
+    for (struct jiter it = jiter(g->set.scaling_groups); !g->pcsg && jnext(&it);) {
+        struct group_view group;
+        jval constraint = jgetc(it.value, "topologyConstraint");
+        group_view(it.value, &group);
+        str pcsg = name_pcsg(a, g->pcs->name, g->pcs_index, group.name);
+        for (int64_t j = 0; j < group.min_available && j_has(constraint); j++) {
+            jw_object(w);
+            jw_put_str(w, "name", arena_printf(a, "%.*s-%lld", STR_ARG(pcsg), (long long)j));
+            jw_put_array(w, "podGroupNames");
+            for (struct jiter n = jiter(group.clique_names); jnext(&n);)
+                jw_str(w, name_member_pclq(a, pcsg, j, jstr(n.value)));
+            jw_end(w);
+            topology_write(w, &g->topology, constraint);
+            jw_end(w);
+        }
+        g->constrained = g->constrained || topology_applies(&g->topology, constraint);
+    }
+}
+
+static bool is_named(jval names, str name)
+{
+    for (struct jiter it = jiter(names); jnext(&it);) {
+        if (str_eq(jstr(it.value), name))
+            return true;
+    }
+    return false;
+}
+
+/* Cliques the user wants close together: as close as possible, not at any price. */
+static void write_pack_group(struct gang_work *g, struct jw *w, jval group, size_t number)
+{
+    jval cliques = jgetc(group, "cliqueNames");
+    str name = jstr(jgetc(group, "name"));
+    size_t n = 0;
+    for (size_t i = 0; i < g->members.len; i++)
+        n += is_named(cliques, g->members.p[i].clique);
+    if (n == 0)
+        return;
+    jw_object(w);
+    jw_put_str(w, "name",
+               str_is_empty(name) ? arena_printf(g->plan->arena, "pack-%zu", number) : name);
+    jw_put_array(w, "podGroupNames");
+    for (size_t i = 0; i < g->members.len; i++) {
+        if (is_named(cliques, g->members.p[i].clique))
+            jw_str(w, g->members.p[i].pclq);
+    }
+    jw_end(w);
+    jw_put_object(w, "topologyConstraint");
+    jw_put_object(w, "packConstraint");
+    jw_put_str(w, "preferred", topology_narrowest(&g->topology));
+    jw_end(w);
+    jw_end(w);
+    jw_end(w);
+}
+
+static void write_constraint_groups(struct gang_work *g, struct jw *w)
+{
+    static const char *const spellings[] = {"networkPackGroupConfigs", "networkPackGroups"};
+    jval policy = jpath(obj_root(g->pcs), "spec.template.schedulingPolicyConfig");
+    struct jw list;
+    size_t number = 0;
+    jw_init(&list);
+    jw_array(&list);
+    write_group_constraints(g, &list);
+    for (size_t i = 0; i < ARRAY_LEN(spellings); i++) {
+        for (struct jiter it = jiter(jget(policy, str_of(spellings[i]))); jnext(&it);)
+            write_pack_group(g, &list, it.value, number++);
+    }
+    jw_end(&list);
+    struct doc *d = jw_doc(&list);
+    if (jlen(doc_root(d)) > 0)
+        jw_put(w, "topologyConstraintGroupConfigs", doc_root(d));
+    else
+        write_no_more(g, w, "topologyConstraintGroupConfigs");
+    doc_unref(d);
+}
+
+/* "kubernetes.io/zone=preferred,...": how replicas of the set keep apart. */
+static str replica_spread(const struct gang_work *g)
+{
+    str text = STR_NONE;
+    jval list = jgetc(obj_spec(g->pcs), "replicaSpreadConstraints");
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        str key = jstr(jgetc(it.value, "topologyKey"));
+        bool hard = str_is(jstr(jgetc(it.value, "whenUnsatisfiable")), "DoNotSchedule");
+        if (!str_is_empty(key))
+            text = arena_printf(g->plan->arena, "%.*s%s%.*s=%s", STR_ARG(text), text.len ? "," : "",
+                                STR_ARG(key), hard ? "required" : "preferred");
+    }
+    return text;
+}
+
+/* ---- the object ---- */
+
+static void write_spec(struct gang_work *g, struct jw *w)
+{
+    jw_put_object(w, "spec");
+    jw_put_array(w, "podgroups");
+    if (g->pcsg)
+        write_members(g, w, g->pcsg->name, jgetc(obj_spec(g->pcsg), "cliqueNames"), g->group_index);
+    else
+        write_base_groups(g, w);
+    jw_end(w);
+    if (!str_is_empty(g->set.priority_class))
+        jw_put_str(w, "priorityClassName", g->set.priority_class);
+    else
+        write_no_more(g, w, "priorityClassName");
+    /* Pods that replace others of a gang that had its place should find it again. It is said with
+     * the change of references that they cause, and stays. */
+    if (gang_was(g, "Scheduled") && g->replacing) {
+        jw_put_object(w, "reuseReservationRef");
+        jw_put_str(w, "name", g->name);
+        jw_put_str(w, "namespace", g->pcs->ns);
+        jw_end(w);
+    }
+    write_own_constraint(g, w);
+    write_constraint_groups(g, w);
+    jw_end(w);
+}
+
+static void gang_annotations(struct gang_work *g, struct labels *l)
+{
+    str spread = replica_spread(g);
+    mirror(l, g->pcs->annotations);
+    if (g->constrained)
+        labels_set(l, ANNOTATION_TOPOLOGY, g->topology.name);
+    if (!str_is_empty(spread))
+        labels_set(l, ANNOTATION_REPLICA_SPREAD, spread);
+}
+
+/* The object with these annotations; whether its topology is named is known when its spec is. */
 static struct doc *make_gang(struct gang_work *g)
 {
     struct arena *a = g->plan->arena;
     struct labels l, annotations;
+    struct jw spec, w;
+    jw_init(&spec);
+    jw_object(&spec);
+    write_spec(g, &spec);
+    jw_end(&spec);
+    struct doc *d = jw_doc(&spec);
     labels_init(&l, a);
     mirror(&l, g->pcs->labels);
     labels_common(&l, g->pcs->name, "podgang");
@@ -147,128 +334,92 @@ static struct doc *make_gang(struct gang_work *g)
     if (g->pcsg)
         labels_set(&l, LABEL_PCSG, name_label(a, g->pcsg->name));
     labels_init(&annotations, a);
-    mirror(&annotations, g->pcs->annotations);
-    struct jw w;
+    gang_annotations(g, &annotations);
     make_begin(&w, &(struct make_meta){&kind_pod_gang, g->pcs->ns, g->name, &l, &annotations,
                                        g->pcs, NULL});
-    jw_put_object(&w, "spec");
-    jw_put_array(&w, "podgroups");
-    if (g->pcsg)
-        write_members(g, &w, g->pcsg->name, jgetc(obj_spec(g->pcsg), "cliqueNames"),
-                      g->group_index);
-    else
-        write_base_groups(g, &w);
-    jw_end(&w);
-    if (!str_is_empty(g->set.priority_class))
-        jw_put_str(&w, "priorityClassName", g->set.priority_class);
-    jw_end(&w);
+    jw_put(&w, "spec", jgetc(doc_root(d), "spec"));
+    doc_unref(d);
     return make_end(&w);
 }
 
-/* ---- status ---- */
+/* ---- where it stands ---- */
 
-static bool was_true(const struct gang_work *g, const char *type)
+/* The replica of a group that a scaled gang of this name is: PCSG-(j-M). */
+static bool find_scaled(struct gang_work *g)
 {
-    return g->gang && condition_is_true(jgetc(obj_status(g->gang), "conditions"), str_of(type));
+    size_t dash = g->name.len;
+    int64_t k;
+    while (dash > 0 && g->name.p[dash - 1] != '-')
+        dash--;
+    if (dash < 2 || !str_to_int(str_sub(g->name, dash, g->name.len), &k) || k < 0)
+        return false;
+    str group = str_sub(g->name, 0, dash - 1);
+    const struct obj *pcsg = world_get(g->world, &kind_pcsg, g->pcs->ns, group);
+    if (!pcsg || !str_eq(pcsg->owner_uid, g->pcs->uid))
+        return false;
+    g->pcsg = pcsg;
+    g->group_index = k + jint(jgetc(obj_spec(pcsg), "minAvailable"), 1);
+    g->pcs_index = label_index(pcsg, STR(LABEL_PCS_INDEX));
+    return true;
 }
 
-static void gang_conditions(struct gang_work *g, struct condition c[3])
+static bool find_base(struct gang_work *g)
 {
-    bool created = g->complete || was_true(g, "Initialized");
-    bool scheduled = g->scheduled || was_true(g, "Scheduled");
-    str pods = arena_printf(g->plan->arena, "%lld of %lld pods exist", (long long)g->pods,
-                            (long long)g->wanted);
-    c[0] = (struct condition){"Initialized", created ? "True" : "False",
-                              created ? "PodGangPodsCreated" : "PodGangPodsCreationPending",
-                              created ? STR("all pods of the gang were created") : pods};
-    c[1] = (struct condition){"Scheduled", scheduled ? "True" : "False",
-                              scheduled ? "MinimumPlaced" : "WaitingForPlacement",
-                              scheduled ? STR("every group had its minimum on nodes")
-                                        : STR("some group lacks its minimum on nodes")};
-    c[2] = (struct condition){"Ready", g->ready ? "True" : "False",
-                              g->ready ? "MinimumReady" : "WaitingForPods",
-                              g->ready ? STR("every group has its minimum ready")
-                                       : STR("some group lacks its minimum ready")};
+    size_t head = g->pcs->name.len + 1;
+    return g->name.len > head && str_starts(g->name, g->pcs->name) &&
+           str_to_int(str_sub(g->name, head, g->name.len), &g->pcs_index) &&
+           str_eq(name_base_gang(g->plan->arena, g->pcs->name, g->pcs_index), g->name);
 }
 
-/* Ours are as wanted already: applying them again would change nothing. *ret_messages: nothing but
- * messages differs, which is no hurry. */
-static bool is_current(const struct gang_work *g, const struct condition *c, size_t n,
-                       const char *phase, bool *ret_messages)
+/* Some of its groups has replicas, or it has standalone cliques. */
+static bool base_has_cliques(const struct gang_work *g)
 {
-    jval status = obj_status(g->gang);
-    bool same = true;
-    *ret_messages = str_is(jstr(jgetc(status, "phase")), phase);
-    for (size_t i = 0; i < n; i++) {
-        jval old = condition_find(jgetc(status, "conditions"), str_of(c[i].type));
-        if (!str_is(jstr(jgetc(old, "status")), c[i].status) ||
-            !str_is(jstr(jgetc(old, "reason")), c[i].reason))
-            *ret_messages = false;
-        same = same && str_eq(jstr(jgetc(old, "message")), c[i].message);
+    struct group_view group;
+    for (struct jiter it = jiter(g->set.cliques); jnext(&it);) {
+        if (!pcs_group_of(&g->set, jstr(jgetc(it.value, "name")), &group))
+            return true;
     }
-    return same && *ret_messages;
-}
-
-/* Only our own types: the others belong to their writers. */
-static void write_own_conditions(struct gang_work *g, struct jw *w, const struct condition *c,
-                                 size_t n)
-{
-    struct jw old;
-    jval there = jgetc(obj_status(g->gang), "conditions");
-    jw_init(&old);
-    jw_array(&old);
-    for (size_t i = 0; i < n; i++) {
-        jval v = condition_find(there, str_of(c[i].type));
-        if (!j_is_absent(v))
-            jw_val(&old, v);
+    for (struct jiter it = jiter(g->set.scaling_groups); jnext(&it);) {
+        group_view(it.value, &group);
+        str name = name_pcsg(g->plan->arena, g->pcs->name, g->pcs_index, group.name);
+        const struct obj *pcsg = world_get(g->world, &kind_pcsg, g->pcs->ns, name);
+        if (!pcsg || (!pcsg->deleting && jint(jgetc(obj_spec(pcsg), "replicas"), 1) > 0))
+            return true;
     }
-    jw_end(&old);
-    struct doc *d = jw_doc(&old);
-    make_conditions(w, doc_root(d), c, n, g->world->now);
-    doc_unref(d);
+    return false;
 }
 
-static void plan_status(struct gang_work *g)
+/* The numbers of set and group want this replica. */
+static bool is_wanted(const struct gang_work *g)
 {
-    struct condition c[3];
-    const char *phase = g->ready ? "Running" : g->any_scheduled ? "Starting" : "Pending";
-    gang_conditions(g, c);
-    bool messages;
-    if (is_current(g, c, ARRAY_LEN(c), phase, &messages))
-        return;
-    struct jw w;
-    make_begin(&w,
-               &(struct make_meta){&kind_pod_gang, g->pcs->ns, g->name, NULL, NULL, NULL, NULL});
-    jw_put_object(&w, "status");
-    jw_put_cstr(&w, "phase", phase);
-    write_own_conditions(g, &w, c, ARRAY_LEN(c));
-    jw_end(&w);
-    plan_apply(g->plan, STAGE_STATUS, &kind_pod_gang, g->pcs->ns, g->name, STR("status"),
-               STR(MANAGER), make_end(&w))
-        ->counts_only = messages;
+    if (g->pcs_index < 0 || g->pcs_index >= g->set.replicas)
+        return false;
+    if (!g->pcsg)
+        return base_has_cliques(g);
+    return !g->pcsg->deleting && g->group_index < jint(jgetc(obj_spec(g->pcsg), "replicas"), 1);
 }
 
 /* ---- plan ---- */
 
-/* A gang goes when the clique it begins with is gone for good. That a cache lacks its cliques, or
- * their owners, proves nothing: cliques that are there, or going, are waited for. */
-static void plan_gone(const struct world *w, const struct key *key, struct plan *p)
+/* Its replica is not wanted any more. Numbers in a cache may be old: a clique of it that is there
+ * and not going contradicts them, and is waited for. */
+static void plan_gone(const struct gang_work *g)
 {
-    const struct obj *gang = world_get(w, &kind_pod_gang, key->ns, key->name);
-    /* A gang somebody wrote by hand is theirs. */
-    if (!gang || gang->deleting ||
-        !str_is(obj_label(gang, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE))
-        return;
-    jval groups = jpath(obj_root(gang), "spec.podgroups");
+    jval groups = jgetc(obj_spec(g->gang), "podgroups");
     for (struct jiter it = jiter(groups); jnext(&it);) {
-        if (world_get(w, &kind_pclq, key->ns, jstr(jgetc(it.value, "name"))))
+        const struct obj *o =
+            world_get(g->world, &kind_pclq, g->gang->ns, jstr(jgetc(it.value, "name")));
+        if (o && !o->deleting)
             return;
     }
-    struct plan_write *write = plan_delete(p, STAGE_SPEC, gang);
-    plan_why(write, p, "no clique belongs to it any more");
-    if (jlen(groups) > 0)
-        plan_verify_absent(write, &kind_pclq, key->ns, jstr(jgetc(jat(groups, 0), "name")),
-                           STR_NONE);
+    size_t from = g->plan->writes.len;
+    struct plan_write *write = plan_delete(g->plan, GANG_STAGE_SPEC, g->gang);
+    plan_why(write, g->plan, "no clique belongs to it any more");
+    /* Absence in a cache proves nothing: a clique that is not even going is asked for. */
+    str first = jstr(jgetc(jat(groups, 0), "name"));
+    if (jlen(groups) > 0 && !world_get(g->world, &kind_pclq, g->gang->ns, first))
+        plan_verify_absent(write, &kind_pclq, g->gang->ns, first, STR_NONE);
+    make_event(g->plan, from, g->pcs, PLAN_DELETE, &kind_pod_gang, "PodGangDeleteSuccessful");
 }
 
 /* More groups than an object can hold: the numbers of the set make no sense, and it is told. */
@@ -289,36 +440,64 @@ static bool is_too_large(const struct gang_work *g)
     return true;
 }
 
+/* Fills in where the gang stands: by a clique that says it belongs to it, or, when there is none,
+ * by its name. False: nobody knows, or nothing is to be done. */
+static bool find_place(struct gang_work *g, const struct obj *pclq)
+{
+    str base = STR_NONE;
+    g->pcs = pclq ? owner_pcs(g->world, pclq) : g->gang ? owner_pcs(g->world, g->gang) : NULL;
+    if (!g->pcs || g->pcs->deleting || (g->gang && g->gang->deleting))
+        return false;
+    pcs_view(g->pcs, &g->set);
+    if (!pclq)
+        return find_scaled(g) || find_base(g);
+    g->name = clique_gang(g->plan->arena, g->world, pclq, &base);
+    g->pcs_index = label_index(pclq, STR(LABEL_PCS_INDEX));
+    if (str_is_empty(base))
+        return true;
+    g->pcsg =
+        world_get(g->world, &kind_pcsg, g->pcs->ns, jstr(jgetc(obj_controller_ref(pclq), "name")));
+    g->group_index = label_index(pclq, STR(LABEL_PCSG_INDEX));
+    return g->pcsg != NULL;
+}
+
+static void plan_living(struct gang_work *g)
+{
+    size_t from = g->plan->writes.len;
+    g->topology = topology_of(g->world, g->pcs);
+    struct doc *desired = make_gang(g);
+    (void)make_ensure(g->plan, GANG_STAGE_SPEC, g->world, g->pcs, g->gang, &kind_pod_gang, g->name,
+                      desired);
+    make_event(g->plan, from, g->pcs, PLAN_CREATE, &kind_pod_gang,
+               "PodGangCreateOrUpdateSuccessful");
+    if (g->gang && str_eq(g->gang->owner_uid, g->pcs->uid)) {
+        gang_plan_disruption(g);
+        gang_plan_status(g);
+    }
+}
+
 void gang_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
     unsigned index = *(const unsigned *)ctx;
     const struct obj *pclq = any_clique(w, index, key, p->arena);
-    if (!pclq) {
-        plan_gone(w, key, p);
-        return;
-    }
     struct gang_work g = {.world = w,
                           .plan = p,
-                          .pcs = owner_pcs(w, pclq),
                           .gang = world_get(w, &kind_pod_gang, key->ns, key->name),
                           .name = key->name,
                           .complete = true,
                           .scheduled = true,
                           .ready = true};
-    if (!g.pcs || g.pcs->deleting || (g.gang && g.gang->deleting))
+    /* A gang somebody wrote by hand is theirs. */
+    if (!pclq && g.gang && !str_is(obj_label(g.gang, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE))
         return;
-    str base;
-    str name = clique_gang(p->arena, w, pclq, &base);
-    pcs_view(g.pcs, &g.set);
-    g.name = name;
-    g.pcs_index = label_index(pclq, STR(LABEL_PCS_INDEX));
-    if (!str_is_empty(base)) {
-        g.pcsg = world_get(w, &kind_pcsg, key->ns, jstr(jgetc(obj_controller_ref(pclq), "name")));
-        g.group_index = label_index(pclq, STR(LABEL_PCSG_INDEX));
+    if (find_place(&g, pclq)) {
+        bool wanted = pclq || is_wanted(&g);
+        if (!wanted)
+            plan_gone(&g);
+        else if (!is_too_large(&g))
+            plan_living(&g);
+    } else if (g.pcs && !g.pcs->deleting && g.gang && !g.gang->deleting && !pclq) {
+        plan_gone(&g); /* its group is gone */
     }
-    if (is_too_large(&g))
-        return;
-    make_ensure(p, STAGE_SPEC, w, g.pcs, g.gang, &kind_pod_gang, name, make_gang(&g));
-    if (g.gang && str_eq(g.gang->owner_uid, g.pcs->uid))
-        plan_status(&g);
+    vec_done(&g.members);
 }

@@ -641,3 +641,234 @@ TEST(a_clique_that_owns_itself_is_nobodys)
     CHECK(plan_is_empty(ring_plan_pclq(&r, "x")));
     ring_free(&r);
 }
+
+/* ---- finished pods ---- */
+
+/* The successor comes first: until it is there, the finished pod holds its name. */
+TEST(a_finished_pod_goes_after_its_successor_is_there)
+{
+    struct ring r = with_cliques();
+    ring_live(&r);
+    tw_patch(r.world, &kind_pod, fe(&r, 2), "{status: {phase: Failed}}");
+    ring_plan_pclq(&r, "svc-0-fe");
+    const struct plan_write *made =
+        tw_write(r.world, &kind_pod, pod_name(&r, "svc-0-fe", 2, 1), "");
+    const struct plan_write *gone = tw_write(r.world, &kind_pod, fe(&r, 2), "");
+    REQUIRE(made && gone);
+    CHECK(made->stage < gone->stage);
+    CHECK(gone->not_serving);
+    ring_free(&r);
+}
+
+static void fail_pod(struct ring *r, const char *name, const char *created, int failures)
+{
+    struct arena a = ARENA_INIT;
+    tw_patch(r->world, &kind_pod, name,
+             arena_printf(&a,
+                          "{metadata: {creationTimestamp: '%s', annotations: {grove.io/failures: "
+                          "'%d'}}, status: {phase: Failed, containerStatuses: [{name: m, state: "
+                          "{terminated: {exitCode: 1, finishedAt: '2026-01-01T01:00:00Z'}}}]}}",
+                          created, failures)
+                 .p);
+    arena_done(&a);
+}
+
+#define ENDED (TW_START + 3600 * USEC_PER_SEC)
+
+TEST(pods_that_end_again_and_again_are_replaced_later_and_later)
+{
+    static const struct {
+        int failures;
+        int64_t delay; /* seconds */
+    } cases[] = {{0, 0}, {2, 0}, {3, 10}, {4, 20}, {5, 40}, {8, 300}, {999, 300}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct ring r = with_cliques();
+        ring_live(&r);
+        const char *next = pod_name(&r, "svc-0-fe", 1, 1);
+        fail_pod(&r, fe(&r, 1), "2026-01-01T00:59:00Z", cases[i].failures);
+        usec due = ENDED + cases[i].delay * USEC_PER_SEC;
+        if (cases[i].delay > 0) {
+            r.world->world.now = due - 1;
+            ring_plan_pclq(&r, "svc-0-fe");
+            CHECK_INT(count_op(&r, PLAN_CREATE) + count_op(&r, PLAN_DELETE), 0);
+            CHECK_INT(r.world->plan.look_again, due);
+        }
+        r.world->world.now = due;
+        ring_plan_pclq(&r, "svc-0-fe");
+        CHECK(creates(&r, next));
+        int64_t carried = -1;
+        CHECK(str_to_int(
+            jstr(jget(jpath(tw_body(r.world, &kind_pod, next, ""), "metadata.annotations"),
+                      STR("grove.io/failures"))),
+            &carried));
+        CHECK_INT(carried, cases[i].failures + 1);
+        ring_free(&r);
+    }
+}
+
+TEST(a_pod_that_lived_well_ends_the_row)
+{
+    struct ring r = with_cliques();
+    ring_live(&r);
+    fail_pod(&r, fe(&r, 1), "2026-01-01T00:50:00Z", 7);
+    r.world->world.now = ENDED;
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK(creates(&r, pod_name(&r, "svc-0-fe", 1, 1)));
+    ring_free(&r);
+}
+
+/* One that waits holds its place: nobody else gets its index, and a scale-in drops it. */
+TEST(a_place_that_waits_is_taken)
+{
+    struct ring r = with_cliques();
+    ring_live(&r);
+    fail_pod(&r, fe(&r, 0), "2026-01-01T00:59:00Z", 5);
+    r.world->world.now = ENDED;
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 4}}");
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(count_op(&r, PLAN_CREATE), 1);
+    CHECK(creates(&r, fe(&r, 3)));
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 2}}");
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(count_op(&r, PLAN_DELETE), 1);
+    CHECK(deletes(&r, fe(&r, 0)));
+    ring_free(&r);
+}
+
+/* ---- doubles ---- */
+
+/* A create that happened long after it was sent may give an index to a second pod: the one that
+ * serves less goes, and is not let go to a node meanwhile. */
+TEST(of_two_pods_with_one_index_the_better_stays)
+{
+    struct ring r = with_cliques();
+    ring_live(&r);
+    const struct obj *first = tw_must(r.world, &kind_pod, fe(&r, 1));
+    const char *second = pod_name(&r, "svc-0-fe", 1, 1);
+    struct arena a = ARENA_INIT;
+    tw_load(
+        r.world,
+        arena_printf(
+            &a,
+            "{apiVersion: v1, kind: Pod, metadata: {name: %s, labels: "
+            "{grove.io/podclique-pod-index: '1'}, ownerReferences: [{apiVersion: "
+            "grove.io/v1alpha1, kind: PodClique, name: svc-0-fe, uid: %.*s, controller: true}]}, "
+            "spec: {schedulingGates: [{name: grove.io/podgang-pending-creation}]}}",
+            second, STR_ARG(first->owner_uid))
+            .p);
+    ring_plan_gang(&r, "svc-0");
+    tw_carry_out(r.world);
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK(deletes(&r, second));
+    CHECK_INT(count_op(&r, PLAN_DELETE), 1);
+    CHECK_INT(count_op(&r, PLAN_PATCH), 0);
+    arena_done(&a);
+    ring_free(&r);
+}
+
+/* ---- tickets ---- */
+
+TEST(a_scale_in_is_the_users_and_names_the_clique)
+{
+    struct ring r = with_cliques();
+    ring_live(&r);
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 1}}");
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(count_op(&r, PLAN_DELETE), 2);
+    for (size_t i = 0; i < r.world->plan.writes.len; i++) {
+        const struct plan_write *w = &r.world->plan.writes.p[i];
+        if (w->op != PLAN_DELETE)
+            continue;
+        CHECK(w->user_scale_in);
+        CHECK_STR(w->component_uid, tw_must(r.world, &kind_pclq, "svc-0-fe")->uid);
+    }
+    ring_free(&r);
+}
+
+/* ---- conditions ---- */
+
+TEST(a_clique_remembers_that_its_minimum_was_on_nodes)
+{
+    struct ring r = with_two();
+    const struct obj *o = tw_must(r.world, &kind_pclq, "svc-0-fe");
+    CHECK(j_is_absent(condition_find(jgetc(obj_status(o), "conditions"), STR("EverScheduled"))));
+    set_pod(&r, 0, IS_READY);
+    set_pod(&r, 1, IS_READY);
+    check_status(&r, "2/2/2/0", SCHEDULED, "False SufficientReadyPods");
+    tw_delete(r.world, &kind_pod, fe(&r, 0));
+    check_status(&r, "1/1/1/0", UNSCHEDULED, "True ScheduledReplicasBelowMinAvailable");
+    o = tw_must(r.world, &kind_pclq, "svc-0-fe");
+    CHECK(condition_is_true(jgetc(obj_status(o), "conditions"), STR("EverScheduled")));
+    ring_free(&r);
+}
+
+TEST(an_update_under_way_is_no_breach)
+{
+    struct ring r = with_two();
+    tw_patch(r.world, &kind_pclq, "svc-0-fe",
+             "{status: {updateProgress: {podCliqueSetGenerationHash: h, podTemplateHash: t}}}");
+    check_status(&r, "2/0/0/2", UNSCHEDULED, "Unknown UpdateInProgress");
+    tw_patch(r.world, &kind_pclq, "svc-0-fe",
+             "{status: {updateProgress: {updateEndedAt: '2026-01-01T00:00:00Z'}}}");
+    check_status(&r, "2/0/0/2", UNSCHEDULED, "True ScheduledReplicasBelowMinAvailable");
+    ring_free(&r);
+}
+
+static bool has_event(struct ring *r, const char *reason, bool warning)
+{
+    for (size_t i = 0; i < r->world->plan.events.len; i++) {
+        const struct plan_event *e = &r->world->plan.events.p[i];
+        if (str_is(e->reason, reason) && e->warning == warning)
+            return true;
+    }
+    return false;
+}
+
+TEST(the_loss_of_all_pods_is_told)
+{
+    struct ring r = with_two();
+    set_pod(&r, 0, IS_READY);
+    check_status(&r, "2/1/1/1", UNSCHEDULED, "True ScheduledReplicasBelowMinAvailable");
+    tw_delete(r.world, &kind_pod, fe(&r, 0));
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK(has_event(&r, "AllScheduledReplicasLost", true));
+    tw_carry_out(r.world);
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK(!has_event(&r, "AllScheduledReplicasLost", true));
+    ring_free(&r);
+}
+
+TEST(errors_of_before_are_forgotten)
+{
+    struct ring r = with_two();
+    check_status(&r, "2/0/0/2", UNSCHEDULED, "True ScheduledReplicasBelowMinAvailable");
+    tw_patch(r.world, &kind_pclq, "svc-0-fe",
+             "{status: {lastErrors: [{code: ERR_CREATE_POD, description: x, observedAt: "
+             "'2026-01-01T00:00:00Z'}]}}");
+    ring_plan_pclq(&r, "svc-0-fe");
+    tw_carry_out(r.world);
+    CHECK_CSTR(tw_json(tw_must(r.world, &kind_pclq, "svc-0-fe"), "status.lastErrors"), "[]");
+    CHECK(plan_is_empty(ring_plan_pclq(&r, "svc-0-fe")));
+    ring_free(&r);
+}
+
+/* Written by hand, without a set: it is told how to declare it, once. */
+TEST(a_clique_without_a_set_says_how_to_declare_it)
+{
+    struct ring r = ring_new();
+    tw_load(r.world,
+            "apiVersion: grove.io/v1alpha1\n"
+            "kind: PodClique\n"
+            "metadata: {name: x}\n"
+            "spec: {replicas: 1, minAvailable: 1, roleName: x, podSpec: {containers: []}}\n");
+    ring_plan_pclq(&r, "x");
+    CHECK(has_event(&r, "NoPodCliqueSet", true));
+    CHECK_INT(count_op(&r, PLAN_CREATE), 0);
+    tw_carry_out(r.world);
+    jval c = condition_find(jgetc(obj_status(tw_must(r.world, &kind_pclq, "x")), "conditions"),
+                            STR("Declared"));
+    CHECK_CSTR(jstr(jgetc(c, "status")), "False");
+    CHECK(str_find(jstr(jgetc(c, "message")), STR("spec.template.cliques")) >= 0);
+    CHECK(plan_is_empty(ring_plan_pclq(&r, "x")));
+    ring_free(&r);
+}

@@ -15,16 +15,23 @@ TEST(a_fresh_set_makes_its_children)
     struct ring r = ring_new();
     tw_load(r.world, SVC);
     ring_plan_pcs(&r, "svc");
-    CHECK_CSTR(tw_writes(r.world), "patch PodCliqueSet default/svc\n"
-                                   "create ServiceAccount default/svc\n"
-                                   "create Role default/grove.io:pcs:svc\n"
-                                   "create RoleBinding default/grove.io:pcs:svc\n"
-                                   "create Service default/svc-0\n"
-                                   "create Service default/svc-1\n"
-                                   "create PodCliqueScalingGroup default/svc-0-pf\n"
-                                   "create PodCliqueScalingGroup default/svc-1-pf\n"
-                                   "create PodClique default/svc-0-fe\n"
-                                   "create PodClique default/svc-1-fe\n");
+    /* The stored revision, whose name holds a hash, comes before all that carries its hashes. */
+    REQUIRE(r.world->plan.writes.len > 1);
+    const struct plan_write *revision = &r.world->plan.writes.p[1];
+    CHECK(revision->kind == &kind_controller_revision && revision->op == PLAN_CREATE);
+    CHECK_INT(revision->stage, 1);
+    str rest = tw_writes(r.world);
+    size_t head = strlen("patch PodCliqueSet default/svc\ncreate ControllerRevision default/\n");
+    rest = str_sub(rest, head + revision->name.len, rest.len);
+    CHECK_CSTR(rest, "create ServiceAccount default/svc\n"
+                     "create Role default/grove.io:pcs:svc\n"
+                     "create RoleBinding default/grove.io:pcs:svc\n"
+                     "create Service default/svc-0\n"
+                     "create Service default/svc-1\n"
+                     "create PodCliqueScalingGroup default/svc-0-pf\n"
+                     "create PodCliqueScalingGroup default/svc-1-pf\n"
+                     "create PodClique default/svc-0-fe\n"
+                     "create PodClique default/svc-1-fe\n");
     const struct plan_write *w = tw_write(r.world, &kind_pcs, "svc", "");
     CHECK_INT(w->stage, 0);
     CHECK_CSTR(jtext(jpath(doc_root(w->body), "metadata.finalizers")),
@@ -223,6 +230,7 @@ TEST(scaling_in_removes_everything_of_the_replica)
     CHECK_CSTR(tw_writes(r.world), "delete Service default/svc-1\n"
                                    "delete PodCliqueScalingGroup default/svc-1-pf\n"
                                    "delete PodClique default/svc-1-fe\n"
+                                   "delete PodDisruptionBudget default/svc-1-fe\n"
                                    "patch PodCliqueSet default/svc status\n");
     ring_live(&r);
     check_names(&r, &kind_pcsg, "svc-0-pf ");
@@ -366,7 +374,10 @@ TEST(a_new_set_does_not_take_over_what_its_predecessor_left)
                       "spec: {replicas: 1, template: {cliques: [{name: fe, spec: {podSpec: "
                       "{containers: [{name: m, image: i}]}}}]}}\n");
     ring_plan_pcs(&r, "svc");
-    CHECK_CSTR(tw_writes(r.world), "patch PodCliqueSet default/svc\n");
+    /* Its finalizer and the revision of its template, nothing else. */
+    CHECK_INT(r.world->plan.writes.len, 2);
+    CHECK(r.world->plan.writes.p[0].kind == &kind_pcs);
+    CHECK(r.world->plan.writes.p[1].kind == &kind_controller_revision);
     CHECK_INT(r.world->plan.events.len, 0);
     /* What is left does not work for the new one either. */
     tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 9}}");

@@ -258,7 +258,7 @@ TEST(conditions_of_others_are_not_ours_to_write)
     struct ring r = settled();
     struct arena a = ARENA_INIT;
     jval status = obj_status(tw_must(r.world, &kind_pod_gang, "p-0"));
-    CHECK_INT(jlen(jgetc(status, "conditions")), 3);
+    CHECK_INT(jlen(jgetc(status, "conditions")), 5);
     tw_patch(r.world, &kind_pod_gang, "p-0",
              "{status: {placementScore: 0.5, conditions: [{type: Unschedulable, status: 'False'}, "
              "{type: Initialized, status: 'True', reason: PodGangPodsCreated}, {type: Scheduled, "
@@ -270,10 +270,10 @@ TEST(conditions_of_others_are_not_ours_to_write)
     jval body = doc_root(w->body);
     CHECK(j_is_absent(condition_find(jpath(body, "status.conditions"), STR("Unschedulable"))));
     CHECK(j_is_absent(jpath(body, "status.placementScore")));
-    CHECK_INT(jlen(jpath(body, "status.conditions")), 3);
+    CHECK_INT(jlen(jpath(body, "status.conditions")), 5);
     tw_carry_out(r.world);
     status = obj_status(tw_must(r.world, &kind_pod_gang, "p-0"));
-    CHECK_INT(jlen(jgetc(status, "conditions")), 4);
+    CHECK_INT(jlen(jgetc(status, "conditions")), 6);
     arena_done(&a);
     ring_free(&r);
 }
@@ -308,26 +308,173 @@ TEST(the_scheduler_of_the_cliques_is_named)
 
 /* ---- endings ---- */
 
-TEST(a_gang_goes_when_no_clique_belongs_to_it)
+/* No later than its pods: when its cliques go, which is before their pods do. */
+TEST(a_gang_goes_with_its_replica)
 {
     struct ring r = settled();
     tw_patch(r.world, &kind_pcsg, "p-0-g", "{spec: {replicas: 2}}");
+    /* The number alone is not enough: a cache may be old. */
+    CHECK(tw_write((ring_plan_gang(&r, "p-0-g-0"), r.world), &kind_pod_gang, "p-0-g-0", "") ==
+          NULL);
     ring_plan_pcsg(&r, "p-0-g");
     tw_carry_out(r.world);
-    /* Its cliques are going: it waits for them. */
-    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0-g-0")));
-    ring_plan_pclq(&r, "p-0-g-2-b");
-    tw_carry_out(r.world);
-    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0-g-0")));
-    ring_plan_pclq(&r, "p-0-g-2-c");
-    tw_carry_out(r.world);
+    size_t pods = tw_count(r.world, &kind_pod);
     ring_plan_gang(&r, "p-0-g-0");
     CHECK_CSTR(tw_writes(r.world), "delete PodGang default/p-0-g-0\n");
-    /* That the cache has none is no proof: somebody has to ask. */
+    tw_carry_out(r.world);
+    CHECK_INT(tw_count(r.world, &kind_pod), pods);
+    ring_live(&r);
+    CHECK(tw_get(r.world, &kind_pod_gang, "p-0-g-0") == NULL);
+    ring_free(&r);
+}
+
+/* That the cache has no clique is no proof: somebody has to ask. */
+TEST(a_gang_whose_cliques_are_not_known_is_verified)
+{
+    struct ring r = settled();
+    tw_patch(r.world, &kind_pcsg, "p-0-g", "{spec: {replicas: 2}}");
+    tw_remove(r.world, &kind_pclq, "p-0-g-2-b");
+    tw_remove(r.world, &kind_pclq, "p-0-g-2-c");
+    ring_plan_gang(&r, "p-0-g-0");
     const struct plan_write *w = tw_write(r.world, &kind_pod_gang, "p-0-g-0", "");
+    REQUIRE(w != NULL);
     CHECK(w->absent_kind == &kind_pclq);
     CHECK_CSTR(w->absent_name, "p-0-g-2-b");
     CHECK_CSTR(w->absent_ns, "default");
+    ring_free(&r);
+}
+
+/* Gang termination makes cliques anew; their gang stays and remembers that it was placed. */
+TEST(a_gang_outlives_its_cliques_while_its_replica_is_wanted)
+{
+    struct ring r = settled();
+    struct arena a = ARENA_INIT;
+    str uid = arena_str(&a, tw_must(r.world, &kind_pod_gang, "p-0-g-0")->uid);
+    tw_remove(r.world, &kind_pclq, "p-0-g-2-b");
+    tw_remove(r.world, &kind_pclq, "p-0-g-2-c");
+    tw_collect(r.world);
+    ring_plan_gang(&r, "p-0-g-0");
+    tw_carry_out(r.world);
+    CHECK_STR(tw_must(r.world, &kind_pod_gang, "p-0-g-0")->uid, uid);
+    ring_live(&r);
+    CHECK_STR(tw_must(r.world, &kind_pod_gang, "p-0-g-0")->uid, uid);
+    arena_done(&a);
+    ring_free(&r);
+}
+
+/* ---- making room ---- */
+
+TEST(a_gang_asked_to_make_room_loses_the_pods_it_had)
+{
+    struct ring r = settled();
+    size_t n = 0;
+    r.world->world.now += 60 * USEC_PER_SEC;
+    tw_patch(r.world, &kind_pod_gang, "p-0-g-0",
+             "{status: {conditions: [{type: DisruptionTarget, status: 'True', reason: Preempted, "
+             "message: a more important gang needs 3 pods, lastTransitionTime: "
+             "'2026-01-01T00:01:00Z'}]}}");
+    ring_plan_gang(&r, "p-0-g-0");
+    for (size_t i = 0; i < r.world->plan.writes.len; i++) {
+        const struct plan_write *w = &r.world->plan.writes.p[i];
+        if (w->op != PLAN_DELETE)
+            continue;
+        n++;
+        CHECK(w->kind == &kind_pod && w->component_uid.len > 0 && !w->not_serving);
+        CHECK(str_starts(w->name, STR("p-0-g-2-")));
+    }
+    CHECK_INT(n, 3);
+    tw_carry_out(r.world);
+    /* What stands in for them is not asked to go. */
+    r.world->world.now += 2 * USEC_PER_SEC;
+    ring_live(&r);
+    ring_plan_gang(&r, "p-0-g-0");
+    CHECK_CSTR(tw_writes(r.world), "");
+    CHECK(j_has(
+        jpath(obj_root(tw_must(r.world, &kind_pod_gang, "p-0-g-0")), "spec.reuseReservationRef")));
+    ring_free(&r);
+}
+
+/* ---- topology ---- */
+
+#define TOPOLOGY                                                                                  \
+    "apiVersion: grove.io/v1alpha1\n"                                                             \
+    "kind: ClusterTopologyBinding\n"                                                              \
+    "metadata: {name: t}\n"                                                                       \
+    "spec: {levels: [{domain: zone, key: k/zone}, {domain: rack, key: k/rack}, {domain: host, "   \
+    "key: kubernetes.io/hostname}]}\n"                                                            \
+    "---\n"                                                                                       \
+    "apiVersion: grove.io/v1alpha1\n"                                                             \
+    "kind: PodCliqueSet\n"                                                                        \
+    "metadata: {name: s}\n"                                                                       \
+    "spec:\n"                                                                                     \
+    "  replicas: 1\n"                                                                             \
+    "  replicaSpreadConstraints: [{maxSkew: 1, topologyKey: k/zone, whenUnsatisfiable: "          \
+    "DoNotSchedule}, {maxSkew: 1, topologyKey: k/rack, whenUnsatisfiable: ScheduleAnyway}]\n"     \
+    "  template:\n"                                                                               \
+    "    topologyConstraint: {topologyName: t, pack: {required: zone}}\n"                         \
+    "    schedulingPolicyConfig: {networkPackGroups: [{cliqueNames: [a, b]}]}\n"                  \
+    "    cliques:\n"                                                                              \
+    "    - {name: a, topologyConstraint: {pack: {required: host}}, spec: {podSpec: {containers: " \
+    "[{name: m}]}}}\n"                                                                            \
+    "    - {name: b, spec: {podSpec: {containers: [{name: m}]}}}\n"                               \
+    "    podCliqueScalingGroups:\n"                                                               \
+    "    - {name: g, cliqueNames: [b], replicas: 2, minAvailable: 1, topologyConstraint: {pack: " \
+    "{required: rack, preferred: host}}}\n"
+
+static void check_gang_spec(struct ring *r, const char *gang, const char *field, const char *yaml)
+{
+    check_yaml(jget(obj_spec(tw_must(r->world, &kind_pod_gang, gang)), str_of(field)), yaml);
+}
+
+TEST(constraints_of_three_levels_become_label_keys)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, TOPOLOGY);
+    ring_live(&r);
+    check_gang_spec(&r, "s-0", "topologyConstraint", "{packConstraint: {required: k/zone}}");
+    check_gang_spec(&r, "s-0", "topologyConstraintGroupConfigs",
+                    "- {name: s-0-g-0, podGroupNames: [s-0-g-0-b], topologyConstraint: "
+                    "{packConstraint: {required: k/rack, preferred: kubernetes.io/hostname}}}\n"
+                    "- {name: pack-0, podGroupNames: [s-0-a, s-0-g-0-b], topologyConstraint: "
+                    "{packConstraint: {preferred: kubernetes.io/hostname}}}\n");
+    const struct obj *base = tw_must(r.world, &kind_pod_gang, "s-0");
+    check_yaml(jgetc(jat(jgetc(obj_spec(base), "podgroups"), 0), "topologyConstraint"),
+               "{packConstraint: {required: kubernetes.io/hostname}}");
+    CHECK_CSTR(obj_annotation(base, STR("grove.io/topology-name")), "t");
+    CHECK_CSTR(obj_annotation(base, STR("grove.io/replica-spread")),
+               "k/zone=required,k/rack=preferred");
+    /* A scaled gang is one replica of its group, and the group's constraint is its own. */
+    check_gang_spec(&r, "s-0-g-0", "topologyConstraint",
+                    "{packConstraint: {required: k/rack, preferred: kubernetes.io/hostname}}");
+    jval c = condition_find(jpath(obj_root(tw_must(r.world, &kind_pcs, "s")), "status.conditions"),
+                            STR("TopologyLevelsUnavailable"));
+    CHECK_CSTR(jstr(jgetc(c, "reason")), "AllClusterTopologyLevelsAvailable");
+    ring_free(&r);
+}
+
+TEST(a_domain_the_binding_lost_is_left_out_and_told)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, TOPOLOGY);
+    ring_live(&r);
+    tw_patch(r.world, &kind_ctb, "t", "{spec: {levels: [{domain: zone, key: k/zone}]}}");
+    ring_live(&r);
+    jval c = condition_find(jpath(obj_root(tw_must(r.world, &kind_pcs, "s")), "status.conditions"),
+                            STR("TopologyLevelsUnavailable"));
+    CHECK_CSTR(jstr(jgetc(c, "status")), "True");
+    CHECK_CSTR(jstr(jgetc(c, "reason")), "ClusterTopologyLevelsUnavailable");
+    tw_remove(r.world, &kind_ctb, "t");
+    ring_live(&r);
+    c = condition_find(jpath(obj_root(tw_must(r.world, &kind_pcs, "s")), "status.conditions"),
+                       STR("TopologyLevelsUnavailable"));
+    CHECK_CSTR(jstr(jgetc(c, "status")), "Unknown");
+    CHECK_CSTR(jstr(jgetc(c, "reason")), "ClusterTopologyNotFound");
+    CHECK_CSTR(
+        obj_annotation(tw_must(r.world, &kind_pod_gang, "s-0"), STR("grove.io/topology-name")), "");
+    const struct obj *gang = tw_must(r.world, &kind_pod_gang, "s-0");
+    CHECK(!j_has(jgetc(obj_spec(gang), "topologyConstraint")));
+    for (struct jiter it = jiter(jgetc(obj_spec(gang), "podgroups")); jnext(&it);)
+        CHECK(!j_has(jgetc(it.value, "topologyConstraint")));
     ring_free(&r);
 }
 

@@ -1,0 +1,23 @@
+/*
+ * The horizontal autoscaler of the embedded setting: a planner with one key per
+ * HorizontalPodAutoscaler, doing what the controller of that name does in a cluster (and which a
+ * cluster therefore already has). It scales what has a scale subresource (sets, groups, cliques,
+ * Deployments, ReplicaSets) through that subresource, by what grove/metrics_source.h says.
+ *
+ * Looks every 15 seconds, and at once when the autoscaler, the scale of its target or what is said
+ * about metrics changes. Without autoscalers it has no timers. What it must not forget is in an
+ * annotation (autoscaler_calc.h); a settled world gives an empty plan.
+ */
+#ifndef OPERATOR_AUTOSCALER_H
+#define OPERATOR_AUTOSCALER_H
+
+#include "client/controller.h"
+
+#define AUTOSCALER_INTERVAL (15 * USEC_PER_SEC)
+
+planner_fn autoscaler_plan;
+/* The caches it reads, for those who call the planner themselves. */
+void autoscaler_add_caches(struct runtime *r);
+void autoscaler_add(struct runtime *r, struct api *api);
+
+#endif

@@ -1,0 +1,40 @@
+/* The parts of the PodGang planner. Nobody else includes this. */
+#ifndef OPERATOR_GANG_H
+#define OPERATOR_GANG_H
+
+#include "operator/make.h"
+#include "operator/topology.h"
+
+enum { GANG_STAGE_SPEC, GANG_STAGE_PODS, GANG_STAGE_STATUS };
+
+struct gang_member {
+    str pclq;   /* whole name */
+    str clique; /* of the template */
+};
+
+struct gang_work {
+    const struct world *world;
+    struct plan *plan;
+    const struct obj *pcs;
+    const struct obj *gang; /* NULL: to be made */
+    str name;
+    struct pcs_view set;
+    struct topology topology;
+    int64_t pcs_index;
+    const struct obj *pcsg; /* scaled gang: the group whose replica it is */
+    int64_t group_index;
+    /* What was seen on the way through the groups. */
+    VEC(struct gang_member) members;
+    bool constrained; /* some topology constraint applies */
+    bool complete, scheduled, ready, any_scheduled, breached;
+    bool replacing; /* some pod is not on a node */
+    int64_t pods, wanted;
+};
+
+/* Its condition of that type is True, as far as it was ever written. */
+bool gang_was(const struct gang_work *g, const char *type);
+void gang_plan_status(struct gang_work *g);
+/* Takes the pods away that a scheduler asked for by DisruptionTarget. */
+void gang_plan_disruption(struct gang_work *g);
+
+#endif

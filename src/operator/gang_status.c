@@ -1,0 +1,142 @@
+/*
+ * How far a gang has come.
+ *
+ * Initialized: all pods of all groups exist; once true it stays (later pods join one by one).
+ * Scheduled:   every group has had its minimum on nodes; once true it stays.
+ * Ready:       every group has its minimum ready, now. Available says the same.
+ * Unhealthy:   it was placed, and some group is below its minimum.
+ * These and the phase are ours, written by server-side apply; what the scheduler says about the
+ * gang is written by the scheduler under its own name.
+ *
+ * DisruptionTarget is the scheduler's: the gang must make room. It asks, we delete: the pods that
+ * were on nodes when it asked, through the ledger.
+ */
+#include "operator/gang.h"
+#include "operator/pod.h"
+
+#define MANAGER "podgang-controller"
+enum { N_CONDITIONS = 5 };
+
+bool gang_was(const struct gang_work *g, const char *type)
+{
+    return g->gang && condition_is_true(jgetc(obj_status(g->gang), "conditions"), str_of(type));
+}
+
+static struct condition ready_condition(const struct gang_work *g, const char *type)
+{
+    return (struct condition){type, g->ready ? "True" : "False",
+                              g->ready ? "MinimumReady" : "WaitingForPods",
+                              g->ready ? STR("every group has its minimum ready")
+                                       : STR("some group lacks its minimum ready")};
+}
+
+static void gang_conditions(struct gang_work *g, struct condition c[N_CONDITIONS])
+{
+    bool created = g->complete || gang_was(g, "Initialized");
+    bool scheduled = g->scheduled || gang_was(g, "Scheduled");
+    bool unhealthy = scheduled && g->breached;
+    str pods = arena_printf(g->plan->arena, "%lld of %lld pods exist", (long long)g->pods,
+                            (long long)g->wanted);
+    c[0] = (struct condition){"Initialized", created ? "True" : "False",
+                              created ? "PodGangPodsCreated" : "PodGangPodsCreationPending",
+                              created ? STR("all pods of the gang were created") : pods};
+    c[1] = (struct condition){"Scheduled", scheduled ? "True" : "False",
+                              scheduled ? "MinimumPlaced" : "WaitingForPlacement",
+                              scheduled ? STR("every group had its minimum on nodes")
+                                        : STR("some group lacks its minimum on nodes")};
+    c[2] = ready_condition(g, "Ready");
+    c[3] = ready_condition(g, "Available");
+    c[4] = (struct condition){"Unhealthy", unhealthy ? "True" : "False",
+                              unhealthy ? "MinAvailableBreached" : "MinAvailableKept",
+                              unhealthy ? STR("some group is below its minimum")
+                                        : STR("no group lost its minimum")};
+}
+
+/* Ours are as wanted already: applying them again would change nothing. *ret_messages: nothing but
+ * messages differs, which is no hurry. */
+static bool is_current(const struct gang_work *g, const struct condition *c, size_t n,
+                       const char *phase, bool *ret_messages)
+{
+    jval status = obj_status(g->gang);
+    bool same = true;
+    *ret_messages = str_is(jstr(jgetc(status, "phase")), phase);
+    for (size_t i = 0; i < n; i++) {
+        jval old = condition_find(jgetc(status, "conditions"), str_of(c[i].type));
+        if (!str_is(jstr(jgetc(old, "status")), c[i].status) ||
+            !str_is(jstr(jgetc(old, "reason")), c[i].reason))
+            *ret_messages = false;
+        same = same && str_eq(jstr(jgetc(old, "message")), c[i].message);
+    }
+    return same && *ret_messages;
+}
+
+/* Only our own types: the others belong to their writers. */
+static void write_own_conditions(struct gang_work *g, struct jw *w, const struct condition *c,
+                                 size_t n)
+{
+    struct jw old;
+    jval there = jgetc(obj_status(g->gang), "conditions");
+    jw_init(&old);
+    jw_array(&old);
+    for (size_t i = 0; i < n; i++) {
+        jval v = condition_find(there, str_of(c[i].type));
+        if (!j_is_absent(v))
+            jw_val(&old, v);
+    }
+    jw_end(&old);
+    struct doc *d = jw_doc(&old);
+    make_conditions(w, doc_root(d), c, n, g->world->now);
+    doc_unref(d);
+}
+
+void gang_plan_status(struct gang_work *g)
+{
+    struct condition c[N_CONDITIONS];
+    const char *phase = g->ready ? "Running" : g->any_scheduled ? "Starting" : "Pending";
+    gang_conditions(g, c);
+    bool messages;
+    if (is_current(g, c, ARRAY_LEN(c), phase, &messages))
+        return;
+    struct jw w;
+    make_begin(&w,
+               &(struct make_meta){&kind_pod_gang, g->pcs->ns, g->name, NULL, NULL, NULL, NULL});
+    jw_put_object(&w, "status");
+    jw_put_cstr(&w, "phase", phase);
+    write_own_conditions(g, &w, c, ARRAY_LEN(c));
+    jw_end(&w);
+    plan_apply(g->plan, GANG_STAGE_STATUS, &kind_pod_gang, g->pcs->ns, g->name, STR("status"),
+               STR(MANAGER), make_end(&w))
+        ->counts_only = messages;
+}
+
+/* ---- making room ---- */
+
+static void disrupt_clique(struct gang_work *g, str pclq_name, usec asked, str why)
+{
+    const struct obj *pclq = world_get(g->world, &kind_pclq, g->pcs->ns, pclq_name);
+    struct obj *pod;
+    if (!pclq)
+        return;
+    for (struct cache_iter it = world_owned(g->world, &kind_pod, pclq->uid);
+         (pod = cache_next(&it));) {
+        /* What was made since it asked stands for what went. */
+        if (pod->deleting || !pod_is_scheduled(pod) || obj_created(pod) > asked ||
+            world_is_intended(g->world, pod->uid))
+            continue;
+        struct plan_write *w = plan_delete(g->plan, GANG_STAGE_PODS, pod);
+        w->component_uid = pclq->uid;
+        w->not_serving = !pod_is_ready(pod);
+        plan_why(w, g->plan, "gang %.*s must make room: %.*s", STR_ARG(g->name), STR_ARG(why));
+    }
+}
+
+void gang_plan_disruption(struct gang_work *g)
+{
+    jval c = condition_find(jgetc(obj_status(g->gang), "conditions"), STR("DisruptionTarget"));
+    usec asked;
+    if (!str_is(jstr(jgetc(c, "status")), "True") ||
+        !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &asked))
+        return;
+    for (size_t i = 0; i < g->members.len; i++)
+        disrupt_clique(g, g->members.p[i].pclq, asked, jstr(jgetc(c, "message")));
+}

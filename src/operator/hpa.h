@@ -1,0 +1,10 @@
+/* Horizontal autoscalers: one per replica of the set for each standalone clique with
+ * autoScalingConfig and each scaling group with scaleConfig, named like its target. */
+#ifndef OPERATOR_HPA_H
+#define OPERATOR_HPA_H
+
+#include "operator/make.h"
+
+void hpa_plan(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p);
+
+#endif

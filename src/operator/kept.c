@@ -1,0 +1,148 @@
+/* See kept.h. The annotation is {"<clique>": {"replica": i, "replicas": n, "uid": "..."}}. */
+#include "operator/kept.h"
+
+static struct doc *kept_doc(const struct obj *pcs)
+{
+    str text = obj_annotation(pcs, STR(ANNOTATION_KEPT));
+    struct doc *d = str_is_empty(text) ? NULL : doc_parse(text, NULL, NULL);
+    if (d && jtype(doc_root(d)) != J_OBJECT) {
+        doc_unref(d);
+        return NULL;
+    }
+    return d;
+}
+
+int64_t kept_replicas(const struct obj *pcs, str pclq, int64_t otherwise)
+{
+    struct doc *d = kept_doc(pcs);
+    if (!d)
+        return otherwise;
+    int64_t n = jint(jgetc(jget(doc_root(d), pclq), "replicas"), otherwise);
+    doc_unref(d);
+    return n >= 0 && n <= INT32_MAX ? n : otherwise;
+}
+
+/* Patches the annotation; it goes when nothing is left in it. */
+static void plan_annotation(const struct obj *pcs, str text, unsigned stage, struct plan *p,
+                            const char *why)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_object(&w, "metadata");
+    jw_put_object(&w, "annotations");
+    jw_key(&w, STR(ANNOTATION_KEPT));
+    if (str_is_empty(text))
+        jw_null(&w);
+    else
+        jw_str(&w, text);
+    jw_end(&w);
+    jw_end(&w);
+    jw_end(&w);
+    plan_why(plan_merge_patch(p, stage, pcs, STR_NONE, jw_doc(&w), pcs->rv), p, "%s", why);
+}
+
+static int64_t template_replicas(const struct obj *pcs, const struct obj *pclq, struct arena *a)
+{
+    struct pcs_view v;
+    pcs_view(pcs, &v);
+    jval owner = obj_controller_ref(pclq);
+    bool member = str_is(jstr(jgetc(owner, "kind")), kind_pcsg.kind);
+    for (struct jiter it = jiter(v.cliques); jnext(&it);) {
+        struct clique_view c;
+        clique_view(it.value, &c);
+        str name = member
+                       ? name_member_pclq(a, jstr(jgetc(owner, "name")),
+                                          label_index(pclq, STR(LABEL_PCSG_INDEX)), c.name)
+                       : name_pclq(a, pcs->name, label_index(pclq, STR(LABEL_PCS_INDEX)), c.name);
+        if (str_eq(name, pclq->name))
+            return c.replicas;
+    }
+    return -1;
+}
+
+static void write_entry(struct jw *w, const struct obj *pclq, int64_t replicas)
+{
+    jw_key(w, pclq->name);
+    jw_object(w);
+    jw_put_int(w, "replica", label_index(pclq, STR(LABEL_PCS_INDEX)));
+    jw_put_int(w, "replicas", replicas);
+    jw_put_str(w, "uid", pclq->uid);
+    jw_end(w);
+}
+
+static bool is_among(struct obj *const *cliques, size_t n, str name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(cliques[i]->name, name))
+            return true;
+    }
+    return false;
+}
+
+bool kept_plan(const struct obj *pcs, struct obj *const *cliques, size_t n, unsigned stage,
+               struct plan *p)
+{
+    struct doc *old = kept_doc(pcs);
+    struct jw w;
+    size_t kept = 0;
+    jw_init(&w);
+    jw_object(&w);
+    for (struct jiter it = jiter(old ? doc_root(old) : JVAL_ABSENT); jnext(&it);) {
+        if (is_among(cliques, n, it.key))
+            continue;
+        jw_key(&w, it.key);
+        jw_val(&w, it.value);
+    }
+    for (size_t i = 0; i < n; i++) {
+        int64_t replicas = jint(jgetc(obj_spec(cliques[i]), "replicas"), 0);
+        if (replicas == template_replicas(pcs, cliques[i], p->arena))
+            continue;
+        write_entry(&w, cliques[i], replicas);
+        kept++;
+    }
+    jw_end(&w);
+    struct doc *d = jw_doc(&w);
+    bool news = kept > 0 && !str_eq(doc_text(d), obj_annotation(pcs, STR(ANNOTATION_KEPT)));
+    if (news)
+        plan_annotation(pcs, arena_str(p->arena, doc_text(d)), stage, p,
+                        "numbers of replicas outlive the cliques that are made anew");
+    doc_unref(d);
+    doc_unref(old);
+    return news;
+}
+
+/* Another clique has taken its place, or there is no such place any more. */
+static bool has_served(const struct world *w, const struct obj *pcs, str name, jval entry)
+{
+    const struct obj *o = world_get(w, &kind_pclq, pcs->ns, name);
+    return jint(jgetc(entry, "replica"), 0) >= jint(jgetc(obj_spec(pcs), "replicas"), 0) ||
+           (o && !str_eq(o->uid, jstr(jgetc(entry, "uid"))));
+}
+
+void kept_forget(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p)
+{
+    struct doc *old = kept_doc(pcs);
+    if (!old)
+        return;
+    struct jw j;
+    size_t left = 0, gone = 0;
+    jw_init(&j);
+    jw_object(&j);
+    for (struct jiter it = jiter(doc_root(old)); jnext(&it);) {
+        bool served = has_served(w, pcs, it.key, it.value);
+        gone += served;
+        left += !served;
+        if (served)
+            continue;
+        jw_key(&j, it.key);
+        jw_val(&j, it.value);
+    }
+    jw_end(&j);
+    struct doc *d = jw_doc(&j);
+    if (gone > 0)
+        plan_annotation(pcs, left ? arena_str(p->arena, doc_text(d)) : STR_NONE, stage, p,
+                        "the cliques are there again with the numbers that were kept");
+    doc_unref(d);
+    doc_unref(old);
+}

@@ -1,0 +1,269 @@
+/*
+ * Pods of a clique: which to make and which to remove.
+ *
+ * New pods take the lowest free indices, so holes are filled. A finished pod keeps its index until
+ * its successor takes it; when pods of one index end again and again, the successor waits (see
+ * pod_replace_at), and meanwhile the finished one holds the place. Too many: those that serve least
+ * go first. Two active pods of one index, which a create that happened long after it was sent can
+ * make, are one too many whatever the number wanted.
+ */
+#include "base/map.h"
+#include "operator/pclq_impl.h"
+
+struct pods_work {
+    struct clique_work *clique;
+    obj_vec active;     /* not going, not finished; name order */
+    obj_vec finished;   /* not going */
+    struct slots used;  /* indices that are taken */
+    struct map planned; /* names of this plan */
+    int64_t missing;    /* still to be made; negative: too many */
+    size_t made, removed;
+    str first_made, first_removed;
+};
+
+static void collect(struct pods_work *p)
+{
+    const struct clique_work *c = p->clique;
+    struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
+    for (struct obj *o; (o = cache_next(&it));) {
+        if (o->deleting || world_is_intended(c->world, o->uid))
+            continue;
+        if (pod_is_finished(o)) {
+            *vec_push(&p->finished) = o;
+            continue;
+        }
+        *vec_push(&p->active) = o;
+        slots_add(&p->used, pod_index(o));
+    }
+    p->missing = MAX(c->spec.replicas, 0) - (int64_t)p->active.len;
+}
+
+static bool is_full(const struct pods_work *p)
+{
+    return p->made + p->removed >= MAKE_MAX_WRITES;
+}
+
+/* ---- create ---- */
+
+/* The first name of this index that no pod holds, a dying one and one of this plan included. */
+static str free_name(const struct pods_work *p, int64_t index)
+{
+    const struct clique_work *c = p->clique;
+    for (unsigned n = 0;; n++) {
+        str name = name_pod(c->plan->arena, c->pclq->name, c->pclq->uid, index, n);
+        if (!world_get(c->world, &kind_pod, c->pclq->ns, name) && !map_has(&p->planned, name))
+            return name;
+    }
+}
+
+static void make_pod(struct pods_work *p, int64_t index, int64_t failures)
+{
+    struct clique_work *c = p->clique;
+    str name = free_name(p, index);
+    struct doc *pod = pod_make(c->plan->arena, &c->recipe, index, name, failures);
+    struct plan_write *w = plan_create(c->plan, STAGE_PODS, &kind_pod, c->pclq->ns, name, pod);
+    plan_why(w, c->plan, "%zu of %lld pods exist", p->active.len, (long long)c->spec.replicas);
+    (void)map_put(&p->planned, name, pod);
+    slots_add(&p->used, index);
+    if (p->made++ == 0)
+        p->first_made = name;
+    p->missing--;
+}
+
+static void make_missing(struct pods_work *p)
+{
+    int64_t index = 0;
+    while (p->missing > 0 && !is_full(p)) {
+        index = slots_free_from(&p->used, index);
+        make_pod(p, index, 0);
+    }
+}
+
+/* ---- delete ---- */
+
+/* What decides who goes first when there are too many. */
+struct victim {
+    const struct obj *pod;
+    bool placed;
+    int phase; /* Pending, Unknown, Running */
+    bool ready;
+    bool current; /* of the template as it is now */
+    usec born;
+    int64_t index;
+};
+
+static struct victim victim_of(const struct clique_work *c, const struct obj *pod)
+{
+    str phase = jstr(jgetc(obj_status(pod), "phase"));
+    return (struct victim){
+        .pod = pod,
+        .placed = pod_is_scheduled(pod),
+        .phase = str_is(phase, "Running") ? 2 : str_is(phase, "Unknown"),
+        .ready = pod_is_ready(pod),
+        .current = str_eq(obj_label(pod, STR(LABEL_TEMPLATE_HASH)),
+                          obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH))),
+        .born = obj_created(pod),
+        .index = pod_index(pod),
+    };
+}
+
+/* Smaller goes first: unplaced, not running, not ready, outdated, young; then the higher index. */
+static int cmp_victims(const void *a, const void *b)
+{
+    const struct victim *x = a, *y = b;
+    if (x->placed != y->placed)
+        return x->placed ? 1 : -1;
+    if (x->phase != y->phase)
+        return x->phase < y->phase ? -1 : 1;
+    if (x->ready != y->ready)
+        return x->ready ? 1 : -1;
+    if (x->current != y->current)
+        return x->current ? 1 : -1;
+    if (x->born != y->born)
+        return x->born < y->born ? 1 : -1;
+    if (x->index != y->index)
+        return x->index < y->index ? 1 : -1;
+    return str_cmp(x->pod->name, y->pod->name);
+}
+
+static int cmp_by_index(const void *a, const void *b)
+{
+    const struct victim *x = a, *y = b;
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    return cmp_victims(a, b);
+}
+
+typedef VEC(struct victim) victim_vec;
+
+static void rank(const struct pods_work *p, victim_vec *ret, int (*cmp)(const void *, const void *))
+{
+    *ret = (victim_vec){0};
+    vec_reserve(ret, p->active.len);
+    for (size_t i = 0; i < p->active.len; i++)
+        *vec_push(ret) = victim_of(p->clique, p->active.p[i]);
+    vec_sort(ret, cmp);
+}
+
+static struct plan_write *remove_pod(struct pods_work *p, unsigned stage, const struct obj *pod)
+{
+    struct plan_write *w = plan_delete(p->clique->plan, stage, pod);
+    w->component_uid = p->clique->pclq->uid;
+    w->not_serving = !pod_is_ready(pod) || pod_is_finished(pod);
+    if (p->removed++ == 0)
+        p->first_removed = pod->name;
+    return w;
+}
+
+/* A user's or an autoscaler's wish: nobody asks the ledger about it. */
+static void remove_surplus(struct pods_work *p)
+{
+    struct clique_work *c = p->clique;
+    victim_vec order;
+    rank(p, &order, cmp_victims);
+    for (size_t i = 0; p->missing < 0 && i < order.len && !is_full(p); i++) {
+        struct plan_write *w = remove_pod(p, STAGE_PODS, order.p[i].pod);
+        w->user_scale_in = true;
+        plan_why(w, c->plan, "%zu pods exist, %lld are wanted", p->active.len,
+                 (long long)c->spec.replicas);
+        p->missing++;
+    }
+    vec_done(&order);
+}
+
+/* Of each index the pod that serves best stays. */
+static void remove_doubles(struct pods_work *p)
+{
+    victim_vec order;
+    rank(p, &order, cmp_by_index);
+    for (size_t i = 0; i + 1 < order.len && !is_full(p); i++) {
+        if (order.p[i].index < 0 || order.p[i].index != order.p[i + 1].index)
+            continue;
+        struct plan_write *w = remove_pod(p, STAGE_PODS, order.p[i].pod);
+        plan_why(w, p->clique->plan, "another pod has its index %lld", (long long)order.p[i].index);
+    }
+    vec_done(&order);
+}
+
+/* ---- replace ---- */
+
+/* By index; of one index the youngest first, which is the last of its row. */
+static int cmp_finished(const void *a, const void *b)
+{
+    const struct obj *x = *(struct obj *const *)a, *y = *(struct obj *const *)b;
+    int64_t i = pod_index(x), j = pod_index(y);
+    if (i != j)
+        return i < j ? -1 : 1;
+    usec s = obj_created(x), t = obj_created(y);
+    return s != t ? (s > t ? -1 : 1) : str_cmp(x->name, y->name);
+}
+
+/* Its successor is made, or waited for; or nobody needs one. */
+static void replace_finished(struct pods_work *p, const struct obj *pod)
+{
+    struct clique_work *c = p->clique;
+    int64_t index = pod_index(pod), failures;
+    if (index < 0 || p->missing <= 0 || slots_uses(&p->used, index)) {
+        plan_why(remove_pod(p, STAGE_PODS, pod), c->plan, "it has finished");
+        return;
+    }
+    usec due = pod_replace_at(pod, &failures);
+    if (due > c->world->now) {
+        plan_look_again(c->plan, due);
+        slots_add(&p->used, index);
+        p->missing--;
+        return;
+    }
+    make_pod(p, index, failures);
+    plan_why(remove_pod(p, STAGE_FINISHED, pod), c->plan, "it has finished and is replaced");
+}
+
+/* ---- plan ---- */
+
+static str and_more(const struct clique_work *c, size_t n)
+{
+    return n > 1 ? arena_printf(c->plan->arena, " and %zu more", n - 1) : STR_NONE;
+}
+
+/* One event for all of a plan: ten thousand pods are no reason for ten thousand events. */
+static void report(const struct pods_work *p)
+{
+    struct clique_work *c = p->clique;
+    if (p->made > 0)
+        plan_event(c->plan, c->pclq, false, STR("PodCreateSuccessful"),
+                   "created pod %.*s%.*s: %zu of %lld existed", STR_ARG(p->first_made),
+                   STR_ARG(and_more(c, p->made)), p->active.len, (long long)c->spec.replicas);
+    if (p->removed > 0)
+        plan_event(c->plan, c->pclq, false, STR("PodDeleteSuccessful"),
+                   "deleted pod %.*s%.*s: %zu existed, %lld are wanted", STR_ARG(p->first_removed),
+                   STR_ARG(and_more(c, p->removed)), p->active.len + p->finished.len,
+                   (long long)c->spec.replicas);
+}
+
+static bool has_work(const struct clique_work *c)
+{
+    return c->tally->active != MAX(c->spec.replicas, 0) || c->tally->finished > 0 ||
+           tally_has_doubles(c->tally);
+}
+
+void pclq_plan_pods(struct clique_work *c)
+{
+    struct pods_work p = {.clique = c};
+    if (!has_work(c))
+        return;
+    collect(&p);
+    vec_sort(&p.finished, cmp_finished);
+    if (tally_has_doubles(c->tally)) {
+        remove_doubles(&p);
+    } else {
+        for (size_t i = 0; i < p.finished.len && !is_full(&p); i++)
+            replace_finished(&p, p.finished.p[i]);
+        make_missing(&p);
+        remove_surplus(&p);
+    }
+    report(&p);
+    vec_done(&p.active);
+    vec_done(&p.finished);
+    slots_done(&p.used);
+    map_done(&p.planned);
+}

@@ -1,0 +1,159 @@
+/*
+ * What a clique says of itself.
+ *
+ * Pods that are being deleted or have finished are not counted on. lastTransitionTime of
+ * MinAvailableBreached is the clock of gang termination, so it moves only with the status; a clique
+ * that once had its minimum on nodes says so for good (CONDITION_WAS_SCHEDULED), as only such a one
+ * can be broken.
+ */
+#include "operator/pclq_impl.h"
+
+enum { N_CONDITIONS = 3 };
+
+struct report {
+    const struct tally *n;
+    str target; /* the template its pods should be of */
+    int64_t updated;
+    bool updating;
+};
+
+/* An update under way says which template it goes to; else the clique's label does. */
+static str target_hash(const struct obj *pclq, jval progress)
+{
+    str hash = jstr(jgetc(progress, "podTemplateHash"));
+    if (str_is_empty(hash))
+        hash = obj_label(pclq, STR(LABEL_TEMPLATE_HASH));
+    return str_is_empty(hash) ? jstr(jgetc(obj_status(pclq), "currentPodTemplateHash")) : hash;
+}
+
+static struct report report_of(const struct clique_work *c)
+{
+    jval progress = jgetc(obj_status(c->pclq), "updateProgress");
+    struct report r = {.n = c->tally, .target = target_hash(c->pclq, progress)};
+    r.updated = tally_with_hash(c->tally, r.target);
+    r.updating = clique_is_updating(c->pclq);
+    return r;
+}
+
+/* ---- conditions ---- */
+
+static struct condition scheduled_condition(const struct clique_work *c)
+{
+    const struct tally *n = c->tally;
+    bool enough = n->scheduled >= c->spec.min_available;
+    bool waits = !str_is_empty(c->gates_wait);
+    return (struct condition){
+        "PodCliqueScheduled", enough ? "True" : "False",
+        enough ? "SufficientScheduledPods" : "InsufficientScheduledPods",
+        arena_printf(c->plan->arena, "%lld of %lld pods are on nodes, %lld are needed%s%.*s",
+                     (long long)n->scheduled, (long long)c->spec.replicas,
+                     (long long)c->spec.min_available, waits ? "; " : "", STR_ARG(c->gates_wait))};
+}
+
+static struct condition breached_condition(const struct clique_work *c, bool updating)
+{
+    const struct tally *n = c->tally;
+    int64_t min = c->spec.min_available;
+    bool enough = n->scheduled >= min;
+    bool sound = enough && n->scheduled - n->failing >= min;
+    const char *reason = updating ? "UpdateInProgress"
+                         : sound  ? "SufficientReadyPods"
+                         : enough ? "InsufficientReadyPods"
+                                  : "ScheduledReplicasBelowMinAvailable";
+    return (struct condition){
+        "MinAvailableBreached",
+        updating ? "Unknown"
+        : sound  ? "False"
+                 : "True",
+        reason,
+        arena_printf(c->plan->arena, "%lld pods on nodes, %lld of them failing, %lld needed",
+                     (long long)n->scheduled, (long long)n->failing, (long long)min)};
+}
+
+static size_t conditions_of(const struct clique_work *c, const struct report *r,
+                            struct condition ret[N_CONDITIONS])
+{
+    size_t n = 0;
+    ret[n++] = scheduled_condition(c);
+    ret[n++] = breached_condition(c, r->updating);
+    if (str_is(str_of(ret[0].status), "True"))
+        ret[n++] = (struct condition){CONDITION_WAS_SCHEDULED, "True", "MinimumWasScheduled",
+                                      STR("its minimum has been on nodes")};
+    return n;
+}
+
+/* ---- hashes ---- */
+
+static str clique_selector(const struct clique_work *c)
+{
+    struct labels l;
+    struct arena *a = c->plan->arena;
+    labels_init(&l, a);
+    labels_set(&l, LABEL_MANAGED_BY, STR(MANAGED_BY_GROVE));
+    labels_set(&l, LABEL_PART_OF, name_label(a, c->pcs->name));
+    labels_set(&l, LABEL_PCLQ, name_label(a, c->pclq->name));
+    return labels_selector(&l);
+}
+
+/* What is fully realised: nothing changes while an update runs or pods of another template are
+ * there. Without an update, the set's own hash counts as realised when the set is done naming it
+ * (its status is of its present spec). */
+static void write_hashes(struct jw *w, const struct clique_work *c, const struct report *r)
+{
+    jval progress = jgetc(obj_status(c->pclq), "updateProgress");
+    if (r->updating || r->updated != r->n->active + r->n->finished)
+        return;
+    str set_hash = jstr(jgetc(progress, "podCliqueSetGenerationHash"));
+    if (str_is_empty(set_hash) &&
+        jint(jgetc(obj_status(c->pcs), "observedGeneration"), -1) == c->pcs->generation)
+        set_hash = jstr(jgetc(obj_status(c->pcs), "currentGenerationHash"));
+    if (!str_is_empty(set_hash))
+        jw_put_str(w, "currentPodCliqueSetGenerationHash", set_hash);
+    jw_put_str(w, "currentPodTemplateHash", r->target);
+}
+
+/* ---- errors ---- */
+
+/* Nothing is wrong that a planner could see: what was wrong before is forgotten. */
+static void write_errors(struct jw *w, const struct clique_work *c)
+{
+    if (jlen(jgetc(obj_status(c->pclq), "lastErrors")) == 0)
+        return;
+    jw_put_array(w, "lastErrors");
+    jw_end(w);
+}
+
+/* ---- plan ---- */
+
+void pclq_plan_status(struct clique_work *c)
+{
+    struct condition conditions[N_CONDITIONS];
+    struct report r = report_of(c);
+    jval old = obj_status(c->pclq);
+    size_t n = conditions_of(c, &r, conditions);
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_int(&w, "observedGeneration", c->pclq->generation);
+    jw_put_int(&w, "replicas", r.n->active + r.n->finished);
+    jw_put_int(&w, "readyReplicas", r.n->ready);
+    jw_put_int(&w, "updatedReplicas", r.updated);
+    jw_put_int(&w, "scheduleGatedReplicas", r.n->gated);
+    jw_put_int(&w, "scheduledReplicas", r.n->scheduled);
+    if (str_is_empty(obj_label(c->pclq, STR(LABEL_PCSG))))
+        jw_put_str(&w, "hpaPodSelector", clique_selector(c));
+    write_hashes(&w, c, &r);
+    write_errors(&w, c);
+    make_conditions(&w, jgetc(old, "conditions"), conditions, n, c->world->now);
+    jw_end(&w);
+    if (jint(jgetc(old, "scheduledReplicas"), 0) > 0 && r.n->scheduled == 0)
+        plan_event(c->plan, c->pclq, true, STR("AllScheduledReplicasLost"),
+                   "none of %lld pods is on a node any more; %lld are needed",
+                   (long long)c->spec.replicas, (long long)c->spec.min_available);
+    make_status(c->plan, STAGE_STATUS, c->pclq, jw_doc(&w));
+}
+
+void pclq_plan_undeclared(const struct world *w, const struct obj *pclq, struct plan *p)
+{
+    make_undeclared(w, pclq, "spec.template.cliques", p, STAGE_STATUS);
+}

@@ -1,0 +1,158 @@
+/*
+ * What the members of a scaling group amount to: its status, and gang termination of its replicas.
+ * Runs whenever a member's status changes, on numbers kept by the rollup.
+ */
+#include "operator/group.h"
+#include "operator/operator.h"
+#include "operator/revisions.h"
+#include "operator/rollup.h"
+#include "operator/termination.h"
+
+enum { STAGE_TERMINATION, /* and the next two */ STAGE_STATUS = 10, N_CONDITIONS = 3 };
+
+struct group_counts {
+    int64_t complete, scheduled, available, updated, sound;
+    int64_t realised; /* all members' labels and pods are of the present revision */
+    int64_t ever;     /* live members that had their minimum on nodes once */
+};
+
+static struct group_counts count_replicas(const struct group_work *g)
+{
+    struct group_counts n = {0};
+    const struct rollup *r = rollup_of(g->world, &kind_pclq, g->pcsg->uid);
+    uint32_t members = (uint32_t)jlen(g->spec.clique_names);
+    uint64_t sum = 0;
+    for (struct jiter it = jiter(g->spec.clique_names); g->revision && jnext(&it);)
+        sum += rollup_hash(revision_clique_hash(g->revision, jstr(it.value)));
+    for (int64_t j = 0; j < MIN(g->spec.replicas, (int64_t)r->replicas.len); j++) {
+        struct rollup_replica m = rollup_at(r, j);
+        bool complete = m.children == members;
+        bool scheduled = complete && m.scheduled == members;
+        bool available = scheduled && m.available == members;
+        bool current = complete && g->revision && m.revision == sum && m.updated == members;
+        n.complete += complete;
+        n.scheduled += scheduled;
+        n.available += available;
+        n.updated += available && current;
+        n.sound += complete && m.sound == members;
+        n.realised += current;
+        n.ever += m.ever;
+    }
+    return n;
+}
+
+static bool is_updating(const struct obj *pcsg)
+{
+    jval progress = jgetc(obj_status(pcsg), "updateProgress");
+    return j_has(progress) && !j_has(jgetc(progress, "updateEndedAt"));
+}
+
+static const char *breach_status(const struct group_work *g, const struct group_counts *n)
+{
+    return is_updating(g->pcsg) ? "Unknown" : n->sound < g->spec.min_available ? "True" : "False";
+}
+
+static struct condition breach_condition(const struct group_work *g, const struct group_counts *n)
+{
+    const char *status = breach_status(g, n);
+    const char *reason = status[0] == 'U'   ? "UpdateInProgress"
+                         : status[0] == 'T' ? "InsufficientAvailablePodCliqueScalingGroupReplicas"
+                                            : "SufficientAvailablePodCliqueScalingGroupReplicas";
+    return (struct condition){"MinAvailableBreached", status, reason,
+                              arena_printf(g->plan->arena,
+                                           "%lld of %lld replicas are sound, %lld are needed",
+                                           (long long)n->sound, (long long)g->spec.replicas,
+                                           (long long)g->spec.min_available)};
+}
+
+/* Beside the breach: the mark that it was healthy once, which stays, and the one that a breach has
+ * been answered, which goes with the breach. A breach is answered when none of the members there
+ * are now ever had its minimum: all were made anew since. */
+static size_t conditions_of(const struct group_work *g, const struct group_counts *n,
+                            struct condition ret[N_CONDITIONS])
+{
+    bool was_healthy = group_was_healthy(g->pcsg);
+    size_t len = 0;
+    ret[len++] = breach_condition(g, n);
+    char status = ret[0].status[0];
+    if (was_healthy || status == 'F')
+        ret[len++] = (struct condition){CONDITION_EVER_HEALTHY, "True", "MinimumWasAvailable",
+                                        STR("its minimum has been there")};
+    if (status == 'F')
+        ret[len++] = (struct condition){.type = CONDITION_TERMINATING};
+    else if (status == 'T' && was_healthy && n->ever == 0 && g->spec.replicas > 0)
+        ret[len++] =
+            (struct condition){CONDITION_TERMINATING, "True", "GangTerminationActive",
+                               STR("its members are made anew and have not had their minimum yet")};
+    return len;
+}
+
+static const char *phase_of(const struct group_work *g, const struct group_counts *n)
+{
+    if (is_updating(g->pcsg))
+        return "Updating";
+    if (n->available >= g->spec.min_available)
+        return "Available";
+    if (group_was_healthy(g->pcsg))
+        return "Unavailable";
+    return n->complete < g->spec.replicas ? "Pending" : "Scheduling";
+}
+
+static str group_selector(const struct group_work *g)
+{
+    struct labels l;
+    struct arena *a = g->plan->arena;
+    labels_init(&l, a);
+    labels_set(&l, LABEL_MANAGED_BY, STR(MANAGED_BY_GROVE));
+    labels_set(&l, LABEL_PART_OF, name_label(a, g->pcs->name));
+    labels_set(&l, LABEL_PCSG, name_label(a, g->pcsg->name));
+    return labels_selector(&l);
+}
+
+static void plan_status(const struct group_work *g, const struct group_counts *n)
+{
+    struct condition conditions[N_CONDITIONS];
+    size_t n_conditions = conditions_of(g, n, conditions);
+    jval old = obj_status(g->pcsg);
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_int(&w, "observedGeneration", g->pcsg->generation);
+    jw_put_int(&w, "replicas", g->spec.replicas);
+    jw_put_int(&w, "scheduledReplicas", n->scheduled);
+    jw_put_int(&w, "availableReplicas", n->available);
+    jw_put_int(&w, "updatedReplicas", n->updated);
+    jw_put_str(&w, "selector", group_selector(g));
+    jw_put_cstr(&w, "phase", phase_of(g, n));
+    if (g->revision && n->realised == g->spec.replicas && !is_updating(g->pcsg))
+        jw_put_str(&w, "currentPodCliqueSetGenerationHash", revision_generation_hash(g->revision));
+    if (jlen(jgetc(old, "lastErrors")) > 0) {
+        jw_put_array(&w, "lastErrors");
+        jw_end(&w);
+    }
+    make_conditions(&w, jgetc(old, "conditions"), conditions, n_conditions, g->world->now);
+    jw_end(&w);
+    if (jint(jgetc(old, "scheduledReplicas"), 0) > 0 && n->scheduled == 0 && g->spec.replicas > 0)
+        plan_event(g->plan, g->pcsg, true, STR("AllScheduledReplicasLost"),
+                   "none of %lld replicas is on nodes any more; %lld are needed",
+                   (long long)g->spec.replicas, (long long)g->spec.min_available);
+    make_status(g->plan, STAGE_STATUS, g->pcsg, jw_doc(&w));
+}
+
+void pcsg_status_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
+{
+    const struct obj *pcsg = world_get(w, &kind_pcsg, key->ns, key->name);
+    struct group_work g;
+    (void)ctx;
+    if (pcsg && !pcsg->deleting && j_is_absent(obj_controller_ref(pcsg))) {
+        make_undeclared(w, pcsg, "spec.template.podCliqueScalingGroups", p, STAGE_STATUS);
+        return;
+    }
+    if (!group_work_init(&g, w, key, p) || !obj_has_finalizer(g.pcsg, STR(FINALIZER_PCSG)))
+        return;
+    struct group_counts n = count_replicas(&g);
+    /* With fewer, the replica of the set is in breach, and its planner decides. */
+    if (n.sound >= g.spec.min_available && !is_updating(g.pcsg))
+        termination_plan_group(w, g.pcs, g.pcsg, STAGE_TERMINATION, p);
+    plan_status(&g, &n);
+}

@@ -1,0 +1,67 @@
+/*
+ * See pdb.h. A budget belongs to the owner of its clique, not to the clique: it outlives gang
+ * termination, and goes with the replica. Pods that are not ready do not serve and may always be
+ * evicted.
+ */
+#include "operator/pdb.h"
+
+int64_t pdb_floor(const struct obj *pclq, int64_t update_takes)
+{
+    jval spec = obj_spec(pclq);
+    int64_t floor = MIN(jint(jgetc(spec, "minAvailable"), 1), jint(jgetc(spec, "replicas"), 0));
+    return MAX(0, floor - update_takes);
+}
+
+static struct doc *make_budget(struct arena *a, const struct obj *pcs, const struct obj *owner,
+                               const struct obj *pclq, int64_t floor)
+{
+    struct labels l, selector;
+    labels_init(&l, a);
+    labels_common(&l, pcs->name, "pod-disruption-budget");
+    labels_set(&l, LABEL_NAME, name_label(a, pclq->name));
+    labels_set_int(&l, LABEL_PCS_INDEX, label_index(pclq, STR(LABEL_PCS_INDEX)));
+    if (owner->kind == &kind_pcsg) {
+        labels_set(&l, LABEL_PCSG, name_label(a, owner->name));
+        labels_set_int(&l, LABEL_PCSG_INDEX, label_index(pclq, STR(LABEL_PCSG_INDEX)));
+    }
+    labels_init(&selector, a);
+    labels_set(&selector, LABEL_MANAGED_BY, STR(MANAGED_BY_GROVE));
+    labels_set(&selector, LABEL_PART_OF, name_label(a, pcs->name));
+    labels_set(&selector, LABEL_PCLQ, name_label(a, pclq->name));
+    struct jw w;
+    make_begin(&w, &(struct make_meta){&kind_pdb, pcs->ns, pclq->name, &l, NULL, owner, NULL});
+    jw_put_object(&w, "spec");
+    jw_put_int(&w, "minAvailable", floor);
+    jw_put_object(&w, "selector");
+    labels_write(&w, "matchLabels", &selector);
+    jw_end(&w);
+    jw_put_cstr(&w, "unhealthyPodEvictionPolicy", "AlwaysAllow");
+    jw_end(&w);
+    return make_end(&w);
+}
+
+static const char *index_label(const struct obj *owner)
+{
+    return owner->kind == &kind_pcsg ? LABEL_PCSG_INDEX : LABEL_PCS_INDEX;
+}
+
+void pdb_plan(const struct world *w, const struct obj *pcs, const struct obj *owner, unsigned stage,
+              struct plan *p)
+{
+    int64_t replicas = jint(jgetc(obj_spec(owner), "replicas"), 0);
+    size_t from = p->writes.len;
+    struct obj *o;
+    for (struct cache_iter it = world_owned(w, &kind_pclq, owner->uid);
+         (o = cache_next(&it)) && !make_is_full(p, from);) {
+        if (o->deleting || label_index(o, str_of(index_label(owner))) >= replicas)
+            continue;
+        (void)make_ensure(p, stage, w, owner, world_get(w, &kind_pdb, o->ns, o->name), &kind_pdb,
+                          o->name, make_budget(p->arena, pcs, owner, o, pdb_floor(o, 0)));
+    }
+    for (struct cache_iter it = world_owned(w, &kind_pdb, owner->uid); (o = cache_next(&it));) {
+        int64_t i = label_index(o, str_of(index_label(owner)));
+        if (!o->deleting && i >= replicas)
+            plan_why(plan_delete(p, stage, o), p, "replica %lld is not among the %lld wanted",
+                     (long long)i, (long long)replicas);
+    }
+}

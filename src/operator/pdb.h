@@ -1,0 +1,15 @@
+/* Disruption budgets: what third parties (drains, evictions) may take from a clique is what the
+ * ledger would let us take; one per clique, named like it. */
+#ifndef OPERATOR_PDB_H
+#define OPERATOR_PDB_H
+
+#include "operator/make.h"
+
+/* For the cliques that `owner`, the set or a scaling group of it, owns. */
+void pdb_plan(const struct world *w, const struct obj *pcs, const struct obj *owner, unsigned stage,
+              struct plan *p);
+/* Pods of a clique that must stay: min(minAvailable, replicas), less what an active update may
+ * take. */
+int64_t pdb_floor(const struct obj *pclq, int64_t update_takes);
+
+#endif

@@ -1,0 +1,16 @@
+/* Stored revisions of a set's template in plans; what they are and how they are decided is
+ * grove/revision.h. */
+#ifndef OPERATOR_REVISIONS_H
+#define OPERATOR_REVISIONS_H
+
+#include "grove/revision.h"
+#include "operator/make.h"
+
+/* Stores the template when it is new, renumbers one it returned to, forgets the oldest; *ret says
+ * what the set and its cliques are called. */
+void revisions_plan(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p,
+                    struct revision_decision *ret);
+/* The stored revision of the template as it is; NULL: not stored yet, and nothing may name it. */
+const struct obj *revisions_current(const struct world *w, const struct obj *pcs, struct arena *a);
+
+#endif

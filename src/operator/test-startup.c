@@ -1,0 +1,167 @@
+/* Startup order: the worked example of the contract, and the container that waits. */
+#include "base/test.h"
+#include "operator/operator.h"
+#include "operator/startup.h"
+#include "operator/test-ring.h"
+
+/* Cliques a (alone), b and c (group g, 3 replicas, 2 at least); b needs 2 ready pods. */
+#define ORDERED(type, b_after, c_after)                                                         \
+    "apiVersion: grove.io/v1alpha1\n"                                                           \
+    "kind: PodCliqueSet\n"                                                                      \
+    "metadata: {name: p, uid: p-uid}\n"                                                         \
+    "spec:\n"                                                                                   \
+    "  replicas: 1\n"                                                                           \
+    "  template:\n"                                                                             \
+    "    cliqueStartupType: CliqueStartupType" type "\n"                                        \
+    "    cliques:\n"                                                                            \
+    "    - name: a\n"                                                                           \
+    "      spec: {replicas: 1, podSpec: {containers: [{name: m}], volumes: [{name: v}]}}\n"     \
+    "    - name: b\n"                                                                           \
+    "      spec: {replicas: 3, minAvailable: 2, startsAfter: [" b_after "], podSpec: "          \
+    "{containers: [{name: m}]}}\n"                                                              \
+    "    - name: c\n"                                                                           \
+    "      spec: {replicas: 1, startsAfter: [" c_after "], podSpec: {containers: [{name: m}], " \
+    "volumes: [{name: v}], initContainers: [{name: mine}]}}\n"                                  \
+    "    podCliqueScalingGroups:\n"                                                             \
+    "    - {name: g, cliqueNames: [b, c], replicas: 3, minAvailable: 2}\n"
+
+static struct ring ordered(const char *yaml)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, yaml);
+    (void)ring_settle(&r);
+    return r;
+}
+
+static void check_parents(struct ring *r, const char *clique, const char *want)
+{
+    CHECK_CSTR(tw_json(tw_must(r->world, &kind_pclq, clique), "spec.startsAfter"), want);
+}
+
+TEST(in_order_waits_for_the_clique_before)
+{
+    struct ring r = ordered(ORDERED("InOrder", "", ""));
+    check_parents(&r, "p-0-a", "");
+    check_parents(&r, "p-0-g-0-b", "[\"p-0-a\"]");
+    check_parents(&r, "p-0-g-1-b", "[\"p-0-a\"]");
+    check_parents(&r, "p-0-g-0-c", "[\"p-0-g-0-b\",\"p-0-g-1-b\"]");
+    check_parents(&r, "p-0-g-1-c", "[\"p-0-g-0-b\",\"p-0-g-1-b\"]");
+    /* Scaled: only inside its own replica of its own group. */
+    check_parents(&r, "p-0-g-2-b", "");
+    check_parents(&r, "p-0-g-2-c", "[\"p-0-g-2-b\"]");
+    ring_free(&r);
+}
+
+TEST(explicit_waits_for_those_it_names)
+{
+    struct ring r = ordered(ORDERED("Explicit", "a", "a, b"));
+    check_parents(&r, "p-0-a", "");
+    check_parents(&r, "p-0-g-1-b", "[\"p-0-a\"]");
+    check_parents(&r, "p-0-g-0-c", "[\"p-0-a\",\"p-0-g-0-b\",\"p-0-g-1-b\"]");
+    check_parents(&r, "p-0-g-2-b", "");
+    check_parents(&r, "p-0-g-2-c", "[\"p-0-g-2-b\"]");
+    ring_free(&r);
+}
+
+TEST(any_order_waits_for_nobody)
+{
+    struct ring r = ordered(ORDERED("AnyOrder", "a", "a, b"));
+    check_parents(&r, "p-0-g-0-b", "");
+    check_parents(&r, "p-0-g-0-c", "");
+    ring_free(&r);
+}
+
+static struct obj *any_pod(struct ring *r, const char *clique)
+{
+    const struct obj *o = tw_must(r->world, &kind_pclq, clique);
+    struct cache_iter it = world_owned(&r->world->world, &kind_pod, o->uid);
+    struct obj *pod = cache_next(&it);
+    REQUIRE(pod != NULL);
+    return pod;
+}
+
+/* What the API server adds to every container. */
+#define KUBERNETES_DEFAULTS                                                                   \
+    "resources: {}\nterminationMessagePath: /dev/termination-log\nterminationMessagePolicy: " \
+    "File\n"
+
+/* After the user's init containers and volumes; without Grove's variables. */
+TEST(a_pod_that_waits_has_the_container_and_its_volumes)
+{
+    struct ring r = ordered(ORDERED("InOrder", "", ""));
+    jval spec = obj_spec(any_pod(&r, "p-0-g-0-c"));
+    CHECK_INT(jlen(jgetc(spec, "initContainers")), 2);
+    CHECK_CSTR(jstr(jgetc(jat(jgetc(spec, "initContainers"), 0), "name")), "mine");
+    check_yaml(
+        jat(jgetc(spec, "initContainers"), 1),
+        "name: grove-initc\n"
+        "image: grove-initc:" GROVE_VERSION "\n"
+        "args: ['--podcliques=p-0-g-0-b:2', '--podcliques=p-0-g-1-b:2']\n" KUBERNETES_DEFAULTS
+        "volumeMounts:\n"
+        "- {name: pod-info-vol, mountPath: /var/grove/pod-info, readOnly: true}\n"
+        "- {name: sa-token-secret-vol, readOnly: true,\n"
+        "   mountPath: /var/run/secrets/kubernetes.io/serviceaccount}\n");
+    check_yaml(
+        jgetc(spec, "volumes"),
+        "- name: v\n"
+        "- {name: sa-token-secret-vol, secret: {secretName: p-ic-sat, defaultMode: 420}}\n"
+        "- name: pod-info-vol\n"
+        "  downwardAPI:\n"
+        "    defaultMode: 420\n"
+        "    items:\n"
+        "    - {path: namespace, fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}\n"
+        "    - {path: podgangname, fieldRef: {apiVersion: v1, fieldPath:\n"
+        "       \"metadata.labels['grove.io/podgang']\"}}\n");
+    ring_free(&r);
+}
+
+TEST(a_pod_that_waits_for_nobody_has_neither)
+{
+    struct ring r = ordered(ORDERED("InOrder", "", ""));
+    jval spec = obj_spec(any_pod(&r, "p-0-a"));
+    CHECK(j_is_absent(jgetc(spec, "initContainers")));
+    CHECK_INT(jlen(jgetc(spec, "volumes")), 1);
+    /* One without init containers and volumes of its own gets them. */
+    spec = obj_spec(any_pod(&r, "p-0-g-0-b"));
+    CHECK_INT(jlen(jgetc(spec, "initContainers")), 1);
+    CHECK_INT(jlen(jgetc(spec, "volumes")), 2);
+    ring_free(&r);
+}
+
+/* "worker" is the end of "prefill-worker": each has its own minimum. */
+TEST(a_name_that_ends_alike_is_another_clique)
+{
+    struct ring r = ring_new();
+    tw_load(r.world,
+            "apiVersion: grove.io/v1alpha1\n"
+            "kind: PodCliqueSet\n"
+            "metadata: {name: p, uid: p-uid}\n"
+            "spec:\n"
+            "  replicas: 1\n"
+            "  template:\n"
+            "    cliques:\n"
+            "    - {name: worker, spec: {replicas: 4, minAvailable: 4, podSpec: {}}}\n"
+            "    - {name: prefill-worker, spec: {replicas: 3, minAvailable: 3, podSpec: {}}}\n"
+            "    - {name: w, spec: {replicas: 2, minAvailable: 2, podSpec: {}}}\n"
+            "    podCliqueScalingGroups:\n"
+            "    - {name: g, cliqueNames: [w], replicas: 1, minAvailable: 1}\n");
+    struct arena a = ARENA_INIT;
+    const struct obj *pcs = tw_must(r.world, &kind_pcs, "p");
+    CHECK_INT(startup_need(&a, pcs, 0, STR("p-0-worker")), 4);
+    CHECK_INT(startup_need(&a, pcs, 0, STR("p-0-prefill-worker")), 3);
+    CHECK_INT(startup_need(&a, pcs, 0, STR("p-0-g-12-w")), 2);
+    CHECK_INT(startup_need(&a, pcs, 0, STR("p-0-g-x-w")), 0);
+    CHECK_INT(startup_need(&a, pcs, 0, STR("p-0-g--w")), 0);
+    CHECK_INT(startup_need(&a, pcs, 1, STR("p-0-worker")), 0);
+    CHECK_INT(startup_need(&a, pcs, 0, STR("p-0-other")), 0);
+    arena_done(&a);
+    ring_free(&r);
+}
+
+TEST(the_image_is_what_the_installation_says)
+{
+    CHECK_CSTR(startup_image(NULL), "grove-initc:" GROVE_VERSION);
+    CHECK_CSTR(startup_image("reg:5000/x/initc"), "reg:5000/x/initc:" GROVE_VERSION);
+    CHECK_CSTR(startup_image("reg:5000/x/initc:v9"), "reg:5000/x/initc:v9");
+    CHECK_CSTR(startup_image("x/initc@sha256:00"), "x/initc@sha256:00");
+}

@@ -1,0 +1,33 @@
+/*
+ * The webhooks over HTTPS. The server listens from its first certificate on; a new one is served
+ * from the moment it is set, and requests under way with the old one are finished.
+ */
+#ifndef OPERATOR_WEBHOOK_SERVER_H
+#define OPERATOR_WEBHOOK_SERVER_H
+
+#include "client/controller.h"
+#include "operator/webhook.h"
+
+struct webhook_server;
+
+/* rules must outlive it. listen: "0.0.0.0:2750". */
+struct webhook_server *webhook_server_new(struct loop *l, const char *listen,
+                                          const struct webhook_rules *rules);
+void webhook_server_free(struct webhook_server *s);
+/* The same pair again does nothing. On error what was served goes on. */
+int webhook_server_set_identity(struct webhook_server *s, str cert_pem, str key_pem,
+                                struct err *err);
+/* As bound; NULL while there is no certificate. */
+const char *webhook_server_address(const struct webhook_server *s);
+
+/* Rules that look at a runtime's caches: bindings and sets. Call before the runtime starts; `w`
+ * must stay where it is. w->rules.operator_user, exempt and w->context are the caller's to change.
+ */
+struct webhook_world {
+    struct runtime *runtime;
+    struct grove_context context;
+    struct webhook_rules rules;
+};
+void webhook_world_init(struct webhook_world *w, struct runtime *r);
+
+#endif
