@@ -10,7 +10,7 @@
 #define INITC_INITC_H
 
 #include "client/api.h"
-#include "initc/wait.h"
+#include "grove/wait.h"
 #include "loop/loop.h"
 
 struct initc;

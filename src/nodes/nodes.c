@@ -6,7 +6,7 @@
  */
 #include "nodes/nodes.h"
 
-#include "grove/startup.h"
+#include "grove/wait.h"
 #include "nodes/pods.h"
 
 #define NODE_PREFIX "fake-node-"
@@ -379,7 +379,7 @@ static void map_pod_to_node(struct controller *c, const struct world *w, const s
                             const struct obj *new)
 {
     enqueue_node_of(c, new ? new : old);
-    if (!new || !startup_pod_is_ready(new) || (old && startup_pod_is_ready(old)))
+    if (!new || !wait_is_ready(new) || (old && wait_is_ready(old)))
         return;
     struct cache_iter it = pods_waiting_for(world_cache(w, &kind_pod), new);
     for (const struct obj *pod; (pod = cache_next(&it));)

@@ -3,8 +3,8 @@
  */
 #include "nodes/pods.h"
 
-#include "grove/startup.h"
 #include "grove/types.h"
+#include "grove/wait.h"
 #include "nodes/pod_status.h"
 
 #define MANAGER "simulated-node"
@@ -98,34 +98,31 @@ static str gang_key(const struct obj *pod, const char *label, struct arena *a)
                                : arena_printf(a, "%.*s/%.*s", STR_ARG(pod->ns), STR_ARG(value));
 }
 
-static bool are_ready(const struct world *w, const struct obj *pod, const struct startup_wait *wait)
+static bool is_ready_enough(const struct world *w, const struct obj *pod, struct wait_parent *p,
+                            struct arena *a)
 {
-    struct arena a = ARENA_INIT;
-    str key = arena_printf(&a, "%.*s/%.*s", STR_ARG(pod->ns), STR_ARG(wait->clique));
-    uint64_t ready = 0;
+    str key = arena_printf(a, "%.*s/%.*s", STR_ARG(pod->ns), STR_ARG(p->label));
     struct obj *o;
     for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), pods_by_clique, key);
-         ready < wait->ready && (o = cache_next(&it));)
-        ready += startup_pod_is_ready(o);
-    arena_done(&a);
-    return ready >= wait->ready;
+         p->ready < p->need && (o = cache_next(&it));)
+        p->ready += wait_is_ready(o);
+    return p->ready >= p->need;
 }
 
 /* The generated init container holds a pod while a clique it names has too few ready pods. */
 static bool is_held(struct node_pods *n, const struct obj *pod, const struct progress *p)
 {
     jval c = jat(jgetc(obj_spec(pod), "initContainers"), p->inits_done);
-    if (!str_is(jstr(jgetc(c, "name")), STARTUP_CONTAINER))
+    if (!str_is(jstr(jgetc(c, "name")), INITC_NAME))
         return false;
-    for (struct jiter it = jiter(jgetc(c, "args")); jnext(&it);) {
-        str arg = jstr(it.value), flag = STR(STARTUP_FLAG);
-        struct startup_wait wait;
-        /* One that cannot be read ends the real container with an error: it never starts. */
-        if (!str_starts(arg, flag) || !startup_parse_wait(str_sub(arg, flag.len, arg.len), &wait) ||
-            !are_ready(n->world, pod, &wait))
-            return true;
-    }
-    return false;
+    struct arena a = ARENA_INIT;
+    struct wait_parent *parents;
+    size_t len = wait_of_pod(pod, &a, &parents);
+    bool held = false;
+    for (size_t i = 0; i < len && !held; i++)
+        held = !is_ready_enough(n->world, pod, &parents[i], &a);
+    arena_done(&a);
+    return held;
 }
 
 /* Worth a write of its own only when it lasts. */
@@ -306,7 +303,7 @@ static void index_waiting(const struct obj *o, struct arena *a, str *keys, size_
     bool waits = false;
     *n = 0;
     for (struct jiter it = jiter(jgetc(obj_spec(o), "initContainers")); jnext(&it);)
-        waits = waits || str_is(jstr(jgetc(it.value, "name")), STARTUP_CONTAINER);
+        waits = waits || str_is(jstr(jgetc(it.value, "name")), INITC_NAME);
     if (!waits || max == 0 || str_is_empty(jstr(jgetc(obj_spec(o), "nodeName"))) ||
         condition_is_true(jgetc(obj_status(o), "conditions"), STR("Initialized")))
         return;

@@ -1,4 +1,4 @@
-/* See startup.h. The container's side of the contract is initc/wait.h. */
+/* See startup.h. The container's side of the contract is grove/wait.h. */
 #include "operator/startup.h"
 
 /* Nobody can read more of them; a gang that large is refused anyway. */

@@ -11,8 +11,8 @@
  * a clique when its label grove.io/podclique says so, exactly; one that is being deleted does not
  * count any more.
  */
-#ifndef INITC_WAIT_H
-#define INITC_WAIT_H
+#ifndef GROVE_WAIT_H
+#define GROVE_WAIT_H
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,5 +1,5 @@
 /* See wait.h. */
-#include "initc/wait.h"
+#include "grove/wait.h"
 
 #include "grove/names.h"
 #include "grove/types.h"
