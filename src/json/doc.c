@@ -354,24 +354,45 @@ struct jiter jiter(jval v)
                           .index = SIZE_MAX};
 }
 
-bool jnext(struct jiter *it)
+/* jnext() for members whose key is escaped or dead. */
+static __attribute__((noinline)) bool next_slow(struct jiter *it)
 {
     while (it->at < it->end) {
         const uint64_t *tape = it->doc->tape;
-        uint32_t key = it->at, value = key;
-        if (it->is_object)
-            value += node_width(tape[key]);
+        uint32_t key = it->at, value = key + node_width(tape[key]);
         it->at = tape_next(tape, value);
-        if (it->is_object) {
-            if (UNLIKELY(node_tag(tape[key]) >= TAPE_DEAD))
-                continue;
-            it->key = tape_str(it->doc, key);
-        }
+        if (node_tag(tape[key]) >= TAPE_DEAD)
+            continue;
+        it->key = tape_str(it->doc, key);
         it->value = (jval){it->doc, value};
         it->index++;
         return true;
     }
     return false;
+}
+
+bool jnext(struct jiter *it)
+{
+    uint32_t at = it->at;
+    if (at >= it->end)
+        return false;
+    const struct doc *d = it->doc;
+    const uint64_t *t = d->tape + at;
+    if (it->is_object) {
+        uint64_t key = *t;
+        if (UNLIKELY(key & TAPE_ODD))
+            return next_slow(it);
+        it->key = str_n(d->text + node_off(key), node_len(key));
+        at++;
+        t++;
+    }
+    it->value = (jval){d, at};
+    it->index++;
+    if (LIKELY(!(*t & TAPE_ODD)))
+        it->at = at + 1;
+    else
+        it->at = node_is_container(*t) ? (uint32_t)t[1] : at + node_width(*t);
+    return true;
 }
 
 /* ---- paths for messages ---- */

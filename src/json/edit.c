@@ -341,11 +341,18 @@ static void splice_node(struct splice *s, struct arena *a, struct mnode *n)
     uint32_t mark = splice_open(s, is_object);
     size_t count = 0;
     for (struct miter it = miter(a, n); mnext(&it); count++) {
-        if (is_object)
-            splice_key(s, it.key, count == 0);
-        else
-            splice_comma(s, count == 0);
-        splice_node(s, a, it.value);
+        bool is_leaf = it.value->kind == MNODE_LEAF;
+        if (is_leaf && is_object) {
+            splice_member(s, it.key, mnode_value(it.value), count == 0);
+        } else if (is_leaf) {
+            splice_item(s, mnode_value(it.value), count == 0);
+        } else {
+            if (is_object)
+                splice_key(s, it.key, count == 0);
+            else
+                splice_comma(s, count == 0);
+            splice_node(s, a, it.value);
+        }
     }
     splice_close(s, mark, count);
 }

@@ -322,8 +322,12 @@ static void splice_object(struct splice *s, const struct mobject *o)
     bool first = true;
     list_foreach (it, &o->members) {
         const struct mmember *m = list_entry(it, struct mmember, link);
-        splice_key(s, m->key, first);
-        splice_node(s, m->value);
+        if (m->value->kind == MNODE_LEAF) {
+            splice_member(s, m->key, m->value->leaf, first);
+        } else {
+            splice_key(s, m->key, first);
+            splice_node(s, m->value);
+        }
         first = false;
     }
     splice_close(s, mark, o->len);
@@ -333,6 +337,10 @@ static void splice_array(struct splice *s, const struct marray *arr)
 {
     uint32_t mark = splice_open(s, false);
     for (size_t i = 0; i < arr->len; i++) {
+        if (arr->items[i]->kind == MNODE_LEAF) {
+            splice_item(s, arr->items[i]->leaf, i == 0);
+            continue;
+        }
         splice_comma(s, i == 0);
         splice_node(s, arr->items[i]);
     }

@@ -52,8 +52,18 @@ static void enter(struct splice *s, uint32_t levels)
     s->deepest = MAX(s->deepest, s->depth + levels);
 }
 
+static void put_run(struct splice *s);
+
+/* What was noted comes before what is written next. */
+static inline void flush(struct splice *s)
+{
+    if (s->run.doc)
+        put_run(s);
+}
+
 uint32_t splice_open(struct splice *s, bool is_object)
 {
+    flush(s);
     uint32_t mark = (uint32_t)s->tape.len;
     *vec_push(&s->tape) = node_make(is_object ? TAPE_OBJECT : TAPE_ARRAY, 0, s->text.len);
     *vec_push(&s->tape) = 0;
@@ -65,6 +75,7 @@ uint32_t splice_open(struct splice *s, bool is_object)
 
 void splice_close(struct splice *s, uint32_t mark, size_t count)
 {
+    flush(s);
     uint64_t *node = s->tape.p + mark;
     put_char(s, node_tag(node[0]) == TAPE_OBJECT ? '}' : ']');
     node[0] |= (uint64_t)count << 4;
@@ -74,6 +85,7 @@ void splice_close(struct splice *s, uint32_t mark, size_t count)
 
 void splice_comma(struct splice *s, bool first)
 {
+    flush(s);
     if (!first)
         put_char(s, ',');
 }
@@ -139,6 +151,30 @@ static uint32_t depth_of(const struct doc *d, uint32_t at, uint32_t end)
     return deepest;
 }
 
+/* Unescaped strings of another document that lie one behind the other are copied in one go. */
+struct side_run {
+    uint32_t from, end; /* there */
+    uint64_t move;      /* from there to here, modulo 2^32 */
+};
+
+static void side_flush(struct splice *s, const struct doc *d, const struct side_run *r)
+{
+    if (r->end > r->from)
+        strbuf_add(&s->side, d->side + r->from, r->end - r->from);
+}
+
+/* The second node of an escaped string, here. */
+static uint64_t side_move(struct splice *s, const struct doc *d, struct side_run *r, uint64_t node)
+{
+    uint32_t off = (uint32_t)node, len = (uint32_t)(node >> 32);
+    if (off != r->end || r->end == r->from) {
+        side_flush(s, d, r);
+        *r = (struct side_run){.from = off, .end = off, .move = (uint32_t)s->side.len - off};
+    }
+    r->end += len;
+    return (node & ~(uint64_t)UINT32_MAX) | (uint32_t)(off + r->move);
+}
+
 /* Nodes [at, end) of another document, whose text begins at `from` there and at `to` here. */
 static void copy_nodes(struct splice *s, const struct doc *d, uint32_t at, uint32_t end,
                        uint32_t from, uint32_t to)
@@ -146,24 +182,27 @@ static void copy_nodes(struct splice *s, const struct doc *d, uint32_t at, uint3
     vec_reserve(&s->tape, s->tape.len + (end - at));
     uint64_t *out = s->tape.p + s->tape.len;
     const uint64_t *in = d->tape + at, *stop = d->tape + end;
-    uint32_t by = (uint32_t)s->tape.len - at;
+    /* Ends of containers move by the same distance, which stays in their half of the node. */
+    uint64_t by = (uint64_t)s->tape.len - at;
     uint64_t move = (uint64_t)(to - from) << 32; /* modulo 2^32, as offsets are */
+    struct side_run side = {0};
     s->tape.len += end - at;
     while (in < stop) {
         uint64_t node = *in++;
         *out++ = node + move;
-        if (LIKELY(!(node & TAPE_ODD)) || node_tag(node) == TAPE_DEAD)
+        if (LIKELY(!(node & TAPE_ODD)))
             continue;
-        if (node_is_container(node))
-            *out++ = (*in & ~(uint64_t)UINT32_MAX) | ((uint32_t)*in + by);
-        else
-            *out++ = side_add(s, tape_str(d, (uint32_t)(in - 1 - d->tape)));
-        in++;
+        if (LIKELY(node_is_container(node)))
+            *out++ = *in++ + by;
+        else if (node & TAPE_ESC_BIT)
+            *out++ = side_move(s, d, &side, *in++);
     }
+    side_flush(s, d, &side);
 }
 
 void splice_value(struct splice *s, jval v)
 {
+    flush(s);
     if (j_is_absent(v)) {
         *vec_push(&s->tape) = node_make(J_NULL, 4, s->text.len);
         strbuf_add_cstr(&s->text, "null");
@@ -186,8 +225,81 @@ void splice_value(struct splice *s, jval v)
     put_text(s, text);
 }
 
+/* ---- runs ---- */
+
+static void put_run(struct splice *s)
+{
+    struct splice_run run = s->run;
+    const struct doc *d = run.doc;
+    uint32_t bound = d->depth - (run.at > 0);
+    s->run.doc = NULL;
+    if (run.deep)
+        enter(s, s->depth + bound <= s->max_depth ? bound : depth_of(d, run.at, run.end));
+    copy_nodes(s, d, run.at, run.end, run.text_at, (uint32_t)s->text.len);
+    put_text(s, str_n(d->text + run.text_at, run.text_end - run.text_at));
+}
+
+/* One `c` alone between two nodes that are next to each other on the tape. Commas separate
+ * neighbours, for the end of a container between them would show; a colon follows a key. */
+static bool is_between(const struct doc *d, uint32_t from, uint32_t to, char c)
+{
+    return from + 1 == to && d->text[from] == c;
+}
+
+/* A value whose member (or item: at and text_at are its own) begins there. */
+static void run_add(struct splice *s, jval v, uint32_t at, uint32_t text_at, bool first)
+{
+    const struct doc *d = v.doc;
+    str text = jtext(v);
+    uint32_t end = (uint32_t)(text.p - d->text) + (uint32_t)text.len;
+    bool deep = node_is_container(d->tape[v.at]);
+    struct splice_run *run = &s->run;
+    if (!first && run->doc == d && run->end == at && is_between(d, run->text_end, text_at, ',')) {
+        run->end = tape_next(d->tape, v.at);
+        run->text_end = end;
+        run->deep |= deep;
+        return;
+    }
+    splice_comma(s, first);
+    *run = (struct splice_run){d, at, tape_next(d->tape, v.at), text_at, end, deep};
+}
+
+/* Whether the key is the very one before the value in its document. */
+static bool is_own_key(str key, jval v)
+{
+    const struct doc *d = v.doc;
+    if (!d || !v.at)
+        return false;
+    uint64_t node = d->tape[v.at - 1];
+    return (uint32_t)node == (uint32_t)node_make(J_STRING, key.len, 0) &&
+           d->text + node_off(node) == key.p &&
+           is_between(d, node_off(node) + (uint32_t)key.len + 1, (uint32_t)(jtext(v).p - d->text),
+                      ':');
+}
+
+void splice_member(struct splice *s, str key, jval v, bool first)
+{
+    if (LIKELY(is_own_key(key, v))) {
+        run_add(s, v, v.at - 1, (uint32_t)(key.p - v.doc->text) - 1, first);
+        return;
+    }
+    splice_key(s, key, first);
+    splice_value(s, v);
+}
+
+void splice_item(struct splice *s, jval v, bool first)
+{
+    if (LIKELY(v.doc != NULL)) {
+        run_add(s, v, v.at, (uint32_t)(jtext(v).p - v.doc->text), first);
+        return;
+    }
+    splice_comma(s, first);
+    splice_value(s, v);
+}
+
 struct doc *splice_doc(struct splice *s, struct err *err)
 {
+    flush(s);
     struct doc *d = NULL;
     if (s->text.overflow || s->side.overflow) {
         err_set(err, ERR_TOO_LARGE, "the result is larger than %zu bytes", s->text.max);

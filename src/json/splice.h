@@ -3,6 +3,9 @@
  * parsed again. A value is copied as a block: its text as it is, its nodes moved by the distance
  * between old and new place. Only containers that changed are written anew.
  *
+ * Members that stand side by side in their document and follow each other here are one block, too:
+ * they are only noted until something else comes.
+ *
  * The caller nests properly and says how many members a container had when it closes it. Overflow
  * (size, depth) is remembered and reported once, by splice_doc.
  */
@@ -12,6 +15,14 @@
 #include "base/vec.h"
 #include "json/doc.h"
 
+/* Members or items [at, end) of the tape that are not copied yet; none without a document. */
+struct splice_run {
+    const struct doc *doc;
+    uint32_t at, end;
+    uint32_t text_at, text_end;
+    bool deep; /* there are containers among them */
+};
+
 struct splice {
     struct strbuf text;
     struct strbuf side;
@@ -19,6 +30,7 @@ struct splice {
     uint32_t depth;
     uint32_t deepest;
     uint32_t max_depth;
+    struct splice_run run;
 };
 
 /* hint: bytes of text to expect. max_depth 0: the default of a parsed document. */
@@ -32,6 +44,9 @@ void splice_key(struct splice *s, str key, bool first);
 void splice_comma(struct splice *s, bool first);
 /* Absent becomes null. */
 void splice_value(struct splice *s, jval v);
+/* Key and value; comma and item. */
+void splice_member(struct splice *s, str key, jval v, bool first);
+void splice_item(struct splice *s, jval v, bool first);
 /* Ends it, whatever comes out. */
 struct doc *splice_doc(struct splice *s, struct err *err);
 

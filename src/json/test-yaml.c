@@ -732,3 +732,48 @@ TEST(yaml_takes_any_json_document_as_it_is)
         strbuf_done(&json);
     }
 }
+
+TEST(yaml_short_form_puts_small_parts_on_one_line)
+{
+    struct doc *d = parse_json(
+        STR("{\"spec\":{\"type\":\"object\",\"properties\":{\"b\":{\"type\":\"string\"},"
+            "\"a\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+            "\"description\":\"One: {two}, [three] # and what is longer than a line may be\"}},"
+            "\"required\":[\"a\",\"b\"],\"none\":{},\"text\":\"a\\nb\"}}"));
+    struct strbuf out = STRBUF_INIT(1 << 20);
+    yaml_write_short(doc_root(d), &out);
+    CHECK_CSTR(strbuf_str(&out),
+               "spec:\n"
+               "  type: object\n"
+               "  properties:\n"
+               "    b: {type: string}\n"
+               "    a:\n"
+               "      type: array\n"
+               "      items: {type: string}\n"
+               "      description: 'One: {two}, [three] # and what is longer than a line may be'\n"
+               "  required: [a, b]\n"
+               "  none: {}\n"
+               "  text: |-\n"
+               "    a\n"
+               "    b\n");
+    strbuf_done(&out);
+    doc_unref(d);
+}
+
+TEST(yaml_short_form_reads_back)
+{
+    struct rng *r = test_rng();
+    for (size_t i = 0; i < test_cases(1000); i++) {
+        struct strbuf json = STRBUF_INIT(1 << 20), out = STRBUF_INIT(1 << 20);
+        nasty_value(r, 4, &json);
+        struct doc *d = parse_json(strbuf_str(&json));
+        yaml_write_short(doc_root(d), &out);
+        struct doc *back = yaml_parse_one(strbuf_str(&out), NULL);
+        if (!CHECK(back && jequal(doc_root(back), doc_root(d))))
+            test_note("%.*s", STR_ARG(doc_text(d)));
+        doc_unref(back);
+        doc_unref(d);
+        strbuf_done(&out);
+        strbuf_done(&json);
+    }
+}

@@ -16,5 +16,8 @@ struct doc *yaml_parse_one(str text, struct err *err);
 void doc_vec_done(doc_vec *docs);
 /* Keys in document order when sort_keys is false; kubectl sorts. */
 void yaml_write(jval v, bool sort_keys, struct strbuf *out);
+/* In document order, with small collections on one line ({type: string}): deep documents made of
+ * small parts take a third of the space. */
+void yaml_write_short(jval v, struct strbuf *out);
 
 #endif

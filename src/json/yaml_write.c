@@ -18,6 +18,7 @@ struct member {
 struct writer {
     yaml_emitter_t emitter;
     bool sort_keys;
+    size_t flow_max; /* collections of at most so much text stand on one line */
 };
 
 /* ---- the order of keys ---- */
@@ -194,10 +195,16 @@ static void emit_string(struct writer *w, str s)
 
 static void emit_value(struct writer *w, jval v);
 
+static bool is_flow(const struct writer *w, jval v)
+{
+    return jtext(v).len <= w->flow_max;
+}
+
 static void emit_array(struct writer *w, jval v)
 {
     yaml_event_t e;
-    yaml_sequence_start_event_initialize(&e, NULL, NULL, 1, YAML_ANY_SEQUENCE_STYLE);
+    yaml_sequence_start_event_initialize(
+        &e, NULL, NULL, 1, is_flow(w, v) ? YAML_FLOW_SEQUENCE_STYLE : YAML_ANY_SEQUENCE_STYLE);
     emit(w, &e);
     for (struct jiter it = jiter(v); jnext(&it);)
         emit_value(w, it.value);
@@ -214,7 +221,8 @@ static void emit_object(struct writer *w, jval v)
     if (w->sort_keys)
         sort_members(members.p, members.len);
     yaml_event_t e;
-    yaml_mapping_start_event_initialize(&e, NULL, NULL, 1, YAML_ANY_MAPPING_STYLE);
+    yaml_mapping_start_event_initialize(
+        &e, NULL, NULL, 1, is_flow(w, v) ? YAML_FLOW_MAPPING_STYLE : YAML_ANY_MAPPING_STYLE);
     emit(w, &e);
     for (size_t i = 0; i < members.len; i++) {
         emit_string(w, members.p[i].key);
@@ -252,25 +260,36 @@ static int write_out(void *ctx, unsigned char *p, size_t n)
     return 1;
 }
 
+static void write_document(struct writer *w, jval v, struct strbuf *out)
+{
+    if (!yaml_emitter_initialize(&w->emitter))
+        BUG("out of memory");
+    yaml_emitter_set_output(&w->emitter, write_out, out);
+    yaml_emitter_set_unicode(&w->emitter, 1);
+    yaml_emitter_set_width(&w->emitter, -1);
+    yaml_emitter_set_indent(&w->emitter, 2);
+    yaml_event_t e;
+    yaml_stream_start_event_initialize(&e, YAML_UTF8_ENCODING);
+    emit(w, &e);
+    yaml_document_start_event_initialize(&e, NULL, NULL, NULL, 1);
+    emit(w, &e);
+    emit_value(w, v);
+    w->emitter.open_ended = 0; /* no "..." after a block that keeps its line breaks */
+    yaml_document_end_event_initialize(&e, 1);
+    emit(w, &e);
+    yaml_stream_end_event_initialize(&e);
+    emit(w, &e);
+    yaml_emitter_delete(&w->emitter);
+}
+
 void yaml_write(jval v, bool sort_keys, struct strbuf *out)
 {
     struct writer w = {.sort_keys = sort_keys};
-    if (!yaml_emitter_initialize(&w.emitter))
-        BUG("out of memory");
-    yaml_emitter_set_output(&w.emitter, write_out, out);
-    yaml_emitter_set_unicode(&w.emitter, 1);
-    yaml_emitter_set_width(&w.emitter, -1);
-    yaml_emitter_set_indent(&w.emitter, 2);
-    yaml_event_t e;
-    yaml_stream_start_event_initialize(&e, YAML_UTF8_ENCODING);
-    emit(&w, &e);
-    yaml_document_start_event_initialize(&e, NULL, NULL, NULL, 1);
-    emit(&w, &e);
-    emit_value(&w, v);
-    w.emitter.open_ended = 0; /* no "..." after a block that keeps its line breaks */
-    yaml_document_end_event_initialize(&e, 1);
-    emit(&w, &e);
-    yaml_stream_end_event_initialize(&e);
-    emit(&w, &e);
-    yaml_emitter_delete(&w.emitter);
+    write_document(&w, v, out);
+}
+
+void yaml_write_short(jval v, struct strbuf *out)
+{
+    struct writer w = {.flow_max = 112};
+    write_document(&w, v, out);
 }

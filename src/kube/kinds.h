@@ -64,6 +64,7 @@ struct field {
     uint8_t flags;
     uint8_t parent_tag;    /* protobuf: tag of the message this field is inlined from, or 0 */
     uint16_t tag;          /* protobuf tag; 0: none */
+    uint16_t name_len;     /* 0: not counted; ask field_name() */
     const char *keys;      /* LIST_MAP: "name" or "containerPort,protocol" */
     const char *patch_key; /* FIELD_PATCH_MERGE on a list of objects */
     const char *dflt;      /* JSON text, or NULL */
@@ -94,7 +95,34 @@ extern const struct type type_object_meta, type_list_meta, type_label_selector, 
     type_container, type_volume, type_metric_spec, type_horizontal_pod_autoscaler_behavior,
     type_resource_claim_template_spec;
 
+static inline str field_name(const struct field *f)
+{
+    return str_n(f->name, f->name_len ? f->name_len : strlen(f->name));
+}
+
+/* The field of that name, or NULL. */
 const struct field *type_field(const struct type *t, str name);
+
+/* Fields met while walking through an object, so that those it lacks need not be looked for. Tables
+ * have some dozen fields; the object itself is asked about those beyond the set. */
+struct field_set {
+    uint64_t bits;
+};
+
+static inline void field_set_add(struct field_set *s, const struct type *t, const struct field *f)
+{
+    size_t i = (size_t)(f - t->fields);
+
+    if (LIKELY(i < 64))
+        s->bits |= (uint64_t)1 << i;
+}
+
+static inline bool field_set_has(const struct field_set *s, const struct type *t, size_t i,
+                                 jval object)
+{
+    return LIKELY(i < 64) ? (s->bits >> i & 1) != 0
+                          : !j_is_absent(jget(object, field_name(&t->fields[i])));
+}
 
 /* ---- kinds ---- */
 

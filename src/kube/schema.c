@@ -183,7 +183,8 @@ struct changes {
     bool rebuild; /* write every container anew, which leaves repeated members out */
     bool builtin; /* defaults of the built-in kinds count */
     bool overflow;
-    bool nested; /* a default brought an object, whose own defaults are still to come */
+    bool nested;  /* a default brought an object, whose own defaults are still to come */
+    bool unknown; /* there are fields the table does not name */
 };
 
 static size_t start_of(const struct doc *d, jval v)
@@ -236,36 +237,49 @@ static bool change_is_in(const struct changes *c, jval v)
 
 static void emit(struct changes *c, struct splice *s, jval v);
 
+/* A value that is written anew rather than copied. */
+static bool is_rewritten(const struct changes *c, jval v)
+{
+    enum jtype type = jtype(v);
+    return (type == J_OBJECT || type == J_ARRAY) && change_is_in(c, v);
+}
+
 static void emit_member(struct changes *c, struct splice *s, const struct jiter *it, size_t *count)
 {
-    size_t at = start_of(c->doc, it->value);
     struct change *ch = c->next < c->items.len ? &c->items.p[c->next] : NULL;
-    bool here = ch && ch->op != CHANGE_ADD && ch->at == at;
+    bool here = ch && ch->op != CHANGE_ADD && ch->at == start_of(c->doc, it->value);
+    bool first = *count == 0;
+    jval v = it->value;
 
     if (here)
         c->next++;
     if (here && ch->op == CHANGE_DROP)
         return;
-    if (it->is_object)
-        splice_key(s, it->key, *count == 0);
-    else
-        splice_comma(s, *count == 0);
     (*count)++;
     if (here)
-        splice_value(s, default_value(ch->field));
+        v = default_value(ch->field);
+    if (here || !is_rewritten(c, v)) {
+        if (it->is_object)
+            splice_member(s, it->key, v, first);
+        else
+            splice_item(s, v, first);
+        return;
+    }
+    if (it->is_object)
+        splice_key(s, it->key, first);
     else
-        emit(c, s, it->value);
+        splice_comma(s, first);
+    emit(c, s, v);
 }
 
 static void emit(struct changes *c, struct splice *s, jval v)
 {
-    enum jtype type = jtype(v);
-
-    if ((type != J_OBJECT && type != J_ARRAY) || !change_is_in(c, v)) {
+    if (!is_rewritten(c, v)) {
         splice_value(s, v);
         return;
     }
-    uint32_t mark = splice_open(s, type == J_OBJECT);
+    bool is_object = jtype(v) == J_OBJECT;
+    uint32_t mark = splice_open(s, is_object);
     size_t count = 0, end = end_of(c->doc, v);
     for (struct jiter it = jiter(v); jnext(&it);)
         emit_member(c, s, &it, &count);
@@ -273,7 +287,7 @@ static void emit(struct changes *c, struct splice *s, jval v)
         const struct change *ch = &c->items.p[c->next];
         if (ch->op != CHANGE_ADD || ch->at != end)
             break;
-        splice_key(s, str_of(ch->field->name), count++ == 0);
+        splice_key(s, field_name(ch->field), count++ == 0);
         splice_value(s, default_value(ch->field));
     }
     splice_close(s, mark, count);
@@ -348,51 +362,79 @@ static void default_walk(struct changes *c, const struct type *t, jval v);
 
 static void default_values(struct changes *c, const struct field *f, jval v)
 {
+    if (!has_inside(f->type))
+        return;
     if (f->shape == FIELD_ONE) {
         default_walk(c, f->type, v);
-    } else if (has_inside(f->type) && jlen(v) > 0) {
-        for (struct jiter it = jiter(v); jnext(&it);)
-            default_walk(c, f->type, it.value);
+        return;
     }
+    for (struct jiter it = jiter(v); jnext(&it);)
+        default_walk(c, f->type, it.value);
+}
+
+static void default_member(struct changes *c, const struct field *f, jval v)
+{
+    if (LIKELY(!j_is_null(v)))
+        default_values(c, f, v);
+    else if (default_applies(c, f) && !(f->flags & FIELD_NULLABLE))
+        note_default(c, CHANGE_REPLACE, start_of(c->doc, v), f);
+    else if (f->schema.doc && !(f->flags & FIELD_NULLABLE))
+        change_add(c, CHANGE_DROP, start_of(c->doc, v), NULL);
 }
 
 static void default_walk(struct changes *c, const struct type *t, jval v)
 {
+    struct field_set seen = {0};
+
     if (t->tag == TYPE_NESTED)
         default_values(c, t->fields, v);
     if (t->tag != TYPE_OBJECT || jtype(v) != J_OBJECT)
         return;
     for (struct jiter it = jiter(v); jnext(&it);) {
         const struct field *f = type_field(t, it.key);
-        if (!f)
+        if (UNLIKELY(!f)) {
+            c->unknown |= !t->preserve_unknown;
             continue;
-        if (!j_is_null(it.value))
-            default_values(c, f, it.value);
-        else if (default_applies(c, f) && !(f->flags & FIELD_NULLABLE))
-            note_default(c, CHANGE_REPLACE, start_of(c->doc, it.value), f);
-        else if (f->schema.doc && !(f->flags & FIELD_NULLABLE))
-            change_add(c, CHANGE_DROP, start_of(c->doc, it.value), NULL);
+        }
+        field_set_add(&seen, t, f);
+        if (has_inside(f->type) || f->dflt || f->schema.doc)
+            default_member(c, f, it.value);
     }
     for (size_t i = 0; i < t->n_fields; i++) {
         const struct field *f = &t->fields[i];
-        if (default_applies(c, f) && j_is_absent(jget(v, str_of(f->name))))
+        if (f->dflt && default_applies(c, f) && !field_set_has(&seen, t, i, v))
             note_default(c, CHANGE_ADD, end_of(c->doc, v), f);
     }
 }
 
-struct doc *schema_default(const struct type *t, struct doc *d)
+/* A default may bring an object with fields that have defaults, which the next pass finds. */
+static struct doc *default_passes(const struct type *t, struct doc *d, bool refuse_unknown)
 {
     bool builtin = !type_is_custom(t), again = true;
     struct doc *out = doc_ref(d);
 
-    /* A default may bring an object with fields that have defaults, which the next pass finds. */
     for (int i = 0; again && i < MAX_DEFAULT_DEPTH; i++) {
         struct changes c = {.doc = out, .builtin = builtin};
         default_walk(&c, t, doc_root(out));
+        if (c.unknown && refuse_unknown) {
+            vec_done(&c.items);
+            doc_unref(out);
+            return NULL;
+        }
         again = c.nested && !c.overflow;
         struct doc *next = changes_apply(&c, out);
         doc_unref(out);
         out = next;
     }
     return out;
+}
+
+struct doc *schema_default(const struct type *t, struct doc *d)
+{
+    return default_passes(t, d, false);
+}
+
+struct doc *schema_default_known(const struct type *t, struct doc *d)
+{
+    return doc_duplicate_key(d, NULL) ? NULL : default_passes(t, d, true);
 }

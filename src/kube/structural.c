@@ -89,7 +89,8 @@ static struct type *object_type(struct reader *r, jval schema, const char *name,
         struct field *f = &fields[n++];
         read_node(r, it.value, it.key, f);
         if (whole && str_is(it.key, "metadata"))
-            *f = (struct field){.name = f->name, .type = &type_object_meta};
+            *f =
+                (struct field){.name = f->name, .name_len = f->name_len, .type = &type_object_meta};
     }
     if (whole)
         n = add_identity(fields, n);
@@ -170,7 +171,10 @@ static void read_node(struct reader *r, jval schema, str name, struct field *f)
     str type = jstr(jgetc(schema, "type"));
     jval dflt = jgetc(schema, "default");
 
-    *f = (struct field){.name = keep(r, name), .type = &type_raw, .schema = schema};
+    *f = (struct field){.name = keep(r, name),
+                        .name_len = name.len <= UINT16_MAX ? (uint16_t)name.len : 0,
+                        .type = &type_raw,
+                        .schema = schema};
     if (r->depth >= MAX_DEPTH)
         return;
     r->depth++;

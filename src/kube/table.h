@@ -23,9 +23,10 @@
 #define POINTER FIELD_POINTER
 #define BUILTIN_DEFAULT FIELD_BUILTIN_DEFAULT
 
-#define FIELD_AS(name_, type_, tag_, shape_, ...)                                          \
-    {                                                                                      \
-        .name = (name_), .type = &(type_), .tag = (tag_), .shape = (shape_), ##__VA_ARGS__ \
+#define FIELD_AS(name_, type_, tag_, shape_, ...)                                        \
+    {                                                                                    \
+        .name = (name_), .name_len = sizeof(name_) - 1, .type = &(type_), .tag = (tag_), \
+        .shape = (shape_), ##__VA_ARGS__                                                 \
     }
 #define ONE(name, type, tag, ...) FIELD_AS(name, type, tag, FIELD_ONE, ##__VA_ARGS__)
 #define LIST(name, type, tag, ...) FIELD_AS(name, type, tag, FIELD_LIST, ##__VA_ARGS__)

@@ -193,6 +193,33 @@ TEST(defaults_of_built_in_kinds_stay_out_of_custom_ones)
                   "'protocol':'TCP'}]}]}}}");
 }
 
+TEST(defaults_and_unknown_fields_in_one_walk)
+{
+    static const struct {
+        const char *text;
+        bool known;
+    } cases[] = {
+        {"{'spec':{'containers':[{'name':'c','ports':[{'containerPort':1}]}]}}", true},
+        {"{'spec':{'nodeSelector':{'any':'thing'},'containers':[]}}", true},
+        {"{'spec':{'containers':[{'name':'c','ports':[{'port':1}]}]}}", false},
+        {"{'spec':{'containers':[],'hostNetwork':true,'hostNetwork':true}}", false},
+        {"{'spec':null,'bogus':1}", false},
+        {"{'spec':7}", true},
+    };
+
+    fixture_init();
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct arena a = ARENA_INIT;
+        struct doc *d = fixture_doc(&a, cases[i].text);
+        struct doc *out = doc_hold(&a, schema_default_known(kind_pod.type, d));
+        struct doc *want = doc_hold(&a, schema_default(kind_pod.type, d));
+        if (!CHECK((out != NULL) == cases[i].known) ||
+            (out && !CHECK_STR(doc_text(out), doc_text(want))))
+            test_note("of %s", cases[i].text);
+        arena_done(&a);
+    }
+}
+
 TEST(defaults_of_a_deployment)
 {
     struct arena a = ARENA_INIT;
@@ -337,4 +364,35 @@ TEST(patterns_give_up_instead_of_hanging)
     text[63] = '!';
     CHECK(!schema_pattern_matches(STR("^(a+)+$"), str_n(text, sizeof(text))));
     CHECK(schema_pattern_matches(STR("^$"), STR_NONE));
+}
+
+TEST(validation_of_one_member)
+{
+    static const struct {
+        const struct kind *kind;
+        const char *text, *key, *want;
+    } cases[] = {
+        {&kind_pod, "{'spec':7,'status':{'phase':7}}", "status",
+         "status.phase: Invalid value: \"integer\": status.phase in body must be of type string: "
+         "\"integer\""},
+        /* a built-in status is never incomplete, and nothing but the member is looked at */
+        {&kind_pod, "{'status':{'containerStatuses':[{'name':'c'}]}}", "status", ""},
+        {&kind_pod, "{'spec':{'containers':[{}]}}", "status", ""},
+        {&kind_pod, "{'metadata':{'ownerReferences':[{}]}}", "status", ""},
+        {&fixture_widget, "{'spec':null}", "spec",
+         "spec: Invalid value: \"null\": spec in body must be of type object: \"null\""},
+    };
+
+    fixture_init();
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct arena a = ARENA_INIT;
+        struct field_errors e;
+        field_errors_init(&e, &a);
+        schema_validate_member(cases[i].kind->type, fixture_json(&a, cases[i].text),
+                               str_of(cases[i].key), &e);
+        if (!CHECK_CSTR(field_errors_text(&a, &e), cases[i].want))
+            test_note("of %s", cases[i].text);
+        field_errors_done(&e);
+        arena_done(&a);
+    }
 }

@@ -69,6 +69,28 @@ TEST(tables_are_consistent)
     vec_done(&types);
 }
 
+/* Every name is found where it stands, in any order of asking, and so is none beside them. */
+TEST(fields_are_found_by_name)
+{
+    type_vec types = {0};
+
+    all_types(&types);
+    for (size_t round = 0; round < 2; round++) {
+        for (size_t i = 0; i < types.len; i++) {
+            const struct type *t = types.p[i];
+            for (size_t j = 0; j < t->n_fields; j++) {
+                const struct field *f = &t->fields[j];
+                CHECK(str_eq(field_name(f), str_of(f->name)));
+                CHECK(type_field(t, str_of(f->name)) == f);
+                CHECK(type_field(t, str_sub(field_name(f), 0, 1)) != f || f->name[1] == '\0');
+            }
+            CHECK(type_field(t, STR("")) == NULL);
+            CHECK(type_field(t, STR("no such field")) == NULL);
+        }
+    }
+    vec_done(&types);
+}
+
 TEST(defaults_in_tables_are_valid)
 {
     type_vec types = {0};

@@ -139,13 +139,14 @@ static void wrong_format(struct validation *c, jval v, const char *wanted)
 
 static void check_bounds(struct validation *c, int64_t n, jval v, int64_t min, int64_t max)
 {
+    if (LIKELY(n >= min && n <= max))
+        return;
     str path = validation_path(c);
-
     if (n < min)
         field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
                         "%.*s in body should be greater than or equal to %lld", STR_ARG(path),
                         (long long)min);
-    else if (n > max)
+    else
         field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
                         "%.*s in body should be less than or equal to %lld", STR_ARG(path),
                         (long long)max);
@@ -206,12 +207,12 @@ static void check_format(struct validation *c, const struct type *t, jval v)
 
 static bool enum_has(const char *enums, str s)
 {
-    str rest = str_of(enums);
-
-    do {
-        if (str_eq(str_cut(&rest, '|'), s))
+    for (const char *end; (end = strchrnul(enums, '|')); enums = end + 1) {
+        if (str_eq(str_n(enums, (size_t)(end - enums)), s))
             return true;
-    } while (rest.p);
+        if (!*end)
+            break;
+    }
     return false;
 }
 
@@ -236,7 +237,8 @@ static void check_string(struct validation *c, const struct field *f, const stru
         validation_wrong_type(c, v, "string");
         return;
     }
-    check_format(c, t, v);
+    if (t->tag != TYPE_STRING)
+        check_format(c, t, v);
     if (!f)
         return;
     if (f->enums)
@@ -364,10 +366,13 @@ static void check_unique(struct validation *c, const struct field *f, jval v)
 /* An item of a list or a value of a map. `rules`: what a user's schema says of each. */
 static void check_item(struct validation *c, const struct field *f, jval rules, jval v)
 {
-    if (j_is_null(v) && j_is_true(jgetc(rules, "nullable")))
+    if (f->type->tag == TYPE_STRING && !f->enums && !f->pattern && !rules.doc &&
+        jtype(v) == J_STRING)
+        return;
+    if (rules.doc && j_is_null(v) && j_is_true(jgetc(rules, "nullable")))
         return;
     check_value(c, f, f->type, v);
-    if (f->type->tag != TYPE_NESTED) /* which has them itself */
+    if (rules.doc && f->type->tag != TYPE_NESTED) /* which has them itself */
         validation_rules(c, rules, v);
 }
 
@@ -377,10 +382,11 @@ static void check_list(struct validation *c, const struct field *f, jval v)
         validation_wrong_type(c, v, "array");
         return;
     }
+    jval rules = jgetc(f->schema, "items");
     for (struct jiter it = jiter(v); jnext(&it);) {
         struct path step = {.up = c->at, .index = it.index};
         c->at = &step;
-        check_item(c, f, jgetc(f->schema, "items"), it.value);
+        check_item(c, f, rules, it.value);
         c->at = step.up;
     }
     if (must_be_unique(c, f))
@@ -393,37 +399,77 @@ static void check_map(struct validation *c, const struct field *f, jval v)
         validation_wrong_type(c, v, "object");
         return;
     }
+    jval rules = jgetc(f->schema, "additionalProperties");
     for (struct jiter it = jiter(v); jnext(&it);) {
         struct path step = {.up = c->at, .key = it.key};
         c->at = &step;
-        check_item(c, f, jgetc(f->schema, "additionalProperties"), it.value);
+        check_item(c, f, rules, it.value);
         c->at = step.up;
     }
 }
 
-static void check_field(struct validation *c, const struct field *f, jval v)
+/* Null counts as absent. */
+static bool may_be_null(const struct validation *c, const struct field *f)
 {
-    if (j_is_null(v) && (c->builtin || (f->flags & FIELD_NULLABLE)))
-        return;
+    return c->builtin || (f->flags & FIELD_NULLABLE);
+}
+
+static void check_present(struct validation *c, const struct field *f, jval v)
+{
     if (f->shape == FIELD_LIST)
         check_list(c, f, v);
     else if (f->shape == FIELD_MAP)
         check_map(c, f, v);
     else
         check_value(c, f, f->type, v);
-    validation_rules(c, f->schema, v);
+    if (f->schema.doc)
+        validation_rules(c, f->schema, v);
 }
 
-static bool is_missing(const struct validation *c, const struct field *f, jval object)
+static void check_field(struct validation *c, const struct field *f, jval v)
 {
-    if (!(f->flags & FIELD_REQUIRED) || c->lenient)
-        return false;
-    jval v = jget(object, str_of(f->name));
-    return c->builtin ? !j_has(v) : j_is_absent(v);
+    if (!j_is_null(v) || !may_be_null(c, f))
+        check_present(c, f, v);
+}
+
+static void check_member(struct validation *c, const struct field *f, str key, jval v)
+{
+    struct path step = {.up = c->at, .key = key};
+    bool status = c->builtin && step.up == c->root && str_is(key, "status");
+
+    c->at = &step;
+    c->lenient |= status;
+    check_present(c, f, v);
+    if (status)
+        c->lenient = false;
+    c->at = step.up;
+}
+
+/* Most fields: a string, and nothing more is asked of it. */
+static bool is_any_string(const struct field *f)
+{
+    return f->type->tag == TYPE_STRING && f->shape == FIELD_ONE && !f->enums && !f->pattern &&
+           !f->schema.doc;
+}
+
+/* seen: the members that are there; of those that are null only in a custom resource. */
+static void check_required(struct validation *c, const struct type *t, const struct field_set *seen,
+                           jval object)
+{
+    for (size_t i = 0; i < t->n_fields; i++) {
+        if (!(t->fields[i].flags & FIELD_REQUIRED) || field_set_has(seen, t, i, object))
+            continue;
+        struct path step = {.up = c->at, .key = field_name(&t->fields[i])};
+        c->at = &step;
+        field_error_add(c->errors, FIELD_ERR_REQUIRED, validation_path(c), STR_NONE, NULL);
+        c->at = step.up;
+    }
 }
 
 static void check_object(struct validation *c, const struct type *t, jval v)
 {
+    struct field_set seen = {0};
+
     if (jtype(v) != J_OBJECT) {
         if (!t->or_other)
             validation_wrong_type(c, v, "object");
@@ -431,37 +477,44 @@ static void check_object(struct validation *c, const struct type *t, jval v)
     }
     for (struct jiter it = jiter(v); jnext(&it);) {
         const struct field *f = type_field(t, it.key);
+        enum jtype type = jtype(it.value);
         if (!f)
             continue;
-        struct path step = {.up = c->at, .key = it.key};
-        c->at = &step;
-        bool status = c->builtin && step.up == c->root && str_is(it.key, "status");
-        c->lenient |= status;
-        check_field(c, f, it.value);
-        if (status)
-            c->lenient = false;
-        c->at = step.up;
-    }
-    for (size_t i = 0; i < t->n_fields; i++) {
-        if (!is_missing(c, &t->fields[i], v))
+        if (type != J_NULL || !c->builtin)
+            field_set_add(&seen, t, f);
+        if (type == J_STRING && is_any_string(f))
             continue;
-        struct path step = {.up = c->at, .key = str_of(t->fields[i].name)};
-        c->at = &step;
-        field_error_add(c->errors, FIELD_ERR_REQUIRED, validation_path(c), STR_NONE, NULL);
-        c->at = step.up;
+        if (type != J_NULL || !may_be_null(c, f))
+            check_member(c, f, it.key, it.value);
     }
+    if (!c->lenient)
+        check_required(c, t, &seen, v);
+}
+
+static struct validation validation_of(const struct type *t, struct field_errors *errors)
+{
+    return (struct validation){
+        .errors = errors, .text = STRBUF_INIT(SIZE_MAX / 2), .builtin = !type_is_custom(t)};
 }
 
 void schema_validate(const struct type *t, jval v, str path, struct field_errors *errors)
 {
     struct path root = {.key = path};
-    struct validation c = {.errors = errors,
-                           .at = path.len ? &root : NULL,
-                           .root = path.len ? &root : NULL,
-                           .text = STRBUF_INIT(SIZE_MAX / 2),
-                           .builtin = !type_is_custom(t)};
+    struct validation c = validation_of(t, errors);
 
+    c.at = c.root = path.len ? &root : NULL;
     check_value(&c, NULL, t, v);
     validation_rules(&c, t->schema, v);
+    strbuf_done(&c.text);
+}
+
+void schema_validate_member(const struct type *t, jval object, str key, struct field_errors *errors)
+{
+    const struct field *f = type_field(t, key);
+    jval v = jget(object, key);
+    struct validation c = validation_of(t, errors);
+
+    if (f && !j_is_absent(v) && (!j_is_null(v) || !may_be_null(&c, f)))
+        check_member(&c, f, key, v);
     strbuf_done(&c.text);
 }

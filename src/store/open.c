@@ -138,7 +138,7 @@ static int load_records(struct load *l, struct err *err)
     return r;
 }
 
-static void warn_unknown(const struct store *s)
+void store_warn_unknown(const struct store *s)
 {
     for (size_t i = 0; i < s->storages.all.len; i++) {
         const struct storage *st = s->storages.all.p[i];
@@ -157,8 +157,6 @@ static int load(struct store *s, struct err *err)
     r = load_records(&l, err);
     map_done(&l.last);
     disk_read_end(s->disk);
-    if (r == 0)
-        warn_unknown(s);
     return r;
 }
 

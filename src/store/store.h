@@ -97,6 +97,8 @@ uint32_t store_storage_id(struct store *s, const struct kind *k);
 /* A kind registered after the store was opened (a custom resource): objects of it that were found
  * on disk carry no known kind until then and carry this one from now on. */
 void store_adopt_kind(struct store *s, const struct kind *k);
+/* Logs what is kept but not served because nobody has adopted it; for when all kinds are known. */
+void store_warn_unknown(const struct store *s);
 
 /* ---- writing ---- */
 
