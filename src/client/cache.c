@@ -383,6 +383,7 @@ void cache_sync_end(struct cache *c)
     if (c->synced)
         return;
     c->synced = true;
+    c->absent = false;
     for (size_t i = 0; i < c->listeners.len; i++)
         c->listeners.p[i].fn(c->listeners.p[i].ctx);
 }
@@ -466,6 +467,16 @@ void cache_resync(struct cache *c)
 {
     c->synced = false;
     feed_resync(c);
+}
+
+bool cache_is_absent(const struct cache *c)
+{
+    return c->absent;
+}
+
+void cache_on_absent(struct cache *c, void (*fn)(void *ctx), void *ctx)
+{
+    c->on_absent = (struct cache_listener){fn, ctx};
 }
 
 bool cache_is_synced(const struct cache *c)

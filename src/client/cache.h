@@ -51,6 +51,11 @@ bool cache_is_synced(const struct cache *c);
 void cache_resync(struct cache *c);
 /* Told when the first list is complete, and each list asked for by cache_resync. */
 void cache_on_synced(struct cache *c, void (*fn)(void *ctx), void *ctx);
+/* The server answered the last list with 404 or 403: it has no such kind, or none for us. It is
+ * asked again after growing pauses. */
+bool cache_is_absent(const struct cache *c);
+/* Told each time it answers so. */
+void cache_on_absent(struct cache *c, void (*fn)(void *ctx), void *ctx);
 const struct kind *cache_kind(const struct cache *c);
 
 struct obj *cache_get(const struct cache *c, str ns, str name);

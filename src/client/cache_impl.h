@@ -105,6 +105,8 @@ struct cache {
     struct list live, stale;
     bool syncing; /* a list is under way */
     bool synced;
+    bool absent; /* the server has no such kind, or none for us */
+    struct cache_listener on_absent;
     VEC(struct cache_index) indexes;
     VEC(struct cache_fold) folds;
     VEC(struct cache_subscriber) handlers;

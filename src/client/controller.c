@@ -85,9 +85,12 @@ struct controller {
 struct runtime {
     struct loop *loop;
     struct api *api;
-    VEC(struct cache *) caches; /* by kind id; NULL: none */
+    VEC(struct cache *) caches;   /* by kind id; NULL: none */
+    VEC(struct cache *) optional; /* of them */
     VEC(struct controller *) controllers;
     struct intents intents;
+    struct unsure unsure;
+    size_t n_failing; /* keys with failures, of all controllers */
     usec stall_timeout;
     bool started;
     bool standby;
@@ -163,6 +166,33 @@ size_t world_intended_count(const struct world *w, str component_uid)
     list_foreach (it, &c->intents)
         n += is_pending(w, list_entry(it, struct intent, link));
     return n;
+}
+
+bool world_is_unsure(const struct world *w, const struct kind *k, str ns, str name)
+{
+    return unsure_has(&w->runtime->unsure, k, ns, name, loop_now(w->runtime->loop));
+}
+
+bool world_has_unsure(const struct world *w)
+{
+    return !list_is_empty(&w->runtime->unsure.all);
+}
+
+static const struct failures *worth_telling(const struct failures *f)
+{
+    return f && failures_matter(f) ? f : NULL;
+}
+
+const struct failures *world_last_failure(const struct world *w, const struct key *key)
+{
+    const struct runtime *r = w->runtime;
+    const struct failures *f = worth_telling(w->failed);
+    for (size_t i = 0; !f && r->n_failing && i < r->controllers.len; i++) {
+        const struct queue_item *it =
+            queue_find(&r->controllers.p[i]->queue, key->kind, key->ns, key->name);
+        f = it ? worth_telling(it->failed) : NULL;
+    }
+    return f;
 }
 
 /* ---- changes ---- */
@@ -313,12 +343,51 @@ struct job {
     bool refused; /* part of the plan was, by the ledger */
 };
 
-static void send_events(struct controller *c, const struct plan *p)
+static void send_events(struct controller *c, const struct plan *p, bool done)
 {
     for (size_t i = 0; i < p->events.len; i++) {
         const struct plan_event *e = &p->events.p[i];
-        recorder_event(c->recorder, e->about, e->warning, e->reason, e->message);
+        if (done || e->warning)
+            recorder_event(c->recorder, e->about, e->warning, e->reason, e->message);
     }
+}
+
+/* What a key's writes came to is to be told, or no longer. */
+static void tell_others(struct controller *c, const struct queue_item *it)
+{
+    struct runtime *r = c->runtime;
+    for (size_t i = 0; i < r->controllers.len; i++) {
+        struct controller *o = r->controllers.p[i];
+        for (size_t k = 0; o != c && k < o->def.n_watches; k++) {
+            if (o->def.watches[k].kind == it->kind && o->def.watches[k].map == map_self)
+                controller_enqueue(o, it->kind, it->ns, it->name);
+        }
+    }
+}
+
+static void remember_failures(struct controller *c, struct queue_item *it, const struct run *run)
+{
+    if (!run->failures.n)
+        return;
+    bool told = worth_telling(it->failed);
+    c->runtime->n_failing += !it->failed;
+    it->failed = failures_keep(&run->failures, it->failed);
+    if (!told && worth_telling(it->failed))
+        tell_others(c, it);
+}
+
+/* The plan saw them: one more look, without. */
+static void forget_failures(struct controller *c, struct queue_item *it)
+{
+    if (!it->failed)
+        return;
+    bool told = worth_telling(it->failed);
+    free(it->failed);
+    it->failed = NULL;
+    it->dirty = true;
+    c->runtime->n_failing--;
+    if (told)
+        tell_others(c, it);
 }
 
 static void on_finished(void *ctx, struct run *run)
@@ -333,10 +402,13 @@ static void on_finished(void *ctx, struct run *run)
     }
     if (run->failed) {
         metric_add(c->metrics.retries, 1);
+        remember_failures(c, it, run);
+        send_events(c, &run->plan, false);
         queue_fail(it, run->least);
         return;
     }
-    send_events(c, &run->plan);
+    forget_failures(c, it);
+    send_events(c, &run->plan, true);
     if (job->refused)
         queue_defer(it, REFUSED_BASE, REFUSED_MAX, job->look_at);
     else
@@ -405,6 +477,7 @@ static void plan_item(struct controller *c, struct queue_item *it)
     struct runtime *r = c->runtime;
     struct world w = world_of(r);
     struct key key = {it->kind, it->ns, it->name};
+    w.failed = it->failed;
     const struct cache *own = find_cache(r, it->kind);
     struct run *run = run_new(own ? cache_get(own, it->ns, it->name) : NULL);
     struct job *job = arena_new(&run->arena, struct job);
@@ -475,13 +548,24 @@ struct runtime *runtime_new(struct loop *l, struct api *cache_api)
     r->loop = l;
     r->api = cache_api;
     loop_task_init(&r->turn, turn);
+    unsure_init(&r->unsure);
     return r;
+}
+
+static bool is_lacking(const struct runtime *r, const struct cache *c)
+{
+    for (size_t i = 0; i < r->optional.len; i++) {
+        if (r->optional.p[i] == c)
+            return cache_is_absent(c);
+    }
+    return false;
 }
 
 static bool all_synced(const struct runtime *r)
 {
     for (size_t i = 0; i < r->caches.len; i++) {
-        if (r->caches.p[i] && !cache_is_synced(r->caches.p[i]))
+        const struct cache *c = r->caches.p[i];
+        if (c && !cache_is_synced(c) && !is_lacking(r, c))
             return false;
     }
     return r->started;
@@ -512,6 +596,14 @@ struct cache *runtime_cache(struct runtime *r, const struct kind *k)
     return c;
 }
 
+struct cache *runtime_cache_optional(struct runtime *r, const struct kind *k)
+{
+    struct cache *c = runtime_cache(r, k);
+    *vec_push(&r->optional) = c;
+    cache_on_absent(c, on_synced, r);
+    return c;
+}
+
 static struct cache *env_cache(void *ctx, const struct kind *k)
 {
     struct controller *c = ctx;
@@ -533,10 +625,11 @@ struct controller *runtime_add(struct runtime *r, const struct controller_def *d
     metrics_init(&c->metrics, str_of(def->name));
     queue_init(&c->queue, r->loop, on_ready, c);
     c->queue.min_interval = def->min_interval;
-    struct executor_env env = {env_cache, on_finished, env_room, c, &r->intents};
+    struct executor_env env = {env_cache, on_finished, env_room, c, &r->intents, &r->unsure};
     unsigned limit = def->max_in_flight ? def->max_in_flight : IN_FLIGHT_DEFAULT;
-    executor_init(&c->executor, r->loop, api, def->name, limit, &env);
-    c->recorder = recorder_new(r->loop, api, def->name);
+    const char *source = def->source ? def->source : def->name;
+    executor_init(&c->executor, r->loop, api, source, limit, &env);
+    c->recorder = recorder_new(r->loop, api, source);
     c->subscriptions = xcalloc(MAX(def->n_watches, 1), sizeof(*c->subscriptions));
     for (size_t i = 0; i < def->n_watches; i++) {
         c->subscriptions[i] = (struct subscription){c, def->watches[i].map};
@@ -610,8 +703,10 @@ void runtime_free(struct runtime *r)
     for (size_t i = 0; i < r->caches.len; i++)
         cache_free(r->caches.p[i]);
     intents_done(&r->intents);
+    unsure_done(&r->unsure);
     vec_done(&r->controllers);
     vec_done(&r->caches);
+    vec_done(&r->optional);
     free(r);
 }
 
@@ -627,6 +722,11 @@ void runtime_set_forgetful(struct runtime *r, uint64_t seed)
 {
     r->forgetful = true;
     rng_seed(&r->rng, seed);
+}
+
+void runtime_note_unsure(struct runtime *r, const struct kind *k, str ns, str name)
+{
+    unsure_add(&r->unsure, k, ns, name, loop_now(r->loop));
 }
 
 void runtime_set_stall_timeout(struct runtime *r, usec timeout)

@@ -19,6 +19,7 @@
 #define CLIENT_CONTROLLER_H
 
 #include "client/cache.h"
+#include "client/failure.h"
 #include "client/plan.h"
 
 struct runtime;
@@ -29,6 +30,7 @@ struct controller;
 struct world {
     usec now; /* wall time */
     struct runtime *runtime;
+    const struct failures *failed; /* of the key being planned; see world_last_failure */
 };
 
 /* NULL when the runtime has no cache of that kind (a bug of the caller). */
@@ -42,6 +44,27 @@ bool world_is_intended(const struct world *w, str uid);
  * this component_uid (and without not_serving), and the cache does not show yet. O(those). */
 size_t world_intended_count(const struct world *w, str component_uid);
 
+/* A create of this name was sent, nobody said whether it was done, a live read said that it was
+ * not, and yet it may still be (unsure.h): who still wants the object asks for it under this name.
+ */
+bool world_is_unsure(const struct world *w, const struct kind *k, str ns, str name);
+/* Is there any such create? Cheap. */
+bool world_has_unsure(const struct world *w);
+/*
+ * What the writes of a key failed with the last time, by this controller or, if they did not, by
+ * another of the runtime; NULL when they did not, or with nothing worth telling: forbidden and
+ * invalid count at once, a busy or silent server from the third time in a row on, a cache that was
+ * behind never. For status.lastErrors and the warnings that go with it (operator/errors.h turns it
+ * into both):
+ *
+ *  - A stage starts only when the one before succeeded, so a status that tells of a failure goes
+ *    into the first stage; in the last it would wait for what fails.
+ *  - When at last all writes succeed, the key is looked at once more without it, so the list of
+ *    errors can be emptied. Other controllers that watch the key's kind with map_self are told of
+ *    both, so one controller may report what another's writes came to.
+ */
+const struct failures *world_last_failure(const struct world *w, const struct key *key);
+
 typedef void planner_fn(const struct world *w, const struct key *key, void *ctx,
                         struct plan *ret_plan);
 /* Keys to look at because an object changed. */
@@ -54,7 +77,9 @@ struct controller_watch {
 };
 
 struct controller_def {
-    const char *name; /* also field manager and event source: "podclique-controller" */
+    const char *name; /* in metrics and the journal: "podclique-controller" */
+    /* Field manager and event source; NULL: the name. For the parts of one controller. */
+    const char *source;
     planner_fn *plan;
     void *ctx;
     const struct controller_watch *watches;
@@ -73,6 +98,9 @@ struct controller *runtime_add(struct runtime *r, const struct controller_def *d
                                struct api *api);
 /* The shared cache of a kind, made on first use; before runtime_start. */
 struct cache *runtime_cache(struct runtime *r, const struct kind *k);
+/* The same of a kind that a server may lack: while it does (cache_is_absent), nobody waits for it.
+ */
+struct cache *runtime_cache_optional(struct runtime *r, const struct kind *k);
 /* Controllers plan only after every cache is synced. */
 void runtime_start(struct runtime *r);
 /* Instead of planning at once: fills the caches and waits for runtime_lead; before runtime_start.
@@ -92,6 +120,8 @@ void runtime_set_stall_timeout(struct runtime *r, usec timeout);
 void runtime_drop_folds(struct runtime *r);
 /* Simulations: does so at random, drawn from this seed and nothing else. */
 void runtime_set_forgetful(struct runtime *r, uint64_t seed);
+/* Tests of planners: as if a create of this name might still happen (world_is_unsure). */
+void runtime_note_unsure(struct runtime *r, const struct kind *k, str ns, str name);
 /* The ledger's say (design: one availability ledger): asked at acceptance, for each write with a
  * component_uid in the order planned, whether it still fits; deletes accepted before, those of the
  * same plan included, are in the world (world_is_intended, world_intended_count). It is not asked

@@ -31,6 +31,7 @@ struct op {
     enum op_state state;
     bool booked;
     bool written; /* the write succeeded; only its result is being fetched */
+    bool unsure;  /* nobody said whether it was done */
     unsigned tries;
     str seen_uid; /* cached under the name when the GET was sent */
     struct api_request req;
@@ -383,10 +384,15 @@ static void on_write_answer(struct op *op, const struct api_reply *reply)
         return;
     }
     case ANSWER_STALE:
+        send_resolve(op);
+        return;
     case ANSWER_UNKNOWN:
+        failures_note(&r->failures, &r->arena, w, reply);
+        op->unsure = true;
         send_resolve(op);
         return;
     case ANSWER_REFUSED:
+        failures_note(&r->failures, &r->arena, w, reply);
         r->creates_refused |= w->op == PLAN_CREATE;
         if (reply->code == 429)
             window_shrink(r->executor);
@@ -395,6 +401,7 @@ static void on_write_answer(struct op *op, const struct api_reply *reply)
         op_end(op, false);
         return;
     case ANSWER_ERROR:
+        failures_note(&r->failures, &r->arena, w, reply);
         op_end(op, false);
         return;
     }
@@ -428,6 +435,10 @@ static void on_resolve_answer(struct op *op, const struct api_reply *reply)
         return;
     }
     observe_get(op, w->kind, w->ns, w->name, reply);
+    if (op->unsure && w->op == PLAN_CREATE && reply->code == 404) {
+        struct executor *x = op->run->executor;
+        unsure_add(x->env.unsure, w->kind, w->ns, w->name, loop_now(x->loop));
+    }
     if (!op->written)
         check_owner(op, answered_obj(reply, w->kind, w->name));
     op_end(op, op->written);

@@ -9,8 +9,10 @@
 #define CLIENT_EXECUTOR_H
 
 #include "client/cache.h"
+#include "client/failure.h"
 #include "client/intent.h"
 #include "client/plan.h"
+#include "client/unsure.h"
 
 struct run;
 struct op;
@@ -24,6 +26,7 @@ struct executor_env {
     void (*room)(void *ctx);
     void *ctx;
     struct intents *intents;
+    struct unsure *unsure;
 };
 
 struct executor {
@@ -55,6 +58,7 @@ struct run {
     bool failed;
     bool dropped; /* the key's own object changed; what was not sent never will be */
     usec least;   /* do not try again before this long (Retry-After) */
+    struct failures failures;
 
     struct op *ops; /* by stage, creates last in each */
     size_t n_ops;

@@ -238,6 +238,9 @@ static void on_list_failed(struct cache *c, const struct api_reply *reply)
     /* An expired token or a broken page: the pages before are of no use either. */
     set_token(f, STR_NONE);
     pause_then(c, FEED_LIST, failure_delay(c, reply->status));
+    c->absent = reply->code == 404 || reply->code == 403;
+    if (c->absent && c->on_absent.fn)
+        c->on_absent.fn(c->on_absent.ctx);
 }
 
 static void on_list(struct api_request *r, const struct api_reply *reply)

@@ -79,8 +79,8 @@ static void open_lease(struct host *h)
         .identity = arena_printf(&h->arena, "%s_%016llx", name,
                                  (unsigned long long)loop_random_u64(h->loop)),
         .duration = duration,
-        .renew_deadline = duration * 2 / 3,
-        .retry = duration * 2 / 15,
+        .renew_deadline = o->lease_renew ? o->lease_renew : duration * 2 / 3,
+        .retry = o->lease_retry ? o->lease_retry : duration * 2 / 15,
         .on_lead = on_lead,
         .on_lost = on_lost,
         .ctx = h,
@@ -130,6 +130,8 @@ static void host_start(struct host *h)
 
 static void host_close(struct host *h)
 {
+    if (h->runtime && h->o->done)
+        h->o->done(h->o->ctx);
     runtime_free(h->runtime);
     api_free(h->acting);
     lease_free(h->lease);

@@ -16,11 +16,15 @@ struct host_options {
     const char *kubeconfig, *context; /* NULL: as kubectl finds them */
     str lease;                        /* name; empty: act at once, alone */
     str lease_ns;                     /* empty: the kubeconfig's */
-    usec lease_duration;              /* 0: 15 s; to be renewed within 2/3 of it */
+    usec lease_duration;              /* 0: 15 s */
+    usec lease_renew;                 /* to be renewed within this; 0: 2/3 of it */
+    usec lease_retry;                 /* between tries; 0: 2/15 of it */
     /* Tests of controllers: the API misbehaves so; NULL: it does what it does. */
     const struct api_faulty_options *faults;
     /* Adds controllers, acting through `api`. */
     void (*add)(void *ctx, struct runtime *r, struct api *api);
+    /* Frees what was added beside them, while loop and API are still there; NULL: nothing. */
+    void (*done)(void *ctx);
     void *ctx;
 };
 

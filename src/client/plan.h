@@ -40,7 +40,7 @@ struct plan_write {
     /* Takes away a unit of this component (its UID): needs a ticket from the ledger, which may
      * refuse it. A delete is booked under it until the cache shows it. */
     str component_uid;
-    bool user_scale_in; /* asked for by a user or autoscaler: booked, never refused */
+    bool user_scale_in; /* a user, an autoscaler or a more important gang: booked, never refused */
     bool not_serving;   /* nobody misses it: recorded, never refused, not in the count */
     /* A status that changes counts only: written at most once per 100 ms and key. The first goes at
      * once; one that comes too soon is left out and the key looked at again when its time comes. */
@@ -97,6 +97,8 @@ void plan_why(struct plan_write *w, struct plan *p, const char *fmt, ...) PRINTF
 void plan_verify_absent(struct plan_write *w, const struct kind *k, str ns, str name, str uid);
 /* Earliest of all calls. */
 void plan_look_again(struct plan *p, usec wall);
+/* Normal ones say what was done, and are reported when all of the plan was; warnings say what was
+ * seen, and are reported also when it fails. */
 void plan_event(struct plan *p, const struct obj *about, bool warning, str reason, const char *fmt,
                 ...) PRINTF_LIKE(5, 6);
 /* One line per write, stage by stage, then events and when to look again:

@@ -55,6 +55,7 @@ static void item_free(struct queue_item *it)
     tree_remove(&it->queue->items, &it->node);
     list_remove(&it->link);
     loop_timer_cancel(&it->timer);
+    free(it->failed);
     free(it);
 }
 

@@ -24,6 +24,8 @@
 #define QUEUE_RETRY_BASE (5 * USEC_PER_MSEC)
 #define QUEUE_RETRY_MAX (30 * USEC_PER_SEC)
 
+struct failures;
+
 struct queue_stats {
     uint64_t adds; /* keys that became ready */
     uint64_t pops;
@@ -56,9 +58,10 @@ struct queue_item {
     unsigned failures;
     usec retry_at, look_at; /* monotonic; 0: none */
     usec ready_at;
-    usec planned_at; /* handed out, 0: may be at once */
-    usec counts_at;  /* last count-only status write; see executor.c */
-    void *run;       /* the plan under way, the controller's */
+    usec planned_at;         /* handed out, 0: may be at once */
+    usec counts_at;          /* last count-only status write; see executor.c */
+    void *run;               /* the plan under way, the controller's */
+    struct failures *failed; /* what its last writes failed with; freed with the item */
     struct loop_timer timer;
     char text[];
 };

@@ -405,7 +405,8 @@ TEST(controller_binding_is_seen_though_its_answer_does_not_show_it)
 {
     struct toy_rig r;
     static const struct controller_watch watches[] = {{&kind_pod, map_self}};
-    struct controller_def def = {"binder", bind_plan, NULL, watches, 1, 0};
+    struct controller_def def = {
+        .name = "binder", .plan = bind_plan, .watches = watches, .n_watches = 1};
     toy_rig_init(&r, 1, NULL);
     r.runtime = runtime_new(r.loop, r.api);
     r.controller = runtime_add(r.runtime, &def, r.api);

@@ -47,6 +47,19 @@ static void plan_count(const struct toy *t, const struct obj *parent, int64_t ha
     w->counts_only = t->counts_only;
 }
 
+/* What it is told, for tests to look at. */
+static void note_failure(struct toy *t, const struct world *w, const struct key *key)
+{
+    const struct failures *f = world_last_failure(w, key);
+    t->failures = f ? f->n : 0;
+    if (!f)
+        return;
+    t->failure = f->items[0];
+    t->failure.ns = t->failure.name = t->failure.reason = t->failure.message = STR_NONE;
+    snprintf(t->message, sizeof(t->message), "%.*s %.*s", STR_ARG(f->items[0].name),
+             STR_ARG(f->items[0].reason));
+}
+
 void toy_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
     struct toy *t = ctx;
@@ -54,11 +67,15 @@ void toy_plan(const struct world *w, const struct key *key, void *ctx, struct pl
     struct obj *parent = world_get(w, key->kind, key->ns, key->name);
     if (!parent || !str_is(obj_label(parent, STR("role")), "parent") || parent->deleting)
         return;
+    note_failure(t, w, key);
+    t->unsure = 0;
     int64_t want = 0, have = 0;
     str_to_int(jstr(jpath(obj_root(parent), "data.children")), &want);
     for (int64_t i = 0; i < want; i++) {
         str name = child_name(p->arena, parent, i);
-        if (!world_get(w, CM, parent->ns, name))
+        bool there = world_get(w, CM, parent->ns, name);
+        t->unsure += !there && world_is_unsure(w, CM, parent->ns, name);
+        if (!there)
             plan_create(p, 0, CM, parent->ns, name, child_doc(parent, name));
     }
     struct obj *child;
@@ -77,6 +94,8 @@ void toy_plan(const struct world *w, const struct key *key, void *ctx, struct pl
             plan_verify_absent(d, CM, parent->ns, str_of(t->verify), STR_NONE);
     }
     plan_count(t, parent, have, p);
+    if (t->warn && t->failures)
+        plan_event(p, parent, true, STR("WriteFailed"), "code %d", t->failure.code);
     if (t->event)
         plan_event(p, parent, false, STR("Planned"), "%d children", (int)want);
     if (t->look_after)

@@ -16,10 +16,17 @@ struct toy {
     unsigned plans;
     usec look_after;
     bool event;
+    bool warn; /* of failures */
     bool counts_only;
     bool user_scale_in, not_serving;
     usec min_interval;
     const char *verify; /* delete surplus only if this name is absent */
+    /* Of the last plan: what it was told of the writes before; a copy of the first failure, without
+     * its texts. */
+    size_t failures;
+    struct failure failure;
+    char message[64];
+    unsigned unsure; /* children that are not there and may still come */
 };
 
 planner_fn toy_plan;
