@@ -107,7 +107,9 @@ static void default_pcs(struct defaulting *d, jval root, str ns)
     if (jtype(template) != J_OBJECT)
         return;
     default_startup_type(d, template);
-    for (struct jiter it = jiter(jgetc(template, "cliques")); jnext(&it);)
+    /* More than a set may have are not worth the work: it is refused. */
+    jval cliques = jgetc(template, "cliques");
+    for (struct jiter it = jiter(cliques); jlen(cliques) <= GROVE_MAX_CLIQUES && jnext(&it);)
         default_clique(d, it.index, it.value);
     for (struct jiter it = jiter(jgetc(template, "podCliqueScalingGroups")); jnext(&it);)
         default_min_replicas(

@@ -11,6 +11,9 @@
 #include "kube/status.h"
 #include "json/edit.h"
 
+/* More are refused: the PodGang that lists them all would outgrow what an API server stores. */
+enum { GROVE_MAX_CLIQUES = 2000 };
+
 /* Returns a new reference, `d` itself when there is nothing to fill in. ns is the request's. */
 struct doc *grove_default(const struct kind *k, struct doc *d, str ns);
 /* The same as a list of edits, for who answers with a patch; nothing for kinds without defaults. */

@@ -13,25 +13,37 @@ static bool is_key_char(char c)
 }
 
 /* "simulation.grove.io/metric.NAME", as long as a key may be. */
-static str key_of(const char *what, str name, char buf[128])
+struct key {
+    char text[sizeof(METRICS_PREFIX) + MAX_NAME];
+    size_t len;
+};
+
+static struct key key_of(str what, str name)
 {
-    int prefix = snprintf(buf, 128, METRICS_PREFIX "%s", what);
-    size_t len = (size_t)prefix, max = sizeof(METRICS_PREFIX) - 1 + MAX_NAME;
-    for (size_t i = 0; i < name.len && len < max; i++)
-        buf[len++] = is_key_char(name.p[i]) ? name.p[i] : '_';
-    return str_n(buf, len);
+    struct key k = {.len = sizeof(METRICS_PREFIX) - 1};
+    memcpy(k.text, METRICS_PREFIX, k.len);
+    memcpy(k.text + k.len, what.p, what.len);
+    k.len += what.len;
+    for (size_t i = 0; i < name.len && k.len < sizeof(k.text) - 1; i++)
+        k.text[k.len++] = is_key_char(name.p[i]) ? name.p[i] : '_';
+    return k;
 }
 
-static bool read_value(const struct obj *o, const char *what, str name, struct quantity *ret)
+static str said(const struct obj *o, const struct key *k)
 {
-    char buf[128];
-    str text = obj_annotation(o, key_of(what, name, buf));
+    return obj_annotation(o, str_n(k->text, k->len));
+}
+
+static bool read_value(const struct obj *o, const struct key *k, struct quantity *ret)
+{
+    str text = said(o, k);
     return text.len > 0 && quantity_parse(text, ret, NULL) == 0 && quantity_sign(ret) >= 0;
 }
 
 bool metrics_of_object(const struct obj *o, str name, struct quantity *ret)
 {
-    return read_value(o, "metric.", name, ret);
+    struct key k = key_of(STR("metric."), name);
+    return read_value(o, &k, ret);
 }
 
 bool metrics_pod_runs(const struct obj *pod)
@@ -45,7 +57,7 @@ bool metrics_pod_is_ready(const struct obj *pod)
            condition_is_true(jgetc(obj_status(pod), "conditions"), STR("Ready"));
 }
 
-static const struct obj *owner_of(const struct metrics_reader *r, const struct obj *o)
+const struct obj *metrics_owner(const struct metrics_reader *r, const struct obj *o)
 {
     str group, version;
     jval ref = obj_controller_ref(o);
@@ -57,30 +69,49 @@ static const struct obj *owner_of(const struct metrics_reader *r, const struct o
     return owner && str_eq(owner->uid, o->owner_uid) ? owner : NULL;
 }
 
-/* The pod's part of what its owner's pods share. */
-static void share_load(const struct metrics_reader *r, const struct obj *pod,
-                       const struct obj *owner, struct quantity *v)
+/* The nearest owner that says something. */
+static void ask_owners(const struct metrics_reader *r, const struct obj *pod,
+                       const struct key *each, str name, struct metrics_memo *ret)
 {
-    int64_t ready = metrics_pod_is_ready(pod) ? r->ready_pods(r->ctx, owner) : 0;
-    v->nano = ready > 0 ? v->nano / ready : 0;
+    struct key load = key_of(STR("load."), name);
+    const struct obj *o = metrics_owner(r, pod);
+    for (unsigned i = 0; o && !ret->told && i < MAX_OWNERS; i++, o = metrics_owner(r, o)) {
+        ret->told = read_value(o, each, &ret->value);
+        if (ret->told || !read_value(o, &load, &ret->value))
+            continue;
+        int64_t ready = r->ready_pods(r->ctx, o);
+        ret->value.nano = ready > 0 ? ret->value.nano / ready : 0;
+        ret->told = ret->shared = true;
+    }
+}
+
+static bool is_same(const struct metrics_memo *m, const struct obj *pod, enum metrics_class class,
+                    str name)
+{
+    return m->known && m->class == (int)class && str_eq(m->owner_uid, pod->owner_uid) &&
+           str_eq(m->name, name);
 }
 
 bool metrics_of_pod(const struct metrics_reader *r, const struct obj *pod, enum metrics_class class,
                     str name, struct quantity *ret)
 {
-    const char *what = class == METRICS_CUSTOM ? "metric." : "";
-    const struct obj *o = pod;
     if (!metrics_pod_runs(pod))
         return false;
-    for (unsigned i = 0; o && i <= MAX_OWNERS; i++, o = owner_of(r, o)) {
-        if (read_value(o, what, name, ret))
-            return true;
-        if (o != pod && read_value(o, "load.", name, ret)) {
-            share_load(r, pod, o, ret);
-            return true;
-        }
+    struct key each = key_of(class == METRICS_CUSTOM ? STR("metric.") : STR(""), name);
+    struct metrics_memo own = {0}, *m = r->memo ? r->memo : &own;
+    if (read_value(pod, &each, ret))
+        return true;
+    if (!is_same(m, pod, class, name)) {
+        *m = (struct metrics_memo){
+            .known = true, .class = (int)class, .owner_uid = pod->owner_uid, .name = name};
+        ask_owners(r, pod, &each, name, m);
     }
-    return false;
+    if (!m->told)
+        return false;
+    *ret = m->value;
+    if (m->shared && !metrics_pod_is_ready(pod))
+        ret->nano = 0;
+    return true;
 }
 
 struct quantity metrics_container_share(const struct quantity *pod, size_t i, size_t n)
@@ -117,8 +148,8 @@ bool metrics_changed(const struct obj *old, const struct obj *new)
 
 str metrics_external(const struct obj *ns, str name)
 {
-    char buf[128];
-    return ns ? obj_annotation(ns, key_of("external.", name, buf)) : STR_NONE;
+    struct key k = key_of(STR("external."), name);
+    return ns ? said(ns, &k) : STR_NONE;
 }
 
 bool metrics_external_next(str *rest, struct metrics_series *ret)

@@ -35,6 +35,15 @@
 /* What one sample covers, as metrics-server has it. */
 #define METRICS_WINDOW (15 * USEC_PER_SEC)
 
+/* What the owners of a pod say, remembered for the next pod of the same owner. Zeros to begin with;
+ * to be dropped when anything may have changed. */
+struct metrics_memo {
+    str owner_uid, name;
+    int class;
+    bool known, told, shared; /* shared: `value` is each ready pod's, others have none */
+    struct quantity value;
+};
+
 /* How a reader sees the cluster. Objects are borrowed. */
 struct metrics_reader {
     void *ctx;
@@ -42,6 +51,7 @@ struct metrics_reader {
     struct obj *(*get)(void *ctx, const struct kind *k, str ns, str name);
     /* Ready pods that belong to it, however far down. */
     int64_t (*ready_pods)(void *ctx, const struct obj *owner);
+    struct metrics_memo *memo; /* may be NULL */
 };
 
 enum metrics_class { METRICS_RESOURCE, METRICS_CUSTOM };
@@ -53,6 +63,8 @@ bool metrics_of_pod(const struct metrics_reader *r, const struct obj *pod, enum 
 struct quantity metrics_container_share(const struct quantity *pod, size_t i, size_t n);
 /* A metric of the object itself. */
 bool metrics_of_object(const struct obj *o, str name, struct quantity *ret);
+/* The controller owner; NULL when there is none, or none is known. */
+const struct obj *metrics_owner(const struct metrics_reader *r, const struct obj *o);
 bool metrics_pod_runs(const struct obj *pod);
 /* Runs, is ready and is not going. */
 bool metrics_pod_is_ready(const struct obj *pod);

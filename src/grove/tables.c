@@ -50,8 +50,9 @@ OBJECT(topology_constraint, "TopologyConstraint");
 static const struct field auto_scaling_fields[] = {
     ONE("minReplicas", int32),
     ONE("maxReplicas", int32, REQUIRED),
-    LIST("metrics", raw, DOC("autoscaling/v2 metrics, handed to the autoscaler as they are.")),
-    ONE("behavior", raw, DOC("autoscaling/v2 behavior, handed to the autoscaler as it is.")),
+    LIST("metrics", metric_spec, DOC("Handed to the autoscaler (autoscaling/v2) as they are.")),
+    ONE("behavior", horizontal_pod_autoscaler_behavior,
+        DOC("Handed to the autoscaler (autoscaling/v2) as it is.")),
 };
 OBJECT(auto_scaling, "AutoScalingConfig");
 
@@ -254,11 +255,24 @@ static const struct field update_strategy_fields[] = {
 };
 OBJECT(update_strategy, "UpdateStrategy");
 
+/* A Kubernetes TopologySpreadConstraint; what is selected are the replicas of the set. */
+static const struct field replica_spread_fields[] = {
+    ONE("maxSkew", int32),
+    ONE("topologyKey", string, REQUIRED, DOC("Label of nodes that tells domains apart.")),
+    ONE("whenUnsatisfiable", string, ENUM("DoNotSchedule|ScheduleAnyway")),
+    ONE("labelSelector", label_selector),
+    ONE("minDomains", int32),
+    ONE("nodeAffinityPolicy", string),
+    ONE("nodeTaintsPolicy", string),
+    LIST("matchLabelKeys", string),
+};
+OBJECT(replica_spread, "ReplicaSpreadConstraint");
+
 static const struct field pcs_spec_fields[] = {
     ONE("replicas", int32, DEFAULT("0"), DOC("Copies of the whole system.")),
     ONE("updateStrategy", update_strategy),
     ONE("template", template, REQUIRED),
-    LIST("replicaSpreadConstraints", raw),
+    LIST("replicaSpreadConstraints", replica_spread, DOC("Spreads the copies over domains.")),
 };
 OBJECT(pcs_spec, "PodCliqueSetSpec");
 

@@ -55,6 +55,7 @@ void rules_describe(const struct field_errors *errors, struct strbuf *out)
         [FIELD_ERR_REQUIRED] = "Required",         [FIELD_ERR_INVALID] = "Invalid",
         [FIELD_ERR_DUPLICATE] = "Duplicate",       [FIELD_ERR_NOT_FOUND] = "NotFound",
         [FIELD_ERR_NOT_SUPPORTED] = "Unsupported", [FIELD_ERR_FORBIDDEN] = "Forbidden",
+        [FIELD_ERR_TOO_MANY] = "TooMany",
     };
     for (size_t i = 0; i < errors->items.len; i++) {
         const struct field_error *e = &errors->items.p[i];

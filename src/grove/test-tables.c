@@ -3,6 +3,7 @@
 #include "base/test.h"
 #include "grove/types.h"
 #include "kube/schema.h"
+#include "kube/structural.h"
 #include "json/yaml.h"
 
 /* ---- discovery ---- */
@@ -308,4 +309,18 @@ TEST(views_of_a_group_have_the_schemas_defaults)
     CHECK_INT(v.min_available, 1);
     CHECK_INT(jlen(v.clique_names), 2);
     obj_unref(o);
+}
+
+/* What a cluster stores of each, and what `kubectl apply` copies into an annotation. */
+TEST(definitions_for_clusters_are_small)
+{
+    static const struct kind *const kinds[] = {&kind_pcs, &kind_pcsg,     &kind_pclq,
+                                               &kind_ctb, &kind_pod_gang, &kind_pod_gang_map};
+    grove_kinds_init();
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct doc *d = structural_crd(kinds[i]);
+        if (!CHECK(doc_text(d).len <= 200 * 1024))
+            test_note("%s: %zu bytes", kinds[i]->kind, doc_text(d).len);
+        doc_unref(d);
+    }
 }

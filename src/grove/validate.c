@@ -202,7 +202,7 @@ static void check_set(struct check *c)
     validate_rolling_update(c);
     validate_mnnvl(c);
     validate_backend(c);
-    warn_older_spellings(c);
+    check_older_spellings(c);
 }
 
 /* ---- entry ---- */
@@ -238,6 +238,12 @@ void grove_validate_in(const struct grove_context *context, const struct kind *k
     if (old && j_has(jpath(c.root, "metadata.deletionTimestamp")) &&
         jequal(jgetc(c.old, "spec"), jgetc(c.root, "spec")))
         return;
+    if (!old && jlen(c.set.cliques) > GROVE_MAX_CLIQUES) {
+        field_error_add(errors, FIELD_ERR_TOO_MANY, STR("spec.template.cliques"),
+                        arena_printf(c.arena, "%zu", jlen(c.set.cliques)),
+                        "must have at most %d items", GROVE_MAX_CLIQUES);
+        return;
+    }
     index_all(&c);
     if (!old)
         validate_topology(&c);

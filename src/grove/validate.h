@@ -55,7 +55,7 @@ void validate_topology(struct check *c); /* constraints against their binding; c
 void validate_mnnvl(struct check *c);
 void validate_backend(struct check *c); /* what the named scheduler asks */
 void validate_rolling_update(struct check *c);
-void warn_older_spellings(struct check *c);
+void check_older_spellings(struct check *c);
 void validate_update(struct check *c);  /* what may not change */
 void validate_binding(struct check *c); /* ClusterTopologyBinding */
 

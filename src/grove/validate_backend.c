@@ -183,18 +183,49 @@ void validate_rolling_update(struct check *c)
 
 /* ---- spellings of older documents ---- */
 
-void warn_older_spellings(struct check *c)
+/* The key and how binding it is travel to the scheduler in one annotation. */
+static void check_spread(struct check *c)
 {
-    static const char *const lists[] = {"networkPackGroupConfigs", "networkPackGroups"};
-    jval policy = jpath(c->root, TEMPLATE ".schedulingPolicyConfig");
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        if (jlen(jget(policy, str_of(lists[i]))))
-            field_warning_add(c->errors,
-                              TEMPLATE ".schedulingPolicyConfig.%s: an older spelling; the cliques "
-                                       "it names are packed together where possible, as by a "
-                                       "preferred topologyConstraint",
-                              lists[i]);
+    for (struct jiter it = jiter(jpath(c->root, "spec.replicaSpreadConstraints")); jnext(&it);) {
+        jval key = jgetc(it.value, "topologyKey"), skew = jgetc(it.value, "maxSkew");
+        int64_t n = 1;
+        str at = check_path(c, "spec.replicaSpreadConstraints[%zu]", it.index);
+        if (jtype(key) == J_STRING && !str_is_qualified_name(jstr(key)))
+            check_invalid(c, check_path(c, "%.*s.topologyKey", STR_ARG(at)), key,
+                          "must be the key of a label, as \"topology.kubernetes.io/zone\"");
+        if (jint_get(skew, &n) && n <= 0)
+            check_invalid(c, check_path(c, "%.*s.maxSkew", STR_ARG(at)), skew,
+                          "must be greater than 0");
     }
+}
+
+/* Nothing is refused, as it was not then; but a name that was mistyped is said. */
+static void warn_pack_groups(struct check *c, str list)
+{
+    jval groups = jget(jpath(c->root, TEMPLATE ".schedulingPolicyConfig"), list);
+    str at = check_path(c, TEMPLATE ".schedulingPolicyConfig.%.*s", STR_ARG(list));
+    if (jlen(groups) == 0)
+        return;
+    field_warning_add(c->errors,
+                      "%.*s: an older spelling; the cliques it names are packed together where "
+                      "possible, as by a preferred topologyConstraint",
+                      STR_ARG(at));
+    for (struct jiter g = jiter(groups); jnext(&g);) {
+        for (struct jiter it = jiter(jgetc(g.value, "cliqueNames")); jnext(&it);) {
+            if (j_is_absent(check_clique(c, jstr(it.value))))
+                field_warning_add(c->errors,
+                                  "%.*s[%zu].cliqueNames[%zu]: there is no clique %.*s; it is "
+                                  "left out",
+                                  STR_ARG(at), g.index, it.index, STR_ARG(jtext(it.value)));
+        }
+    }
+}
+
+void check_older_spellings(struct check *c)
+{
+    warn_pack_groups(c, STR("networkPackGroupConfigs"));
+    warn_pack_groups(c, STR("networkPackGroups"));
+    check_spread(c);
     if (jlen(jpath(c->root, "spec.replicaSpreadConstraints")))
         field_warning_add(c->errors,
                           "spec.replicaSpreadConstraints: not part of the current API of "

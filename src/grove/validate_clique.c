@@ -152,8 +152,34 @@ static void check_placement(struct check *c, size_t i, jval pod, jval old_pod)
     }
 }
 
+/* Pods of such a template would be refused one by one, where nobody looks. What a set had before
+ * it may keep. */
+static void check_containers(struct check *c, size_t i, jval pod, jval old_pod)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    jval containers = jgetc(pod, "containers");
+    if (jequal(pod, old_pod))
+        return;
+    if (jtype(containers) == J_ARRAY && jlen(containers) == 0)
+        check_required(c, check_path(c, CLIQUES "[%zu].spec.podSpec.containers", i),
+                       "a pod has at least one");
+    for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
+        for (struct jiter it = jiter(jget(pod, str_of(lists[l]))); jnext(&it);) {
+            jval name = jgetc(it.value, "name");
+            if (jtype(name) == J_STRING && !str_is_dns1123_label(jstr(name)))
+                check_invalid(
+                    c,
+                    check_path(c, CLIQUES "[%zu].spec.podSpec.%s[%zu].name", i, lists[l], it.index),
+                    name,
+                    "must consist of lower case letters, digits or '-', start and end "
+                    "with a letter or digit, and have at most 63 characters");
+        }
+    }
+}
+
 static void check_pod(struct check *c, size_t i, const struct clique_view *v)
 {
+    jval old_pod = jpath(check_old_clique(c, v->name), "spec.podSpec");
     str policy = jstr(jgetc(v->pod_spec, "restartPolicy"));
     if (!str_is_empty(policy) && !str_is(policy, "Always"))
         field_warning_add(c->errors,
@@ -162,7 +188,8 @@ static void check_pod(struct check *c, size_t i, const struct clique_view *v)
                           i, STR_ARG(policy));
     check_env(c, i, v->pod_spec, "containers");
     check_env(c, i, v->pod_spec, "initContainers");
-    check_placement(c, i, v->pod_spec, jpath(check_old_clique(c, v->name), "spec.podSpec"));
+    check_placement(c, i, v->pod_spec, old_pod);
+    check_containers(c, i, v->pod_spec, old_pod);
 }
 
 /* ---- over all cliques ---- */
