@@ -295,7 +295,18 @@ void pod_mutate(const struct admit *a, jval root, struct edit *e)
 
 /* ---- validation ---- */
 
-static void validate_amounts(const struct admit *a, jval resources, str field)
+/* A container, named only when something is wrong with it. */
+struct place {
+    const char *base, *list;
+    size_t index;
+};
+
+static str place_field(const struct admit *a, const struct place *p, const char *field)
+{
+    return admit_path(a, "%s.%s[%zu].%s", p->base, p->list, p->index, field);
+}
+
+static void validate_amounts(const struct admit *a, jval resources, const struct place *p)
 {
     jval limits = jgetc(resources, "limits");
     for (struct jiter it = jiter(jgetc(resources, "requests")); jnext(&it);) {
@@ -307,28 +318,27 @@ static void validate_amounts(const struct admit *a, jval resources, str field)
         bool whole = str_find_char(it.key, '/') > 0; /* devices are not shared */
         int c = quantity_cmp(&request, &most);
         if (c > 0 || (whole && c))
-            field_error_add(a->errors, FIELD_ERR_INVALID,
-                            admit_path(a, "%.*s.requests", STR_ARG(field)), jtext(it.value),
+            field_error_add(a->errors, FIELD_ERR_INVALID, place_field(a, p, "resources.requests"),
+                            jtext(it.value),
                             whole ? "must be equal to %.*s limit of %.*s"
                                   : "must be less than or equal to %.*s limit of %.*s",
                             STR_ARG(it.key), STR_ARG(jstr(limit)));
     }
 }
 
-static void validate_container(const struct admit *a, jval c, str field)
+static void validate_container(const struct admit *a, jval c, const struct place *p)
 {
     str name = jstr(jgetc(c, "name"));
     if (name.len && !str_is_dns1123_label(name))
-        field_error_add(a->errors, FIELD_ERR_INVALID, admit_path(a, "%.*s.name", STR_ARG(field)),
+        field_error_add(a->errors, FIELD_ERR_INVALID, place_field(a, p, "name"),
                         jtext(jgetc(c, "name")),
                         "a lowercase RFC 1123 label must consist of lower case alphanumeric "
                         "characters or '-', and must start and end with an alphanumeric character "
                         "(e.g. 'my-name',  or '123-abc', regex used for validation is "
                         "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')");
     if (!jstr(jgetc(c, "image")).len)
-        field_error_add(a->errors, FIELD_ERR_REQUIRED, admit_path(a, "%.*s.image", STR_ARG(field)),
-                        STR_NONE, NULL);
-    validate_amounts(a, jgetc(c, "resources"), admit_path(a, "%.*s.resources", STR_ARG(field)));
+        field_error_add(a->errors, FIELD_ERR_REQUIRED, place_field(a, p, "image"), STR_NONE, NULL);
+    validate_amounts(a, jgetc(c, "resources"), p);
 }
 
 void containers_validate(const struct admit *a, jval spec, const char *base)
@@ -338,8 +348,7 @@ void containers_validate(const struct admit *a, jval spec, const char *base)
                         STR_NONE, NULL);
     for (size_t l = 0; l < ARRAY_LEN(container_lists); l++)
         for (struct jiter it = jiter(jget(spec, str_of(container_lists[l]))); jnext(&it);)
-            validate_container(a, it.value,
-                               admit_path(a, "%s.%s[%zu]", base, container_lists[l], it.index));
+            validate_container(a, it.value, &(struct place){base, container_lists[l], it.index});
 }
 
 void pod_validate(const struct admit *a, jval root)

@@ -7,6 +7,9 @@
 #include "base/b64.h"
 #include "base/hash.h"
 
+enum { ACCOUNT_GROUPS = 3 };
+#define AUTHENTICATION "authentication.k8s.io"
+
 static const str admin_groups[] = {STR_INIT("system:masters"), STR_INIT("system:authenticated")};
 static const str anonymous_groups[] = {STR_INIT("system:unauthenticated")};
 
@@ -38,14 +41,6 @@ void authn_done(struct authn *n)
         OPENSSL_cleanse(n->admin_token, strlen(n->admin_token));
     free(n->admin_token);
     *n = (struct authn){0};
-}
-
-bool identity_is_in(const struct identity *who, const char *group)
-{
-    for (size_t i = 0; i < who->user.n_groups; i++)
-        if (str_is(who->user.groups[i], group))
-            return true;
-    return false;
 }
 
 /* ---- certificates ---- */
@@ -142,31 +137,43 @@ static bool is_alive(const struct authn *n, const struct token_claims *c, str to
     return str_is_empty(c->bound_kind);
 }
 
-static void add_extra(struct identity *ret, const char *key, str value)
+static void add_extra(struct identity *ret, str key, str value)
 {
-    if (str_is_empty(value))
+    if (str_is_empty(value) || ret->n_extra == IDENTITY_EXTRA_MAX)
         return;
-    ret->extra[ret->n_extra].key = key;
-    ret->extra[ret->n_extra++].value = value;
+    size_t i = ret->n_extra++, at = i;
+    for (size_t k = 0; k < i; k++)
+        if (str_eq(ret->extra[k].key, key))
+            at = k + 1;
+    for (; i > at; i--)
+        ret->extra[i] = ret->extra[i - 1];
+    ret->extra[at] = (struct identity_extra){key, value};
+}
+
+/* Groups of every service account of a namespace. */
+static str *account_groups(struct arena *a, str ns)
+{
+    str *groups = arena_array(a, str, ACCOUNT_GROUPS);
+    groups[0] = STR("system:serviceaccounts");
+    groups[1] = arena_printf(a, "system:serviceaccounts:%.*s", STR_ARG(ns));
+    groups[2] = STR("system:authenticated");
+    return groups;
 }
 
 static void from_account(const struct token_claims *c, struct arena *a, struct identity *ret)
 {
-    str *groups = arena_array(a, str, 3);
-    groups[0] = STR("system:serviceaccounts");
-    groups[1] = arena_printf(a, "system:serviceaccounts:%.*s", STR_ARG(c->ns));
-    groups[2] = STR("system:authenticated");
+    ret->extra = arena_array(a, struct identity_extra, IDENTITY_EXTRA_MAX);
     ret->user.name =
         arena_printf(a, "system:serviceaccount:%.*s:%.*s", STR_ARG(c->ns), STR_ARG(c->name));
-    ret->user.groups = groups;
-    ret->user.n_groups = 3;
+    ret->user.groups = account_groups(a, c->ns);
+    ret->user.n_groups = ACCOUNT_GROUPS;
     ret->uid = c->uid;
     if (!str_is_empty(c->id))
-        add_extra(ret, "authentication.kubernetes.io/credential-id",
+        add_extra(ret, STR("authentication.kubernetes.io/credential-id"),
                   arena_printf(a, "JTI=%.*s", STR_ARG(c->id)));
     if (str_is(c->bound_kind, "pod")) {
-        add_extra(ret, "authentication.kubernetes.io/pod-name", c->bound_name);
-        add_extra(ret, "authentication.kubernetes.io/pod-uid", c->bound_uid);
+        add_extra(ret, STR("authentication.kubernetes.io/pod-name"), c->bound_name);
+        add_extra(ret, STR("authentication.kubernetes.io/pod-uid"), c->bound_uid);
     }
 }
 
@@ -198,42 +205,143 @@ static str bearer(str header)
 
 /* ---- acting as somebody else ---- */
 
-static struct status *impersonate(const struct http_exchange *x, str as, struct arena *a,
+#define EXTRA_HEADER "impersonate-extra-"
+
+struct acting {
+    struct authn *authn;
+    const struct http_exchange *x;
+    struct arena *arena;
+    const struct user *by;
+    struct identity as;
+};
+
+/* The one who asks may act as this; *ret_why is set when not. */
+static bool may_act(struct acting *c, struct access x, struct status **ret_why)
+{
+    x.verb = STR("impersonate");
+    if (!*ret_why)
+        *ret_why = authorize_status(c->authn->server, c->arena, c->by, &x);
+    return !*ret_why;
+}
+
+/* "system:serviceaccount:NS:NAME" */
+static bool is_account(str name, str *ret_ns, str *ret_name)
+{
+    str prefix = STR("system:serviceaccount:");
+    if (!str_starts(name, prefix))
+        return false;
+    *ret_name = str_sub(name, prefix.len, name.len);
+    *ret_ns = str_cut(ret_name, ':');
+    return ret_ns->len && ret_name->len && str_find_char(*ret_name, ':') < 0;
+}
+
+static bool has_group(const struct user *u, const char *group)
+{
+    for (size_t i = 0; i < u->n_groups; i++)
+        if (str_is(u->groups[i], group))
+            return true;
+    return false;
+}
+
+/* Groups that were asked for; a service account without any has its own; and everybody is either
+ * authenticated or not. */
+static void act_in_groups(struct acting *c, str ns, struct status **ret_why)
+{
+    str *groups = arena_array(c->arena, str, c->x->n_headers + 1);
+    struct user *u = &c->as.user;
+    for (size_t i = 0; i < c->x->n_headers; i++)
+        if (str_is(c->x->headers[i].name, "impersonate-group"))
+            groups[u->n_groups++] = arena_str(c->arena, c->x->headers[i].value);
+    u->groups = groups;
+    for (size_t i = 0; i < u->n_groups; i++)
+        (void)may_act(c, (struct access){.resource = STR("groups"), .name = groups[i]}, ret_why);
+    if (ns.len && !u->n_groups) {
+        u->groups = account_groups(c->arena, ns);
+        u->n_groups = ACCOUNT_GROUPS;
+    }
+    bool nobody = str_is(u->name, "system:anonymous");
+    if (!has_group(u, "system:authenticated") && !has_group(u, "system:unauthenticated"))
+        groups[u->n_groups++] =
+            nobody ? STR("system:unauthenticated") : STR("system:authenticated");
+}
+
+static void act_with_extra(struct acting *c, struct status **ret_why)
+{
+    c->as.extra = arena_array(c->arena, struct identity_extra, IDENTITY_EXTRA_MAX);
+    for (size_t i = 0; i < c->x->n_headers; i++) {
+        const struct http_header *h = &c->x->headers[i];
+        str key;
+        if (!str_starts(h->name, STR(EXTRA_HEADER)) ||
+            !http_unescape(str_sub(h->name, sizeof(EXTRA_HEADER) - 1, h->name.len), false, c->arena,
+                           &key))
+            continue;
+        str value = arena_str(c->arena, h->value);
+        (void)may_act(c,
+                      (struct access){.group = STR(AUTHENTICATION),
+                                      .resource = STR("userextras"),
+                                      .sub = key,
+                                      .name = value},
+                      ret_why);
+        add_extra(&c->as, key, value);
+    }
+}
+
+static void act_as_user(struct acting *c, struct status **ret_why)
+{
+    str ns = STR_NONE, name = STR_NONE;
+    if (is_account(c->as.user.name, &ns, &name))
+        (void)may_act(c,
+                      (struct access){.resource = STR("serviceaccounts"), .ns = ns, .name = name},
+                      ret_why);
+    else
+        (void)may_act(c, (struct access){.resource = STR("users"), .name = c->as.user.name},
+                      ret_why);
+    act_in_groups(c, ns, ret_why);
+    if (c->as.uid.len)
+        (void)may_act(c,
+                      (struct access){
+                          .group = STR(AUTHENTICATION), .resource = STR("uids"), .name = c->as.uid},
+                      ret_why);
+    act_with_extra(c, ret_why);
+}
+
+static bool asks_for_more(const struct http_exchange *x)
+{
+    for (size_t i = 0; i < x->n_headers; i++)
+        if (str_starts(x->headers[i].name, STR("impersonate-")))
+            return true;
+    return false;
+}
+
+static struct status *impersonate(struct authn *n, const struct http_exchange *x, struct arena *a,
                                   struct identity *who)
 {
-    if (!identity_is_in(who, "system:masters")) {
-        struct status *s = status_new(a, 403, "Forbidden",
-                                      "users \"%.*s\" is forbidden: User \"%.*s\" cannot "
-                                      "impersonate resource \"users\" in API group \"\" at the "
-                                      "cluster scope",
-                                      STR_ARG(as), STR_ARG(who->user.name));
-        s->name = as;
-        s->kind = STR("users");
-        return s;
-    }
-    str *groups = arena_array(a, str, x->n_headers + 1);
-    size_t n = 0;
-    for (size_t i = 0; i < x->n_headers; i++)
-        if (str_is(x->headers[i].name, "impersonate-group"))
-            groups[n++] = arena_str(a, x->headers[i].value);
-    groups[n++] = STR("system:authenticated");
-    *who = (struct identity){.user = {as, groups, n}, .anonymous = str_is(as, "system:anonymous")};
-    return NULL;
+    struct status *why = NULL;
+    struct acting c = {.authn = n, .x = x, .arena = a, .by = &who->user};
+    c.as.user.name = arena_str(a, http_header_get(x, STR("impersonate-user")));
+    c.as.uid = arena_str(a, http_header_get(x, STR("impersonate-uid")));
+    if (!c.as.user.name.len)
+        return asks_for_more(x)
+                   ? status_internal(a,
+                                     "requested groups, uid or extra without impersonating a user")
+                   : NULL;
+    act_as_user(&c, &why);
+    if (!why)
+        *who = c.as;
+    return why;
 }
 
 struct status *authn_request(struct authn *n, const struct http_exchange *x, struct arena *a,
                              struct identity *ret)
 {
     str token = bearer(http_header_get(x, STR("authorization"))), audience;
-    str as = arena_str(a, http_header_get(x, STR("impersonate-user")));
     *ret = (struct identity){0};
     if (!str_is_empty(x->peer->common_name)) {
         from_certificate(x->peer, a, ret);
     } else if (str_is_empty(token)) {
         ret->user = (struct user){STR("system:anonymous"), anonymous_groups, 1};
-        ret->anonymous = true;
     } else if (!authn_token(n, token, NULL, 0, a, ret, &audience)) {
         return status_new(a, 401, "Unauthorized", "Unauthorized");
     }
-    return str_is_empty(as) ? NULL : impersonate(x, as, a, ret);
+    return impersonate(n, x, a, ret);
 }

@@ -13,16 +13,16 @@
 #include "apiserver/token.h"
 #include "net/http.h"
 
-enum { IDENTITY_EXTRA_MAX = 3 };
+/* What of an identity is neither name nor group: for whoever looks at it with a review. */
+enum { IDENTITY_EXTRA_MAX = 32 };
 
 struct identity {
     struct user user;
-    bool anonymous;
     str uid; /* empty: it has none */
-    struct {
-        const char *key;
+    struct identity_extra {
+        str key;
         str value;
-    } extra[IDENTITY_EXTRA_MAX];
+    } * extra; /* values of one key stand together */
     size_t n_extra;
 };
 
@@ -37,13 +37,13 @@ int authn_init(struct authn *n, struct apiserver *a, str admin_token, str sa_key
 void authn_done(struct authn *n);
 
 /* NULL, or why not: 401 for credentials that are wrong, 403 for impersonation by somebody who may
- * not. What is returned lives in the arena: the exchange may be gone before the request is done. */
+ * not. Who acts as somebody else is that somebody from here on. What is returned lives in the
+ * arena: the exchange may be gone before the request is done. */
 struct status *authn_request(struct authn *n, const struct http_exchange *x, struct arena *a,
                              struct identity *ret);
 /* A bearer token on its own, good for at least one of the audiences (none: for this server);
  * *ret_audience is the first of them it is good for. */
 bool authn_token(struct authn *n, str token, const str *audiences, size_t n_audiences,
                  struct arena *a, struct identity *ret, str *ret_audience);
-bool identity_is_in(const struct identity *who, const char *group);
 
 #endif

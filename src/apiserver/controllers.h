@@ -22,6 +22,9 @@ struct satokens_options {
 };
 void satokens_add(struct runtime *r, struct api *api, const struct satokens_options *o);
 
+/* Keeps the rules of ClusterRoles that are made of others. */
+void roles_add(struct runtime *r, struct api *api);
+
 /* Deletes events an hour after they were last seen. */
 void events_expiry_add(struct runtime *r, struct api *api);
 

@@ -62,6 +62,14 @@ static bool has_kind(const struct crd *c, const struct kind *k)
     return false;
 }
 
+/* Whoever watches the kind learns that it is gone by the end of the stream. */
+static void retire(struct crd *c, const struct kind *k)
+{
+    kinds_retire(k);
+    if (!c->all->closing)
+        hub_end_kind(c->all->server->hub, k);
+}
+
 /* Versions that are served no more. */
 static void retire_others(struct crd *c)
 {
@@ -74,7 +82,7 @@ static void retire_others(struct crd *c)
             i++;
             continue;
         }
-        kinds_retire(c->kinds.p[i]);
+        retire(c, c->kinds.p[i]);
         c->kinds.p[i] = c->kinds.p[--c->kinds.len];
     }
 }
@@ -82,7 +90,7 @@ static void retire_others(struct crd *c)
 static void retire_all(struct crd *c)
 {
     for (size_t i = 0; i < c->kinds.len; i++)
-        kinds_retire(c->kinds.p[i]);
+        retire(c, c->kinds.p[i]);
     c->kinds.len = 0;
     c->made.is = false;
 }
@@ -441,6 +449,7 @@ struct crds *crds_new(struct apiserver *a)
     all->sub = (struct store_sub){.on_event = on_event};
     store_subscribe(a->store, &all->sub);
     load(all);
+    store_warn_unknown(a->store);
     return all;
 }
 

@@ -3,6 +3,7 @@
  * aggregated document or one list per group version.
  */
 #include "apiserver/front.h"
+#include "apiserver/metrics_api.h"
 #include "apiserver/openapi.h"
 #include "apiserver/review.h"
 #include "base/b64.h"
@@ -113,8 +114,8 @@ static const struct kind *review_kind(size_t i)
     return &kinds[i];
 }
 
-/* What is told of, in order: the registered kinds that are served, then the reviews. Made anew when
- * the registry changed. */
+/* What is told of, in order: the registered kinds that are served, the reviews, the metrics. Made
+ * anew when the registry changed. */
 static const struct kind *const *resources(size_t *ret_n)
 {
     static VEC(const struct kind *) all;
@@ -127,6 +128,8 @@ static const struct kind *const *resources(size_t *ret_n)
                 *vec_push(&all) = kinds_at(i);
         for (size_t i = 0; review_kind(i); i++)
             *vec_push(&all) = review_kind(i);
+        for (size_t i = 0; metrics_api_kind(i); i++)
+            *vec_push(&all) = metrics_api_kind(i);
     }
     *ret_n = all.len;
     return all.p;

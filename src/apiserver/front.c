@@ -3,13 +3,16 @@
  * request is answered, in whichever order that happens: a peer that goes away does not stop a write
  * that is under way.
  *
- *   exchange -> who is it -> fixed path? answer : route -> body -> apiserver -> reply or stream
+ *   exchange -> who is it -> route -> may they -> fixed path? answer : body -> apiserver -> reply
+ *                                                                                      or stream
  *
  * Every reply leaves through call_send or call_stream_begin, so that each call is accounted for
  * once, when its exchange is closed.
  */
 #include "apiserver/front_impl.h"
 
+#include "apiserver/metrics_api.h"
+#include "apiserver/request.h"
 #include "apiserver/review.h"
 #include "base/uuid.h"
 
@@ -139,47 +142,25 @@ static void new_audit_id(struct front *f, char ret[UUID_TEXT_LEN + 1])
 
 /* ---- what one may not do ---- */
 
-static struct status *forbidden_resource(struct call *c)
+/* As authorization sees what is asked. */
+static struct access call_access(struct call *c, enum route_result r)
 {
     const struct api_request *q = &c->route.request;
-    const struct kind *k = c->route.kind;
-    struct arena *a = &c->arena;
-    str name = str_is_empty(q->name) ? STR_NONE : arena_printf(a, " \"%.*s\"", STR_ARG(q->name));
-    str where = str_is_empty(q->ns) ? STR("at the cluster scope")
-                                    : arena_printf(a, "in the namespace \"%.*s\"", STR_ARG(q->ns));
-    struct status *s = status_new(
-        a, 403, "Forbidden",
-        "%s%s%s%.*s is forbidden: User \"%.*s\" cannot %s resource \"%s%s%.*s\" in "
-        "API group \"%s\" %.*s",
-        k->plural, *k->group ? "." : "", k->group, STR_ARG(name), STR_ARG(c->who.user.name),
-        c->route.verb, k->plural, q->subresource.len ? "/" : "", STR_ARG(q->subresource), k->group,
-        STR_ARG(where));
-    s->name = q->name;
-    s->group = str_of(k->group);
-    s->kind = str_of(k->plural);
-    return s;
-}
-
-static struct status *forbidden_path(struct call *c)
-{
-    char method[16];
-    size_t n = MIN(c->x->method.len, sizeof(method));
-    for (size_t i = 0; i < n; i++)
-        method[i] = c->x->method.p[i] >= 'A' && c->x->method.p[i] <= 'Z'
-                        ? (char)(c->x->method.p[i] + 'a' - 'A')
-                        : c->x->method.p[i];
-    struct status *s = status_new(&c->arena, 403, "Forbidden",
-                                  "forbidden: User \"%.*s\" cannot %.*s path "
-                                  "\"%.*s\"",
-                                  STR_ARG(c->who.user.name), (int)n, method, STR_ARG(c->x->path));
-    s->empty_details = true;
-    return s;
-}
-
-void call_forbid(struct call *c)
-{
-    bool resource = c->route.kind && c->route.verb;
-    call_reply_status(c, resource ? forbidden_resource(c) : forbidden_path(c));
+    const struct review *review = c->route.review;
+    if (r == ROUTE_NOT_API || !c->route.verb) {
+        str verb = arena_str(&c->arena, c->x->method);
+        for (char *p = (char *)verb.p; *p; p++)
+            *p = *p >= 'A' && *p <= 'Z' ? (char)(*p + 'a' - 'A') : *p;
+        return (struct access){.verb = verb, .path = c->x->path};
+    }
+    if (review)
+        return (struct access){.verb = STR("create"),
+                               .group = str_of(review->group),
+                               .resource = str_of(review->plural),
+                               .ns = q->ns};
+    struct access x = request_access(q);
+    x.verb = str_of(c->route.verb);
+    return x;
 }
 
 /* ---- requests ---- */
@@ -223,12 +204,6 @@ static void serve_review(struct call *c)
     const struct api_request *q = &c->route.request;
     struct status *why = read_body(c);
     struct doc *d = NULL;
-    str reason;
-    if (c->route.kind &&
-        !authorize(&c->who.user, "create", q->kind, q->ns, q->name, q->subresource, &reason)) {
-        call_forbid(c);
-        return;
-    }
     if (!why) {
         struct review_call r = {.authn = &c->front->authn,
                                 .who = &c->who,
@@ -388,18 +363,17 @@ static void serve_root(struct call *c);
 static const struct {
     const char *path;
     void (*serve)(struct call *c);
-    bool open; /* also for anonymous */
 } fixed_paths[] = {
-    {"/", serve_root, false},
-    {"/api", serve_api, false},
-    {"/apis", serve_apis, false},
-    {"/api/v1", serve_core_v1, false},
-    {"/version", serve_version, true},
-    {"/metrics", serve_metrics, false},
-    {"/.well-known/openid-configuration", serve_openid, false},
-    {"/openid/v1/jwks", serve_keys, false},
-    {"/openapi/v2", serve_openapi_v2, false},
-    {"/openapi/v3", serve_openapi_index, false},
+    {"/", serve_root},
+    {"/api", serve_api},
+    {"/apis", serve_apis},
+    {"/api/v1", serve_core_v1},
+    {"/version", serve_version},
+    {"/metrics", serve_metrics},
+    {"/.well-known/openid-configuration", serve_openid},
+    {"/openid/v1/jwks", serve_keys},
+    {"/openapi/v2", serve_openapi_v2},
+    {"/openapi/v3", serve_openapi_index},
 };
 
 typedef VEC(str) str_vec;
@@ -483,9 +457,7 @@ static bool serve_fixed(struct call *c)
     for (size_t i = 0; i < ARRAY_LEN(fixed_paths); i++) {
         if (!str_is(path, fixed_paths[i].path))
             continue;
-        if (c->who.anonymous && !fixed_paths[i].open)
-            call_forbid(c);
-        else if (!str_is(c->x->method, "GET") && !str_is(c->x->method, "HEAD"))
+        if (!str_is(c->x->method, "GET") && !str_is(c->x->method, "HEAD"))
             call_reply_status(c, status_method_not_allowed(&c->arena));
         else
             fixed_paths[i].serve(c);
@@ -496,12 +468,21 @@ static bool serve_fixed(struct call *c)
 
 /* ---- dispatch ---- */
 
+static void serve_path(struct call *c)
+{
+    bool get = str_is(c->x->method, "GET");
+    if (!serve_fixed(c) && !(get && serve_group_path(c)))
+        call_reply_text(c, 404, STR("404 page not found\n"));
+}
+
 static void serve_route(struct call *c)
 {
     struct status *why = NULL;
     enum route_result r = route_parse(c->x, &c->arena, &c->route, &why);
-    if (c->who.anonymous) {
-        call_forbid(c);
+    struct access x = call_access(c, r);
+    struct status *denied = authorize_status(c->front->server, &c->arena, &c->who.user, &x);
+    if (denied) {
+        call_reply_status(c, denied);
         return;
     }
     switch (r) {
@@ -518,8 +499,7 @@ static void serve_route(struct call *c)
         call_reply_status(c, why);
         break;
     case ROUTE_NOT_API:
-        if (!str_is(c->x->method, "GET") || !serve_group_path(c))
-            call_reply_text(c, 404, STR("404 page not found\n"));
+        serve_path(c);
         break;
     }
 }
@@ -532,7 +512,7 @@ static void serve(struct call *c)
                          "Request entity too large: limit is %d", FRONT_BODY_MAX);
     if (why)
         call_reply_status(c, why);
-    else if (!serve_fixed(c))
+    else if (!metrics_api_serve(c))
         serve_route(c);
 }
 

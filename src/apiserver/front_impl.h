@@ -60,8 +60,6 @@ void call_stream_begin(struct call *c, int code, const struct http_header *h, si
 void call_reply_doc(struct call *c, int code, struct doc *d);
 void call_reply_status(struct call *c, const struct status *s);
 void call_reply_text(struct call *c, int code, str text);
-/* The user may not do this. */
-void call_forbid(struct call *c);
 
 /* ---- reply.c: an answer of the server as bytes ---- */
 

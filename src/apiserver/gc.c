@@ -39,7 +39,8 @@ static unsigned owner_index[KINDS_MAX];
 
 static bool is_collected(const struct kind *k)
 {
-    return k != &kind_event && k != &kind_events_event && k != &kind_lease;
+    return k != &kind_event && k != &kind_events_event && k != &kind_lease &&
+           !kind_is(k, KIND_RETIRED);
 }
 
 /* ---- references ---- */
@@ -67,7 +68,8 @@ const struct kind *owner_ref_kind(jval ref)
     api_version_split(jstr(jgetc(ref, "apiVersion")), &group, &version);
     const struct kind *k = kind_by_name(group, version, name);
     for (size_t i = 0; !k && i < kinds_count(); i++)
-        if (str_is(group, kinds_at(i)->group) && str_is(name, kinds_at(i)->kind))
+        if (str_is(group, kinds_at(i)->group) && str_is(name, kinds_at(i)->kind) &&
+            !kind_is(kinds_at(i), KIND_RETIRED))
             k = kinds_at(i);
     return k;
 }

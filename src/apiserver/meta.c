@@ -462,14 +462,24 @@ static bool is_finalizer_name(str f)
     return str_find_char(f, '/') > 0 && str_is_qualified_name(f);
 }
 
+/* Those of custom resources need no prefix. */
+static const char *finalizer_fault(const struct kind *k, str f)
+{
+    if (kind_is(k, KIND_CUSTOM))
+        return qualified_fault(f);
+    return is_finalizer_name(f)
+               ? NULL
+               : "name is neither a standard finalizer name nor is it fully qualified";
+}
+
 static void validate_finalizers(struct req *q, jval finalizers)
 {
     struct strbuf added = STRBUF_INIT(4096);
     for (struct jiter it = jiter(finalizers); jnext(&it);) {
         str f = jstr(it.value);
-        if (!is_finalizer_name(f))
-            invalid(q, STR("metadata.finalizers"), f,
-                    "name is neither a standard finalizer name nor is it fully qualified");
+        const char *fault = finalizer_fault(q->kind, f);
+        if (fault)
+            invalid(q, STR("metadata.finalizers"), f, fault);
         if (q->base && q->base->deleting && !obj_has_finalizer(q->base, f)) {
             strbuf_add_cstr(&added, added.len ? ", " : "");
             json_quote(&added, f);

@@ -5,9 +5,11 @@
  * A list goes out in steps of bounded work and bounded bytes. One step is sent whole, with its
  * length; a longer list is a stream: the next step is made when the peer has taken most of the one
  * before, so that a hundred thousand objects neither hold up the loop nor exist twice. The items
- * are references to the versions the list was made of.
+ * are references to the versions the list was made of. A stream is compressed step by step for a
+ * peer that accepts that; the steps are shorter then.
  */
 #include "apiserver/front_impl.h"
+#include "apiserver/squeeze.h"
 #include "json/yaml.h"
 
 enum { STEP_ITEMS = 1000, STEP_ROWS = 200, STEP_BYTES = 1 << 20, HIGH_WATER = 1 << 20 };
@@ -153,6 +155,8 @@ struct listing {
     struct loop_task task;
     struct obj **items; /* references, from next on */
     size_t n, next;
+    size_t step_bytes;
+    struct squeeze *squeeze; /* NULL: it goes out as it is */
     usec now;
     struct http_slice slices[2 * STEP_ITEMS + 2];
 };
@@ -217,6 +221,8 @@ static struct listing *listing_new(struct call *c, const struct api_reply *reply
     l->call = c;
     l->n = reply->n_items;
     l->next = 0;
+    l->step_bytes = squeeze_suits(c->x) ? SQUEEZE_STEP : STEP_BYTES;
+    l->squeeze = NULL;
     l->now = now_of(c);
     l->items = xmalloc(sizeof(*l->items) * (l->n + 1));
     for (size_t i = 0; i < l->n; i++)
@@ -229,6 +235,7 @@ static void listing_free(struct listing *l)
     loop_task_cancel(&l->task);
     while (l->next < l->n)
         obj_unref(l->items[l->next++]);
+    squeeze_free(l->squeeze);
     free(l->items);
     free(l);
 }
@@ -237,7 +244,7 @@ static void listing_free(struct listing *l)
 static size_t step_objects(struct listing *l, struct http_slice *out)
 {
     size_t n = 0, bytes = 0;
-    for (size_t i = 0; i < STEP_ITEMS && l->next < l->n && bytes < STEP_BYTES; i++) {
+    for (size_t i = 0; i < STEP_ITEMS && l->next < l->n && bytes < l->step_bytes; i++) {
         if (l->next)
             out[n++] = slice_static(STR(","));
         out[n] = slice_obj(l->items[l->next++]);
@@ -253,7 +260,7 @@ static size_t step_rows(struct listing *l, struct http_slice *out)
     size_t before = l->next;
     jw_init(&w);
     jw_array(&w);
-    for (size_t i = 0; i < STEP_ROWS && l->next < l->n && w.out.len < STEP_BYTES; i++) {
+    for (size_t i = 0; i < STEP_ROWS && l->next < l->n && w.out.len < l->step_bytes; i++) {
         struct obj *o = l->items[l->next++];
         put_item(&w, l->call, o, l->now);
         obj_unref(o);
@@ -283,7 +290,7 @@ static void add_indented(struct strbuf *out, str text)
 static size_t step_yaml(struct listing *l, struct http_slice *out)
 {
     struct strbuf text = STRBUF_INIT(YAML_MAX), one = STRBUF_INIT(YAML_MAX);
-    for (size_t i = 0; i < STEP_ROWS && l->next < l->n && text.len < STEP_BYTES; i++) {
+    for (size_t i = 0; i < STEP_ROWS && l->next < l->n && text.len < l->step_bytes; i++) {
         struct obj *o = l->items[l->next++];
         struct jw w;
         jw_init(&w);
@@ -328,12 +335,22 @@ static void on_drain(struct http_exchange *x)
         continue_later(c->listing);
 }
 
+static void write_step(struct listing *l, size_t n)
+{
+    struct http_exchange *x = l->call->x;
+    if (!l->squeeze) {
+        http_stream_write(x, l->slices, n);
+        return;
+    }
+    struct http_slice out = squeeze_add(l->squeeze, l->slices, n, l->next == l->n);
+    http_stream_write(x, &out, 1);
+}
+
 static void list_task(struct loop_task *t)
 {
     struct listing *l = container_of(t, struct listing, task);
     struct call *c = l->call;
-    size_t n = step(l, l->slices);
-    http_stream_write(c->x, l->slices, n);
+    write_step(l, step(l, l->slices));
     if (l->next < l->n) {
         continue_later(l);
         return;
@@ -357,8 +374,14 @@ static void send_list(struct call *c, const struct api_reply *reply)
     }
     c->listing = l;
     c->x->on_drain = on_drain;
+    if (squeeze_suits(c->x) && n_headers + 2 <= FRONT_MAX_HEADERS)
+        l->squeeze = squeeze_new();
+    if (l->squeeze) {
+        h[n_headers++] = (struct http_header){STR("content-encoding"), STR("gzip")};
+        h[n_headers++] = (struct http_header){STR("vary"), STR("Accept-Encoding")};
+    }
     call_stream_begin(c, reply->code, h, n_headers);
-    http_stream_write(c->x, l->slices, n);
+    write_step(l, n);
     continue_later(l);
 }
 

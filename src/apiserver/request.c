@@ -268,11 +268,31 @@ static struct status *no_such_resource(struct arena *a)
     return s;
 }
 
+/* "metadata.name=x" and nothing else. */
+static str selected_name(str field_selector)
+{
+    str value = field_selector, key = str_cut(&value, '=');
+    if (!str_is(key, "metadata.name") || str_find_char(value, ',') >= 0)
+        return STR_NONE;
+    return str_starts(value, STR("=")) ? str_sub(value, 1, value.len) : value;
+}
+
+struct access request_access(const struct api_request *r)
+{
+    bool many = r->verb == API_LIST || r->verb == API_DELETE_COLLECTION;
+    str name = many ? selected_name(r->field_selector) : r->name;
+    return access_to(str_of(verb_name(r->verb)), r->kind, r->ns, name, r->subresource);
+}
+
+struct access watch_access(const struct api_watch *w)
+{
+    return access_to(STR("watch"), w->kind, w->ns, selected_name(w->field_selector), STR_NONE);
+}
+
 static bool check_authorized(struct req *q)
 {
-    const struct api_request *r = q->r;
-    const struct status *why = authorize_status(&q->arena, q->user, verb_name(r->verb), q->kind,
-                                                r->ns, r->name, r->subresource);
+    struct access x = request_access(q->r);
+    const struct status *why = authorize_status(q->server, &q->arena, q->user, &x);
     if (why)
         req_refuse(q, why);
     return !why;

@@ -38,6 +38,7 @@ struct apiserver {
     struct list commits; /* writes on their way to the disk */
     struct hub *hub;     /* watches */
     struct crds *crds;   /* kinds that users define */
+    struct rbac *rbac;   /* who may do what */
     struct admit_pools pools;
     suspend_fn *suspend;
     void *suspend_ctx;
@@ -121,9 +122,11 @@ void req_reply_obj(struct req *q, int code, struct obj *o);
 void req_reply_doc(struct req *q, int code, struct doc *d);
 /* `pods "x" is forbidden: why` */
 struct status *status_forbidden(struct arena *a, const struct kind *k, str name, str why);
-/* NULL: the user may. Otherwise the 403. */
-const struct status *authorize_status(struct arena *a, const struct user *user, const char *verb,
-                                      const struct kind *k, str ns, str name, str subresource);
+/* Verb, resource and name of a request, the name also when a list selects it. */
+struct access request_access(const struct api_request *r);
+struct access watch_access(const struct api_watch *w);
+/* rbac_escalate.c: NULL, or why this role or binding may not be written by this user. */
+const struct status *escalation_status(struct req *q);
 /* Versions up to this revision are durable. */
 void requests_on_batch(struct apiserver *a);
 /* Writes still on their way to the disk forget the server. */
@@ -223,5 +226,7 @@ void hub_watch(struct hub *h, const struct user *user, struct api_watch *w, stru
 void hub_stop(struct hub *h, struct api_watch *w);
 /* The watches on a list given to hub_watch end without a call. */
 void hub_stop_peers(struct list *peers);
+/* Ends all watches on a kind that is served no more. */
+void hub_end_kind(struct hub *h, const struct kind *k);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "apiserver/review.h"
 
+#include "apiserver/rbac.h"
 #include "base/uuid.h"
 
 #define AUTHENTICATION "authentication.k8s.io"
@@ -54,6 +55,22 @@ static void put_strings(struct jw *w, const char *key, const str *s, size_t n)
     jw_end(w);
 }
 
+static void put_extra(struct jw *w, const struct identity *who)
+{
+    jw_put_object(w, "extra");
+    for (size_t i = 0; i < who->n_extra; i++) {
+        if (i == 0 || !str_eq(who->extra[i].key, who->extra[i - 1].key)) {
+            if (i > 0)
+                jw_end(w);
+            jw_key(w, who->extra[i].key);
+            jw_array(w);
+        }
+        jw_str(w, who->extra[i].value);
+    }
+    jw_end(w);
+    jw_end(w);
+}
+
 static void put_user(struct jw *w, const char *key, const struct identity *who)
 {
     jw_put_object(w, key);
@@ -62,10 +79,7 @@ static void put_user(struct jw *w, const char *key, const struct identity *who)
         jw_put_str(w, "uid", who->uid);
     put_strings(w, "groups", who->user.groups, who->user.n_groups);
     if (who->n_extra) {
-        jw_put_object(w, "extra");
-        for (size_t i = 0; i < who->n_extra; i++)
-            put_strings(w, who->extra[i].key, &who->extra[i].value, 1);
-        jw_end(w);
+        put_extra(w, who);
     }
     jw_end(w);
 }
@@ -95,34 +109,22 @@ static struct status *answer_self(struct review_call *c, struct jw *w)
 
 /* ---- may I ---- */
 
-/* The kind of a group and resource, whatever its version. */
-static const struct kind *find_kind(str group, str plural)
+static str word(jval attributes, const char *key)
 {
-    for (size_t i = 0; i < kinds_count(); i++)
-        if (str_is(group, kinds_at(i)->group) && str_is(plural, kinds_at(i)->plural))
-            return kinds_at(i);
-    return NULL;
+    return jstr(jget(attributes, str_of(key)));
 }
 
-static bool is_master(const struct user *u)
+static struct access access_of(jval spec)
 {
-    for (size_t i = 0; i < u->n_groups; i++)
-        if (str_is(u->groups[i], "system:masters"))
-            return true;
-    return false;
-}
-
-/* What no rule can name yet (paths, resources we do not serve, "*") is for administrators. */
-static bool is_allowed(struct review_call *c, const struct user *u, jval attributes, str *ret_why)
-{
-    str group = jstr(jgetc(attributes, "group")), plural = jstr(jgetc(attributes, "resource"));
-    const struct kind *k = find_kind(group, plural);
-    if (!k)
-        return is_master(u);
-    str verb = arena_str(c->arena, jstr(jgetc(attributes, "verb")));
-    return authorize(u, verb.p, k, jstr(jgetc(attributes, "namespace")),
-                     jstr(jgetc(attributes, "name")), jstr(jgetc(attributes, "subresource")),
-                     ret_why);
+    jval r = jgetc(spec, "resourceAttributes"), path = jgetc(spec, "nonResourceAttributes");
+    if (j_has(path))
+        return (struct access){.verb = word(path, "verb"), .path = word(path, "path")};
+    return (struct access){.verb = word(r, "verb"),
+                           .group = word(r, "group"),
+                           .resource = word(r, "resource"),
+                           .sub = word(r, "subresource"),
+                           .ns = word(r, "namespace"),
+                           .name = word(r, "name")};
 }
 
 static struct status *answer_access(struct review_call *c, struct jw *w, const struct user *u,
@@ -130,7 +132,7 @@ static struct status *answer_access(struct review_call *c, struct jw *w, const s
 {
     jval spec = jgetc(c->body, "spec");
     jval resource = jgetc(spec, "resourceAttributes"), path = jgetc(spec, "nonResourceAttributes");
-    str why = STR_NONE;
+    struct access x = access_of(spec);
     if (j_has(resource) && j_has(path))
         return refuse(c, kind, "spec.nonResourceAttributes", value_text(path),
                       "cannot be specified in combination with resourceAttributes");
@@ -138,11 +140,8 @@ static struct status *answer_access(struct review_call *c, struct jw *w, const s
         return refuse(c, kind, "spec.resourceAttributes", STR("null"),
                       "exactly one of nonResourceAttributes or resourceAttributes must be "
                       "specified");
-    bool allowed = j_has(path) ? is_master(u) : is_allowed(c, u, resource, &why);
     jw_put_object(w, "status");
-    jw_put_bool(w, "allowed", allowed);
-    if (!str_is_empty(why))
-        jw_put_str(w, "reason", why);
+    jw_put_bool(w, "allowed", authorize(c->authn->server, u, &x));
     jw_end(w);
     return NULL;
 }
@@ -178,27 +177,39 @@ static struct status *answer_local_access(struct review_call *c, struct jw *w)
     return answer_subject(c, w, "LocalSubjectAccessReview");
 }
 
-static void put_rule(struct jw *w, const char *list, const char *const *keys, size_t n)
+static void put_words(struct jw *w, const char *key, struct words words)
 {
-    static const str all[] = {STR_INIT("*")};
-    jw_put_array(w, list);
-    jw_object(w);
-    for (size_t i = 0; i < n; i++)
-        put_strings(w, keys[i], all, 1);
-    jw_end(w);
+    if (words.n)
+        put_strings(w, key, words.p, words.n);
+}
+
+static void put_rules(struct jw *w, struct policy_rules rules, bool paths)
+{
+    jw_put_array(w, paths ? "nonResourceRules" : "resourceRules");
+    for (size_t i = 0; i < rules.n; i++) {
+        const struct policy_rule *r = &rules.p[i];
+        if (!(paths ? r->urls.n : r->resources.n))
+            continue;
+        jw_object(w);
+        put_words(w, "verbs", r->verbs);
+        put_words(w, "apiGroups", r->groups);
+        put_words(w, "resources", r->resources);
+        put_words(w, "resourceNames", r->names);
+        put_words(w, "nonResourceURLs", r->urls);
+        jw_end(w);
+    }
     jw_end(w);
 }
 
-/* As long as authorize() refuses nobody, this is the whole truth. */
 static struct status *answer_rules(struct review_call *c, struct jw *w)
 {
-    static const char *const resource[] = {"verbs", "apiGroups", "resources"};
-    static const char *const path[] = {"verbs", "nonResourceURLs"};
-    if (str_is_empty(jstr(jpath(c->body, "spec.namespace"))))
+    str ns = jstr(jpath(c->body, "spec.namespace"));
+    if (str_is_empty(ns))
         return status_bad_request(c->arena, "no namespace on request");
+    struct policy_rules rules = authorize_rules(c->authn->server, c->arena, &c->who->user, ns);
     jw_put_object(w, "status");
-    put_rule(w, "resourceRules", resource, ARRAY_LEN(resource));
-    put_rule(w, "nonResourceRules", path, ARRAY_LEN(path));
+    put_rules(w, rules, false);
+    put_rules(w, rules, true);
     jw_put_bool(w, "incomplete", false);
     jw_end(w);
     return NULL;

@@ -6,9 +6,13 @@
  * left alone.
  */
 #include "apiserver/crd.h"
+#include "apiserver/rbac.h"
+#include "apiserver/rbac_boot.h"
 #include "apiserver/request.h"
 
-static const struct user system_user = {.name = STR_INIT("system:apiserver")};
+static const str masters = STR_INIT("system:masters");
+static const struct user system_user = {
+    .name = STR_INIT("system:apiserver"), .groups = &masters, .n_groups = 1};
 
 static void on_event(struct store_sub *sub, const struct store_event *e)
 {
@@ -17,6 +21,7 @@ static void on_event(struct store_sub *sub, const struct store_event *e)
         admit_freed(&a->pools, e->prev);
     if (e->type == STORE_MODIFIED)
         admit_taken(&a->pools, e->obj);
+    rbac_event(a->rbac, e);
     hub_event(a->hub, e);
 }
 
@@ -34,6 +39,7 @@ struct apiserver *apiserver_new(struct loop *l, struct store *s)
     list_init(&a->waiting);
     list_init(&a->commits);
     a->hub = hub_new(a);
+    a->rbac = rbac_new(s);
     a->sub = (struct store_sub){.on_event = on_event, .on_batch = on_batch};
     store_subscribe(s, &a->sub);
     a->crds = crds_new(a);
@@ -49,6 +55,7 @@ void apiserver_free(struct apiserver *a)
     commits_detach(a);
     crds_free(a->crds);
     hub_free(a->hub);
+    rbac_free(a->rbac);
     store_unsubscribe(&a->sub);
     free(a);
 }
@@ -116,7 +123,6 @@ struct boot {
     size_t next;
     struct api_request r;
     struct doc *body;
-    struct loop_task nothing_to_do;
 };
 
 static void boot_next(struct boot *b);
@@ -157,15 +163,15 @@ static bool boot_find(struct boot *b)
     return false;
 }
 
-static void on_nothing_to_do(struct loop_task *t)
+static void on_roles(void *ctx, const struct err *err)
 {
-    boot_end(container_of(t, struct boot, nothing_to_do), NULL);
+    boot_end(ctx, err);
 }
 
 static void boot_next(struct boot *b)
 {
     if (!boot_find(b)) {
-        loop_defer(b->server->loop, LOOP_PUBLISH, &b->nothing_to_do);
+        rbac_boot(b->server, on_roles, b);
         return;
     }
     size_t i = b->next++;
@@ -185,6 +191,5 @@ void apiserver_bootstrap(struct apiserver *a, void (*ready)(void *ctx, const str
 {
     struct boot *b = xnew(struct boot);
     *b = (struct boot){.server = a, .ready = ready, .ctx = ctx};
-    loop_task_init(&b->nothing_to_do, on_nothing_to_do);
     boot_next(b);
 }

@@ -57,9 +57,19 @@ void apiserver_set_suspend(struct apiserver *a, suspend_fn *fn, void *ctx);
 struct store *apiserver_store(struct apiserver *a);
 struct loop *apiserver_loop(struct apiserver *a);
 
-/* Decides whether the user may do it; the reason for a refusal goes into *ret_why. The one place
- * where authorization is asked. */
-bool authorize(const struct user *user, const char *verb, const struct kind *k, str ns, str name,
-               str subresource, str *ret_why);
+/* What somebody wants to do: a verb on a resource, or (path not empty) on a path. */
+struct access {
+    str verb;
+    str group, resource, sub, ns, name;
+    str path;
+};
+
+/* As authorization sees it: a namespace is in itself, and what is to be created has no name. */
+struct access access_to(str verb, const struct kind *k, str ns, str name, str sub);
+/* The one place where authorization is asked. */
+bool authorize(struct apiserver *a, const struct user *user, const struct access *x);
+/* NULL: the user may. Otherwise the 403, in kube-apiserver's words; it is logged. */
+struct status *authorize_status(struct apiserver *a, struct arena *arena, const struct user *user,
+                                const struct access *x);
 
 #endif

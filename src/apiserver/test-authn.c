@@ -174,6 +174,16 @@ static void make_robot(struct web *w)
     CHECK_INT(create(&w->f, &kind_service_account, "ns", "{'metadata':{'name':'robot'}}"), 201);
 }
 
+/* Whoever has its token may do everything: what is refused is refused for the token. */
+static void empower_robot(struct web *w)
+{
+    CHECK_INT(create(&w->f, &kind_cluster_role_binding, "",
+                     "{'metadata':{'name':'robot'},'roleRef':{'kind':'ClusterRole',"
+                     "'name':'cluster-admin'},'subjects':[{'kind':'ServiceAccount',"
+                     "'name':'robot','namespace':'ns'}]}"),
+              201);
+}
+
 /* A copy that lives in the fixture's arena. */
 static const char *get_token(struct web *w, const char *spec)
 {
@@ -194,6 +204,7 @@ TEST(authn_a_service_account_token_is_its_account)
     struct web w;
     web_init(&w);
     make_robot(&w);
+    empower_robot(&w);
     const char *token = get_token(&w, "{}");
     CHECK_CSTR(member(&w, "kind"), "TokenRequest");
     CHECK_CSTR(member(&w, "metadata.name"), "robot");
@@ -218,6 +229,7 @@ TEST(authn_a_token_ends)
     struct web w;
     web_init(&w);
     make_robot(&w);
+    empower_robot(&w);
     w.token = get_token(&w, "{'expirationSeconds':600}");
     CHECK_INT(ask(&w, "GET", "/api/v1/nodes", NULL), 200);
     fixture_run(&w.f, 598 * USEC_PER_SEC);
@@ -233,6 +245,7 @@ TEST(authn_a_token_goes_with_its_account)
     struct web w;
     web_init(&w);
     make_robot(&w);
+    empower_robot(&w);
     w.token = get_token(&w, "{}");
     CHECK_INT(ask(&w, "GET", "/api/v1/nodes", NULL), 200);
     CHECK_INT(delete (&w.f, &kind_service_account, "ns", "robot"), 200);
@@ -247,6 +260,7 @@ TEST(authn_a_bound_token_goes_with_what_it_is_bound_to)
     struct web w;
     web_init(&w);
     make_robot(&w);
+    empower_robot(&w);
     CHECK_INT(create(&w.f, &kind_secret, "ns", "{'metadata':{'name':'s'}}"), 201);
     w.token = get_token(&w, "{'boundObjectRef':{'kind':'Secret','apiVersion':'v1','name':'s'}}");
     CHECK_INT(ask(&w, "GET", "/api/v1/nodes", NULL), 200);
@@ -312,6 +326,11 @@ static struct status *authenticate(struct web *w, struct http_peer *peer,
     return authn_request(&w->front->authn, &x, &w->f.arena, ret);
 }
 
+static bool is_anonymous(const struct identity *who)
+{
+    return str_is(who->user.name, "system:anonymous");
+}
+
 TEST(authn_client_certificates)
 {
     struct web w;
@@ -325,7 +344,7 @@ TEST(authn_client_certificates)
     REQUIRE(who.user.n_groups == 3);
     CHECK_CSTR(who.user.groups[1], "team");
     CHECK_CSTR(who.user.groups[2], "system:authenticated");
-    CHECK(!who.anonymous);
+    CHECK(!is_anonymous(&who));
     web_done(&w);
 }
 
@@ -355,8 +374,9 @@ TEST(authn_headers_that_are_no_credentials)
         struct http_peer peer = {.common_name = STR_NONE};
         struct identity who;
         struct status *s = authenticate(&w, &peer, &h, 1, &who);
-        bool ok = cases[i].code > 1 ? CHECK(s && s->code == cases[i].code)
-                                    : CHECK(!s) && CHECK(who.anonymous == (cases[i].code == 1));
+        bool ok = cases[i].code > 1
+                      ? CHECK(s && s->code == cases[i].code)
+                      : CHECK(!s) && CHECK(is_anonymous(&who) == (cases[i].code == 1));
         if (!ok)
             test_note("%s", cases[i].value);
     }
@@ -383,7 +403,207 @@ TEST(authn_administrators_may_act_as_others)
     web_done(&w);
 }
 
+/* Lets the robot act as these, and nothing else. */
+static void let_robot_act(struct web *w, const char *rules)
+{
+    str role = text_of(&w->f, "{'metadata':{'name':'actor'},'rules':[%s]}", rules);
+    CHECK_INT(create(&w->f, &kind_cluster_role, "", role.p), 201);
+    CHECK_INT(create(&w->f, &kind_cluster_role_binding, "",
+                     "{'metadata':{'name':'actor'},'roleRef':{'kind':'ClusterRole',"
+                     "'name':'actor'},'subjects':[{'kind':'User','name':'robot'}]}"),
+              201);
+}
+
+#define ACTING(group, resource, name)                                   \
+    "{'apiGroups':['" group "'],'resources':['" resource "'],'verbs':[" \
+    "'impersonate'],'resourceNames':['" name "']}"
+
+TEST(authn_acting_as_others_needs_permission_for_each_part)
+{
+    static const struct {
+        struct http_header h[3];
+        size_t n;
+        const char *why; /* NULL: it may */
+    } cases[] = {
+        {{{STR_INIT("impersonate-user"), STR_INIT("bob")}}, 1, NULL},
+        {{{STR_INIT("impersonate-user"), STR_INIT("eve")}},
+         1,
+         "users \"eve\" is forbidden: User \"robot\" cannot impersonate resource \"users\" in API "
+         "group \"\" at the cluster scope"},
+        {{{STR_INIT("impersonate-user"), STR_INIT("bob")},
+          {STR_INIT("impersonate-group"), STR_INIT("dev")}},
+         2,
+         NULL},
+        {{{STR_INIT("impersonate-user"), STR_INIT("bob")},
+          {STR_INIT("impersonate-group"), STR_INIT("system:masters")}},
+         2,
+         "groups \"system:masters\" is forbidden: User \"robot\" cannot impersonate resource "
+         "\"groups\" in API group \"\" at the cluster scope"},
+        {{{STR_INIT("impersonate-user"), STR_INIT("bob")},
+          {STR_INIT("impersonate-uid"), STR_INIT("u1")}},
+         2,
+         NULL},
+        {{{STR_INIT("impersonate-user"), STR_INIT("bob")},
+          {STR_INIT("impersonate-uid"), STR_INIT("u2")}},
+         2,
+         "uids.authentication.k8s.io \"u2\" is forbidden: User \"robot\" cannot impersonate "
+         "resource \"uids\" in API group \"authentication.k8s.io\" at the cluster scope"},
+        {{{STR_INIT("impersonate-user"), STR_INIT("bob")},
+          {STR_INIT("impersonate-extra-scopes"), STR_INIT("view")}},
+         2,
+         NULL},
+        {{{STR_INIT("impersonate-user"), STR_INIT("bob")},
+          {STR_INIT("impersonate-extra-scopes"), STR_INIT("all")}},
+         2,
+         "userextras.authentication.k8s.io \"all\" is forbidden: User \"robot\" cannot impersonate "
+         "resource \"userextras/scopes\" in API group \"authentication.k8s.io\" at the cluster "
+         "scope"},
+        {{{STR_INIT("impersonate-user"), STR_INIT("system:serviceaccount:ns:sa")}}, 1, NULL},
+        {{{STR_INIT("impersonate-user"), STR_INIT("system:serviceaccount:other:sb")}},
+         1,
+         "serviceaccounts \"sb\" is forbidden: User \"robot\" cannot impersonate resource "
+         "\"serviceaccounts\" in API group \"\" in the namespace \"other\""},
+        {{{STR_INIT("impersonate-group"), STR_INIT("dev")}},
+         1,
+         "requested groups, uid or extra without impersonating a user"},
+    };
+    struct web w;
+    web_init(&w);
+    let_robot_act(&w, ACTING("", "users", "bob") "," ACTING("", "groups", "dev") "," ACTING(
+                          "authentication.k8s.io", "uids",
+                          "u1") "," ACTING("authentication.k8s.io", "userextras/scopes",
+                                           "view") "," ACTING("", "serviceaccounts", "sa"));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct http_peer peer = {.common_name = STR("robot")};
+        struct identity who;
+        struct status *s = authenticate(&w, &peer, cases[i].h, cases[i].n, &who);
+        if (!cases[i].why)
+            (void)(CHECK(!s) && CHECK_STR(who.user.name, cases[i].h[0].value));
+        else if (CHECK(s))
+            CHECK_CSTR(s->message, cases[i].why);
+    }
+    web_done(&w);
+}
+
+TEST(authn_who_one_becomes)
+{
+    static const struct http_header headers[] = {
+        {STR_INIT("impersonate-user"), STR_INIT("jane")},
+        {STR_INIT("impersonate-group"), STR_INIT("a")},
+        {STR_INIT("impersonate-extra-acme.com%2fproject"), STR_INIT("p1")},
+        {STR_INIT("impersonate-extra-scopes"), STR_INIT("view")},
+        {STR_INIT("impersonate-extra-acme.com%2fproject"), STR_INIT("p2")},
+        {STR_INIT("impersonate-group"), STR_INIT("b")},
+        {STR_INIT("impersonate-uid"), STR_INIT("7")},
+    };
+    struct web w;
+    struct identity who;
+    str masters = STR("system:masters");
+    struct http_peer peer = {
+        .common_name = STR("root"), .organizations = &masters, .n_organizations = 1};
+    web_init(&w);
+    CHECK(!authenticate(&w, &peer, headers, ARRAY_LEN(headers), &who));
+    CHECK_CSTR(who.user.name, "jane");
+    CHECK_CSTR(who.uid, "7");
+    REQUIRE(who.user.n_groups == 3);
+    CHECK_CSTR(who.user.groups[0], "a");
+    CHECK_CSTR(who.user.groups[1], "b");
+    CHECK_CSTR(who.user.groups[2], "system:authenticated");
+    REQUIRE(who.n_extra == 3);
+    CHECK_CSTR(who.extra[0].key, "acme.com/project");
+    CHECK_CSTR(who.extra[1].value, "p2");
+    CHECK_CSTR(who.extra[2].key, "scopes");
+    /* a service account has the groups of one; nobody is not authenticated */
+    struct http_header one = {STR("impersonate-user"), STR("system:serviceaccount:ns:sa")};
+    CHECK(!authenticate(&w, &peer, &one, 1, &who));
+    REQUIRE(who.user.n_groups == 3);
+    CHECK_CSTR(who.user.groups[1], "system:serviceaccounts:ns");
+    one.value = STR("system:anonymous");
+    CHECK(!authenticate(&w, &peer, &one, 1, &who));
+    REQUIRE(who.user.n_groups == 1);
+    CHECK_CSTR(who.user.groups[0], "system:unauthenticated");
+    web_done(&w);
+}
+
 /* ---- reviews ---- */
+
+/* As recorded for a user without any rights of her own. */
+TEST(review_rules_of_somebody)
+{
+    struct web w;
+    web_init(&w);
+    w.header = "impersonate-user";
+    w.header_value = "alice";
+    CHECK_INT(
+        ask(&w, "POST", REVIEWS "selfsubjectrulesreviews", "{'spec':{'namespace':'default'}}"),
+        201);
+    CHECK_CSTR(member(&w, "status"),
+               "{\"resourceRules\":[{\"verbs\":[\"create\"],\"apiGroups\":["
+               "\"authorization.k8s.io\"],\"resources\":[\"selfsubjectaccessreviews\","
+               "\"selfsubjectrulesreviews\"]},{\"verbs\":[\"create\"],\"apiGroups\":["
+               "\"authentication.k8s.io\"],\"resources\":[\"selfsubjectreviews\"]}],"
+               "\"nonResourceRules\":[{\"verbs\":[\"get\"],\"nonResourceURLs\":[\"/api\","
+               "\"/api/*\",\"/apis\",\"/apis/*\",\"/healthz\",\"/livez\",\"/openapi\","
+               "\"/openapi/*\",\"/readyz\",\"/version\",\"/version/\"]},{\"verbs\":[\"get\"],"
+               "\"nonResourceURLs\":[\"/healthz\",\"/livez\",\"/readyz\",\"/version\","
+               "\"/version/\"]}],\"incomplete\":false}");
+    ask(&w, "POST", REVIEWS "subjectaccessreviews", "{}");
+    check_status(&w, 403, "Forbidden",
+                 "subjectaccessreviews.authorization.k8s.io is forbidden: User \"alice\" cannot "
+                 "create resource \"subjectaccessreviews\" in API group \"authorization.k8s.io\" "
+                 "at the cluster scope");
+    ask(&w, "GET", "/metrics", NULL);
+    check_status(&w, 403, "Forbidden", "forbidden: User \"alice\" cannot get path \"/metrics\"");
+    CHECK_INT(ask(&w, "GET", "/apis/grove.io/v1alpha1", NULL), 200);
+    web_done(&w);
+}
+
+TEST(review_may_they)
+{
+    static const struct {
+        const char *path, *spec, *allowed;
+    } cases[] = {
+        {"subjectaccessreviews",
+         "'user':'ed','resourceAttributes':{'verb':'create','resource':'pods','namespace':'ns'}",
+         "true"},
+        {"subjectaccessreviews",
+         "'user':'ed','resourceAttributes':{'verb':'create','resource':'pods','namespace':'x'}",
+         "false"},
+        {"subjectaccessreviews",
+         "'user':'ed','resourceAttributes':{'verb':'patch','resource':'podcliques',"
+         "'group':'grove.io','subresource':'scale','namespace':'ns'}",
+         "true"},
+        {"subjectaccessreviews",
+         "'user':'x','groups':['team'],'resourceAttributes':{'verb':'get','resource':'pods',"
+         "'namespace':'ns'}",
+         "true"},
+        {"subjectaccessreviews",
+         "'groups':['system:unauthenticated'],'nonResourceAttributes':{'verb':'get',"
+         "'path':'/version'}",
+         "true"},
+        {"namespaces/ns/localsubjectaccessreviews",
+         "'user':'ed','resourceAttributes':{'verb':'delete','resource':'pods','namespace':'ns'}",
+         "true"},
+        {"namespaces/ns/localsubjectaccessreviews",
+         "'user':'eve','resourceAttributes':{'verb':'delete','resource':'pods','namespace':'ns'}",
+         "false"},
+    };
+    struct web w;
+    web_init(&w);
+    CHECK_INT(create(&w.f, &kind_role_binding, "ns",
+                     "{'metadata':{'name':'b'},'roleRef':{'kind':'ClusterRole','name':'edit'},"
+                     "'subjects':[{'kind':'User','name':'ed'},{'kind':'Group','name':'team'}]}"),
+              201);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char path[128], json[512];
+        (void)snprintf(path, sizeof(path), REVIEWS "%s", cases[i].path);
+        (void)snprintf(json, sizeof(json), "{'spec':{%s}}", cases[i].spec);
+        CHECK_INT(ask(&w, "POST", path, json), 201);
+        if (!CHECK_CSTR(member(&w, "status.allowed"), cases[i].allowed))
+            test_note("%s", cases[i].spec);
+    }
+    web_done(&w);
+}
 
 TEST(review_who_am_i)
 {
@@ -446,8 +666,14 @@ TEST(review_what_may_i)
         ask(&w, "POST", REVIEWS "selfsubjectrulesreviews", "{'spec':{'namespace':'default'}}"),
         201);
     CHECK_CSTR(member(&w, "status.incomplete"), "false");
-    CHECK_INT(jlen(jpath(doc_root(w.doc), "status.resourceRules")), 1);
-    CHECK_INT(jlen(jpath(doc_root(w.doc), "status.nonResourceRules")), 1);
+    /* cluster-admin; basic-user's two; discovery, and what the public may see */
+    jval rules = jpath(doc_root(w.doc), "status.resourceRules");
+    CHECK_INT(jlen(rules), 3);
+    CHECK_CSTR(jtext(jat(rules, 0)),
+               "{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":[\"*\"]}");
+    rules = jpath(doc_root(w.doc), "status.nonResourceRules");
+    CHECK_INT(jlen(rules), 3);
+    CHECK_CSTR(jtext(jat(rules, 0)), "{\"verbs\":[\"*\"],\"nonResourceURLs\":[\"*\"]}");
     CHECK_INT(ask(&w, "POST", REVIEWS "selfsubjectrulesreviews", "{}"), 400);
     web_done(&w);
 }
@@ -496,7 +722,7 @@ struct controllers {
 
 static void controllers_start(struct controllers *c, struct web *w)
 {
-    c->api = apiserver_local(w->f.server, "tokens");
+    c->api = apiserver_local(w->f.server, "tokens-controller");
     c->runtime = runtime_new(w->f.loop, c->api);
     c->options = (struct satokens_options){w->front->authn.key, STR("-- the CA --")};
     satokens_add(c->runtime, c->api, &c->options);

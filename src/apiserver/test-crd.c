@@ -546,6 +546,75 @@ TEST(objects_go_before_their_definition)
     fixture_done(&f);
 }
 
+struct follower {
+    struct api_watch w;
+    size_t events;
+    bool ended;
+    int code;
+};
+
+static void on_follow(struct api_watch *w, enum api_event_type type, struct obj *o, uint64_t rv,
+                      bool initial_end)
+{
+    struct follower *x = w->ctx;
+    x->events++;
+}
+
+static void on_unfollow(struct api_watch *w, const struct status *why)
+{
+    struct follower *x = w->ctx;
+    x->ended = true;
+    x->code = why ? why->code : 0;
+}
+
+TEST(watches_end_with_their_kind)
+{
+    struct fixture f;
+    struct follower x[3] = {0};
+    fixture_init(&f);
+    define(&f, GANGS);
+    const struct kind *k = gang_kind();
+    for (size_t i = 0; i < ARRAY_LEN(x); i++) {
+        x[i].w = (struct api_watch){.kind = i < 2 ? k : &kind_config_map,
+                                    .on_event = on_follow,
+                                    .on_end = on_unfollow,
+                                    .ctx = &x[i]};
+        apiserver_watch(f.server, &f.user, &x[i].w);
+    }
+    CHECK_INT(create(&f, k, "ns", GANG("a", CLIQUES)), 201);
+    CHECK_INT(delete (&f, &kind_crd, "", "gangs.example.org"), 200);
+    fixture_run(&f, 1000 * 1000);
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_INT(x[i].events, 2); /* it came and it went */
+        CHECK(x[i].ended);
+        CHECK_INT(x[i].code, 0);
+    }
+    CHECK(!x[2].ended);
+    apiserver_watch_stop(f.server, &x[2].w);
+    fixture_done(&f);
+}
+
+TEST(finalizers_of_custom_resources_need_no_prefix)
+{
+    struct fixture f;
+    fixture_init(&f);
+    define(&f, GANGS);
+    const struct kind *k = gang_kind();
+    CHECK_INT(
+        create(&f, k, "ns", "{'metadata':{'name':'a','finalizers':['hold']},'spec':{" CLIQUES "}}"),
+        201);
+    CHECK_INT(
+        create(&f, k, "ns", "{'metadata':{'name':'b','finalizers':['a b']},'spec':{" CLIQUES "}}"),
+        422);
+    CHECK(str_find(f.message, STR("metadata.finalizers: Invalid value: \"a b\": name part must")) >
+          0);
+    CHECK_INT(create(&f, &kind_config_map, "ns", "{'metadata':{'name':'a','finalizers':['hold']}}"),
+              422);
+    CHECK(str_find(f.message, STR("neither a standard finalizer name")) > 0);
+    CHECK_INT(patch(&f, k, "ns", "a", API_PATCH_MERGE, "{'metadata':{'finalizers':null}}"), 200);
+    fixture_done(&f);
+}
+
 TEST(namespace_that_goes_takes_defined_objects_along)
 {
     struct fixture f;

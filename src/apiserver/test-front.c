@@ -1,4 +1,6 @@
 /* The front end over HTTP: what a client sees, byte for byte where clients look. */
+#include <zlib.h>
+
 #include "apiserver/front_fixture.h"
 #include "base/log.h"
 
@@ -363,6 +365,60 @@ TEST(front_a_long_list_goes_out_in_steps)
     w.accept = NULL;
     CHECK_INT(ask(&w, "GET", MAPS "?limit=10", NULL), 200);
     CHECK(header(&w, "content-length").len > 0);
+    web_done(&w);
+}
+
+static void gunzip(str in, struct strbuf *out)
+{
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)in.p, .avail_in = (uInt)in.len};
+    int r = Z_OK;
+    REQUIRE(inflateInit2(&z, 15 + 16) == Z_OK);
+    while (r == Z_OK) {
+        z.next_out = (Bytef *)strbuf_reserve(out, 1 << 16);
+        z.avail_out = 1 << 16;
+        r = inflate(&z, Z_NO_FLUSH);
+        strbuf_commit(out, (1 << 16) - z.avail_out);
+    }
+    CHECK_INT(r, Z_STREAM_END);
+    CHECK_INT(z.avail_in, 0);
+    inflateEnd(&z);
+}
+
+TEST(front_a_long_list_is_compressed_for_those_who_ask)
+{
+    static const struct {
+        const char *accepts;
+        bool compressed;
+    } cases[] = {{"gzip", true},      {"deflate, gzip;q=0.5", true}, {"gzip;q=1.0", true},
+                 {"gzip;q=0", false}, {"gzip; q=0.0", false},        {"br", false}};
+    static const char *const forms[] = {"application/json", TABLE, "application/yaml"};
+    struct web w;
+    web_init(&w);
+    make_many(&w, 2300, 1000);
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+        struct strbuf plain = STRBUF_INIT(WEB_MAX);
+        w.accept = forms[i];
+        w.header = NULL;
+        CHECK_INT(ask(&w, "GET", MAPS, NULL), 200);
+        strbuf_add_str(&plain, body(&w));
+        CHECK(plain.len > (256 << 10));
+        for (size_t j = 0; j < ARRAY_LEN(cases); j++) {
+            struct strbuf text = STRBUF_INIT(WEB_MAX);
+            w.header = "accept-encoding";
+            w.header_value = cases[j].accepts;
+            CHECK_INT(ask(&w, "GET", MAPS, NULL), 200);
+            CHECK_CSTR(header(&w, "content-encoding"), cases[j].compressed ? "gzip" : "");
+            if (cases[j].compressed) {
+                CHECK(body(&w).len < plain.len / 4);
+                gunzip(body(&w), &text);
+            } else {
+                strbuf_add_str(&text, body(&w));
+            }
+            CHECK(str_eq(strbuf_str(&text), strbuf_str(&plain)));
+            strbuf_done(&text);
+        }
+        strbuf_done(&plain);
+    }
     web_done(&w);
 }
 
@@ -770,6 +826,10 @@ TEST(front_a_write_goes_on_when_its_client_is_gone)
     struct front_peer p;
     struct req *held = NULL;
     web_init(&w);
+    CHECK_INT(create(&w.f, &kind_cluster_role_binding, "",
+                     "{'metadata':{'name':'bob'},'roleRef':{'kind':'ClusterRole','name':'edit'},"
+                     "'subjects':[{'kind':'User','name':'bob'}]}"),
+              201);
     apiserver_set_suspend(w.f.server, hold_request, &held);
     front_peer_open(&p, &w.pipe);
     front_peer_send(

@@ -25,7 +25,7 @@ static void plane_init(struct plane *p, bool with_gc, bool with_namespaces)
     *p = (struct plane){0};
     fixture_init(&p->f);
     strbuf_init(&p->journal, 1 << 20);
-    p->cache_api = apiserver_local(p->f.server, "cache");
+    p->cache_api = apiserver_local(p->f.server, "grove-cache");
     p->gc_api = apiserver_local(p->f.server, "garbage-collector");
     p->ns_api = apiserver_local(p->f.server, "namespace-controller");
     p->runtime = runtime_new(p->f.loop, p->cache_api);

@@ -8,18 +8,19 @@
 struct inner {
     struct fixture f;
     struct runtime *runtime;
-    struct api *cache_api, *api;
+    struct api *cache_api, *api, *expiry_api;
 };
 
 static void inner_init(struct inner *p)
 {
     *p = (struct inner){0};
     fixture_init(&p->f);
-    p->cache_api = apiserver_local(p->f.server, "cache");
+    p->cache_api = apiserver_local(p->f.server, "grove-cache");
     p->api = apiserver_local(p->f.server, "disruption-controller");
+    p->expiry_api = apiserver_local(p->f.server, "event-expiry");
     p->runtime = runtime_new(p->f.loop, p->cache_api);
     pdb_add(p->runtime, p->api);
-    events_expiry_add(p->runtime, p->api);
+    events_expiry_add(p->runtime, p->expiry_api);
     runtime_start(p->runtime);
     fixture_run(&p->f, USEC_PER_SEC);
 }
@@ -29,6 +30,7 @@ static void inner_done(struct inner *p)
     runtime_free(p->runtime);
     api_free(p->cache_api);
     api_free(p->api);
+    api_free(p->expiry_api);
     fixture_done(&p->f);
 }
 

@@ -352,7 +352,7 @@ TEST(a_write_that_changes_nothing_waits_for_the_version_it_confirms)
                                 .patch = API_PATCH_MERGE,
                                 .body = fixture_doc(&f, "{'data':{'a':'2'}}")};
     struct api_request second = first;
-    struct fixture g = {.loop = f.loop, .server = f.server, .store = f.store};
+    struct fixture g = {.loop = f.loop, .server = f.server, .store = f.store, .user = f.user};
     arena_init(&g.reply);
     send_only(&f, &first);
     send_only(&g, &second);
@@ -486,7 +486,7 @@ TEST(a_patch_is_computed_again_when_the_object_changed_meanwhile)
     s.left = 1;
     send_only(&f, &r);
     REQUIRE(s.q);
-    struct fixture g = {.loop = f.loop, .server = f.server, .store = f.store};
+    struct fixture g = {.loop = f.loop, .server = f.server, .store = f.store, .user = f.user};
     arena_init(&g.arena);
     arena_init(&g.reply);
     CHECK_INT(patch(&g, &kind_config_map, "ns", "c", API_PATCH_MERGE, "{'data':{'a':'9'}}"), 200);
@@ -516,7 +516,7 @@ TEST(a_patch_gives_up_after_five_tries)
                             .name = STR("c"),
                             .patch = API_PATCH_MERGE,
                             .body = fixture_doc(&f, "{'data':{'b':'2'}}")};
-    struct fixture g = {.loop = f.loop, .server = f.server, .store = f.store};
+    struct fixture g = {.loop = f.loop, .server = f.server, .store = f.store, .user = f.user};
     arena_init(&g.arena);
     arena_init(&g.reply);
     s.left = 1;

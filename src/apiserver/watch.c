@@ -501,8 +501,8 @@ static const struct status *check_watch(struct watcher *x, struct arena *a)
     uint64_t current = store_revision(x->hub->server->store);
     if (!(w->kind->verbs & VERB_WATCH))
         return status_method_not_allowed(a);
-    const struct status *why =
-        authorize_status(a, x->user, "watch", w->kind, w->ns, STR_NONE, STR_NONE);
+    struct access access = watch_access(w);
+    const struct status *why = authorize_status(x->hub->server, a, x->user, &access);
     if (why)
         return why;
     if (w->send_initial && w->rv_given && w->rv > current)
@@ -563,6 +563,22 @@ void hub_stop_peers(struct list *peers)
 {
     while (!list_is_empty(peers))
         watcher_free(container_of(peers->next, struct watcher, peer));
+}
+
+/* Those that begin because others end are not ended. */
+void hub_end_kind(struct hub *h, const struct kind *k)
+{
+    struct list ending;
+    list_init(&ending);
+    list_foreach (it, &h->all) {
+        struct watcher *x = container_of(it, struct watcher, all);
+        if (x->w->kind != k)
+            continue;
+        list_remove(&x->all);
+        list_push_back(&ending, &x->all);
+    }
+    while (!list_is_empty(&ending))
+        watcher_end(container_of(ending.next, struct watcher, all), NULL);
 }
 
 struct hub *hub_new(struct apiserver *a)

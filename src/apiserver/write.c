@@ -223,11 +223,23 @@ static bool check_namespace(struct req *q)
 
 /* ---- DECODE ---- */
 
+/* Who may update or patch need not be allowed to create. */
+static bool check_may_create(struct req *q)
+{
+    struct access x = access_to(STR("create"), q->kind, q->r->ns, STR_NONE, STR_NONE);
+    x.name = q->name;
+    const struct status *why =
+        q->r->verb == API_CREATE ? NULL : authorize_status(q->server, &q->arena, q->user, &x);
+    if (why)
+        req_refuse(q, why);
+    return !why;
+}
+
 /* Common to POST, PUT of what is not there and apply. */
 static bool begin_create(struct req *q, jval meta)
 {
     uint64_t rv;
-    if (!check_namespace_match(q, meta) || !check_namespace(q))
+    if (!check_may_create(q) || !check_namespace_match(q, meta) || !check_namespace(q))
         return false;
     if (!meta_version(meta, &rv) || rv) {
         req_refuse(q,
@@ -464,15 +476,31 @@ static void mutate(struct req *q, const struct admit *a)
     write_set_doc(q, admit_mutate(a, q->doc, &e));
 }
 
+/* All fields are known and have their defaults, and nothing is in it that the client cannot write.
+ * Hardly anybody sends fields we do not know: one walk sees to both. (Isolation takes things away
+ * or replaces them by what is stored, so it does not matter that it comes after.) */
+static bool complete(struct req *q)
+{
+    struct doc *d = status_field(q) ? NULL : schema_default_known(q->kind->type, q->doc);
+    if (d) {
+        write_set_doc(q, d);
+        write_set_doc(q, meta_isolate(q, q->doc));
+        return true;
+    }
+    if (!drop_unknown(q))
+        return false;
+    write_set_doc(q, meta_isolate(q, q->doc));
+    if (needs_defaults(q))
+        write_set_doc(q, schema_default(q->kind->type, q->doc));
+    return true;
+}
+
 static void step_mutate(struct req *q)
 {
     struct status *refused = NULL;
     struct admit a = admit_of(q, &refused);
-    if (!drop_unknown(q))
+    if (!complete(q))
         return;
-    write_set_doc(q, meta_isolate(q, q->doc));
-    if (needs_defaults(q))
-        write_set_doc(q, schema_default(q->kind->type, q->doc));
     write_set_doc(q, admit_default(&a, q->doc));
     mutate(q, &a);
     if (refused)
@@ -483,21 +511,38 @@ static void step_mutate(struct req *q)
 
 /* ---- VALIDATE ---- */
 
+/* A status write changes status and metadata only. (A user's schema may have rules for the whole.)
+ */
+static void validate_by_table(struct req *q)
+{
+    const struct type *t = q->kind->type;
+    jval root = doc_root(q->doc);
+    if (!status_field(q) || t->schema.doc) {
+        schema_validate(t, root, STR_NONE, &q->errors);
+        return;
+    }
+    schema_validate_member(t, root, STR("metadata"), &q->errors);
+    schema_validate_member(t, root, STR("status"), &q->errors);
+}
+
 static void step_validate(struct req *q)
 {
     struct status *refused = NULL;
     struct admit a = admit_of(q, &refused);
     meta_validate(q, q->doc);
-    schema_validate(q->kind->type, doc_root(q->doc), STR_NONE, &q->errors);
+    validate_by_table(q);
     admit_validate(&a, q->doc);
     const struct status *type_error =
         q->errors.items.len && !kind_is(q->kind, KIND_CUSTOM) ? type_error_status(q) : NULL;
+    const struct status *escalates = q->errors.items.len ? NULL : escalation_status(q);
     if (type_error)
         req_refuse(q, type_error);
     else if (refused)
         req_refuse(q, refused);
     else if (q->errors.items.len)
         req_refuse(q, status_invalid(&q->arena, q->kind, q->name, &q->errors));
+    else if (escalates)
+        req_refuse(q, escalates);
     else if (doc_text(q->doc).len > OBJECT_MAX)
         req_refuse(q, status_new(&q->arena, 413, "RequestEntityTooLarge",
                                  "Request entity too large: limit is %zu", OBJECT_MAX));

@@ -1,0 +1,114 @@
+/*
+ * Nobody grants what they do not hold: whoever writes a role or a binding must be allowed every
+ * rule in it, or hold the verb `escalate` on the role, or `bind` on the role that is bound. The
+ * words are kube-apiserver's.
+ */
+#include "apiserver/rbac.h"
+#include "apiserver/request.h"
+
+static int by_text(const void *a, const void *b)
+{
+    return str_cmp(*(const str *)a, *(const str *)b);
+}
+
+static void put_groups(struct strbuf *b, const struct user *u)
+{
+    for (size_t i = 0; i < u->n_groups; i++)
+        strbuf_printf(b, "%s\"%.*s\"", i ? " " : "", STR_ARG(u->groups[i]));
+}
+
+static str missing_text(struct arena *a, const struct user *u, struct policy_rules missing)
+{
+    struct strbuf b = STRBUF_INIT(4 << 20);
+    str *lines = arena_array(a, str, missing.n);
+    for (size_t i = 0; i < missing.n; i++)
+        lines[i] = policy_rule_text(a, &missing.p[i]);
+    qsort(lines, missing.n, sizeof(*lines), by_text);
+    strbuf_printf(&b, "user \"%.*s\" (groups=[", STR_ARG(u->name));
+    put_groups(&b, u);
+    strbuf_add_cstr(&b, "]) is attempting to grant RBAC permissions not currently held:\n");
+    for (size_t i = 0; i < missing.n; i++)
+        strbuf_printf(&b, "%s%.*s", i ? "\n" : "", STR_ARG(lines[i]));
+    str text = arena_str(a, strbuf_str(&b));
+    strbuf_done(&b);
+    return text;
+}
+
+static bool holds(struct req *q, struct policy_rules asked, struct policy_rules *ret_missing)
+{
+    struct policy_rules held = rbac_rules_of(q->server->rbac, &q->arena, q->user, q->r->ns);
+    return policy_rules_missing(&q->arena, held, asked, ret_missing) && !ret_missing->n;
+}
+
+static const struct status *check_rules(struct req *q, struct policy_rules asked)
+{
+    struct policy_rules missing;
+    if (holds(q, asked, &missing))
+        return NULL;
+    return status_forbidden(&q->arena, q->kind, q->name, missing_text(&q->arena, q->user, missing));
+}
+
+static bool may(struct req *q, const char *verb, const struct kind *k, str name)
+{
+    struct access x = access_to(str_of(verb), k, q->r->ns, name, STR_NONE);
+    return authorize(q->server, q->user, &x);
+}
+
+static bool is_changed(const struct req *q, const char *key)
+{
+    return !q->base ||
+           !jequal(jget(obj_root(q->base), str_of(key)), jget(doc_root(q->doc), str_of(key)));
+}
+
+/* To make a role of others one must hold everything: others decide what will be in it. */
+static const struct status *check_aggregation(struct req *q)
+{
+    static const str star = STR_INIT("*");
+    static const struct policy_rule everything[] = {
+        {.verbs = {&star, 1}, .groups = {&star, 1}, .resources = {&star, 1}},
+        {.verbs = {&star, 1}, .urls = {&star, 1}},
+    };
+    struct policy_rules missing;
+    if (!j_has(jgetc(doc_root(q->doc), "aggregationRule")) || !is_changed(q, "aggregationRule") ||
+        holds(q, (struct policy_rules){everything, ARRAY_LEN(everything)}, &missing))
+        return NULL;
+    return status_forbidden(&q->arena, q->kind, q->name,
+                            STR("must have cluster-admin privileges to use the aggregationRule"));
+}
+
+static const struct status *check_role(struct req *q)
+{
+    if (may(q, "escalate", q->kind, q->name))
+        return NULL;
+    const struct status *why = check_aggregation(q);
+    if (why || !is_changed(q, "rules"))
+        return why;
+    return check_rules(q, policy_rules_read(&q->arena, jgetc(doc_root(q->doc), "rules")));
+}
+
+/* The rules a binding gives; a role that was just written counts, though it is not durable yet. */
+static const struct status *check_binding(struct req *q)
+{
+    jval root = doc_root(q->doc), ref = jgetc(root, "roleRef");
+    bool local = str_is(jstr(jgetc(ref, "kind")), "Role");
+    const struct kind *k = local ? &kind_role : &kind_cluster_role;
+    str name = jstr(jgetc(ref, "name")), ns = local ? q->r->ns : STR_NONE;
+    if (may(q, "bind", k, name) || (!is_changed(q, "roleRef") && !is_changed(q, "subjects")))
+        return NULL;
+    const struct obj *role = store_newest(q->server->store, k, ns, name);
+    if (!role)
+        return status_not_found(&q->arena, k, name);
+    if (j_has(jgetc(obj_root(role), "aggregationRule")))
+        return check_rules(q, rbac_rules_in(q->server->rbac, ns, name));
+    return check_rules(q, policy_rules_read(&q->arena, jgetc(obj_root(role), "rules")));
+}
+
+const struct status *escalation_status(struct req *q)
+{
+    const struct kind *k = q->kind;
+    bool role = k == &kind_role || k == &kind_cluster_role;
+    bool binding = k == &kind_role_binding || k == &kind_cluster_role_binding;
+    if ((!role && !binding) || user_is_master(q->user))
+        return NULL;
+    return role ? check_role(q) : check_binding(q);
+}
