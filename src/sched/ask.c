@@ -3,6 +3,8 @@
 
 #include "grove/types.h"
 
+enum { MAX_SPARES = 16 };
+
 /* ---- topology ---- */
 
 /* Number of the level of a label key in the tree; 0 when it has none. */
@@ -21,9 +23,17 @@ static int level_of_key(const struct tables *t, int32_t tree, str key)
 static int32_t find_tree(const struct tables *t, const struct obj *gang)
 {
     str name = gang ? obj_annotation(gang, STR(ANNOTATION_TOPOLOGY)) : STR_NONE;
+    str rest = gang ? obj_annotation(gang, STR(ANNOTATION_SPREAD)) : STR_NONE, key;
+    bool required;
     for (size_t i = 0; i < t->trees.len; i++) {
         if (!str_is_empty(name) && str_eq(t->trees.p[i].name, name))
             return (int32_t)i;
+    }
+    if (str_is_empty(name) && tables_next_spread(&rest, &key, &required)) {
+        for (size_t i = 0; i < t->trees.len; i++) {
+            if (level_of_key(t, (int32_t)i, key) > 0)
+                return (int32_t)i;
+        }
     }
     return 0;
 }
@@ -77,6 +87,96 @@ static void join_family(struct ask *q, struct tables *t)
     }
 }
 
+/* ---- replicas of a set ---- */
+
+static int32_t first_domain(const struct tables *t, const struct tgang *g, int32_t tree, int level)
+{
+    list_foreach (it, &g->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        if (p->node != CORE_NONE && !p->obj->deleting)
+            return core_domain_of(t->core, tree, p->node, level);
+    }
+    return CORE_NONE;
+}
+
+static bool is_scaled(const struct tgang *g)
+{
+    return !list_is_empty(&g->pods) &&
+           !str_is_empty(obj_label(list_entry(g->pods.next, struct tpod, link)->obj,
+                                   STR(LABEL_BASE_PODGANG)));
+}
+
+/* Domains that hold more of the set's replicas than the emptiest are closed to another one. */
+static void close_domains(struct ask *q, const struct tables *t, struct arena *a)
+{
+    int32_t lo, hi, least = INT32_MAX;
+    core_domains_at(t->core, q->tree, q->spread_level, &lo, &hi);
+    int32_t *counts = arena_array(a, int32_t, hi - lo + 1);
+    str key;
+    void *value;
+    for (size_t it = 0; map_next(&t->gangs, &it, &key, &value);) {
+        const struct tgang *g = value;
+        if (g == q->gang || !g->obj || is_scaled(g) ||
+            !str_eq(g->obj->owner_uid, q->gang->obj->owner_uid))
+            continue;
+        int32_t d = first_domain(t, g, q->tree, q->spread_level);
+        if (d != CORE_NONE)
+            counts[d - lo]++;
+    }
+    for (int32_t i = 0; i < hi - lo; i++)
+        least = MIN(least, counts[i]);
+    q->closed = arena_array(a, uint8_t, hi - lo + 1);
+    for (int32_t i = 0; i < hi - lo; i++)
+        q->closed[i] = counts[i] > least;
+}
+
+/* The first level that is spread over and that the topology has. */
+static void read_spread(struct ask *q, const struct tables *t, struct arena *a)
+{
+    str rest = obj_annotation(q->gang->obj, STR(ANNOTATION_SPREAD)), key;
+    if (str_is_empty(q->gang->obj->owner_uid) || q->bound > 0 || is_scaled(q->gang))
+        return;
+    while (q->spread_level == 0 && tables_next_spread(&rest, &key, &q->spread_required)) {
+        int level = level_of_key(t, q->tree, key);
+        if (level > 0 && level <= core_n_levels(t->core, q->tree))
+            q->spread_level = level;
+    }
+    if (q->spread_level > 0)
+        close_domains(q, t, a);
+}
+
+/* Pods of scaled gangs that will have to be where this base gang is. */
+static void read_spares(struct ask *q, struct tables *t, struct arena *a)
+{
+    str key;
+    void *value;
+    if (q->scope.req == 0 || q->bound > 0 || is_scaled(q->gang))
+        return;
+    struct core_spare *spares = arena_array(a, struct core_spare, MAX_SPARES);
+    for (size_t it = 0; map_next(&t->gangs, &it, &key, &value);) {
+        const struct tgang *g = value;
+        if (!g->obj || !is_scaled(g) || !str_eq(g->obj->owner_uid, q->gang->obj->owner_uid))
+            continue;
+        const struct tpod *first = list_entry(g->pods.next, struct tpod, link);
+        if (tables_gang(t, first->obj->ns, obj_label(first->obj, STR(LABEL_BASE_PODGANG))) !=
+            q->gang)
+            continue;
+        list_foreach (k, &g->pods) {
+            struct tpod *p = list_entry(k, struct tpod, link);
+            if (p->node != CORE_NONE || !tables_judge(t, p))
+                continue;
+            size_t i = 0;
+            while (i < q->core.n_spares && spares[i].cls != p->cls)
+                i++;
+            if (i < q->core.n_spares)
+                spares[i].count++;
+            else if (i < MAX_SPARES)
+                spares[q->core.n_spares++] = (struct core_spare){p->cls, 1};
+        }
+    }
+    q->core.spares = spares;
+}
+
 /* ---- groups ---- */
 
 static void add_pod(struct ask *q, const struct tables *t, struct ask_group *g, struct tpod *p)
@@ -98,25 +198,34 @@ static void finish_group(struct ask *q, struct ask_group *g, bool scheduled)
 {
     g->need = MAX(0, g->min - g->bound);
     /* Once a gang was placed, what there is of it may run: somebody scaled a role below its
-     * minimum. */
+     * minimum. Pods that are gated yet, or not seen yet, are there all the same. */
     if (scheduled)
-        g->need = MIN(g->need, (int64_t)g->n_pods);
+        g->need = MIN(g->need, g->coming);
     q->short_of = q->short_of || (int64_t)g->n_pods < g->need;
     q->waiting += g->n_pods;
     q->bound += g->bound;
 }
 
-static int32_t bundle_of(const struct ask *q, jval configs, str group)
+/* A group is of the first set that names it. What a second one prefers becomes a preference of the
+ * whole gang; what it requires cannot be had beside the first. */
+static int32_t bundle_of(struct ask *q, jval configs, str group)
 {
-    int32_t b = 0;
+    int32_t b = 0, found = CORE_NONE;
     for (struct jiter it = jiter(configs); jnext(&it); b++) {
         for (struct jiter k = jiter(jgetc(it.value, "podGroupNames")); jnext(&k);) {
-            if (str_eq(jstr(k.value), group))
-                return b;
+            if (!str_eq(jstr(k.value), group))
+                continue;
+            if (found == CORE_NONE) {
+                found = b;
+                continue;
+            }
+            q->scope.pref = MAX(q->scope.pref, q->bundles[b].pref);
+            if (q->bundles[b].req > q->scope.req)
+                q->wrong =
+                    STR("its topologyConstraintGroupConfigs overlap and both require a level");
         }
     }
-    (void)q;
-    return CORE_NONE;
+    return found;
 }
 
 static void read_gang(struct ask *q, struct tables *t, struct arena *a)
@@ -143,6 +252,7 @@ static void read_gang(struct ask *q, struct tables *t, struct arena *a)
         g->pods = arena_array(a, struct tpod *, jlen(references) + 1);
         for (struct jiter k = jiter(references); jnext(&k);) {
             struct tpod *p = tables_pod(t, gang->ns, jstr(jgetc(k.value, "name")));
+            g->coming += !p || (p->node == CORE_NONE && !p->obj->deleting);
             if (p && pod_is_served(p->obj))
                 add_pod(q, t, g, p);
         }
@@ -173,6 +283,7 @@ void ask_read(struct ask *q, struct tables *t, struct tgang *g, struct arena *a)
     }
     read_gang(q, t, a);
     join_family(q, t);
+    read_spread(q, t, a);
 }
 
 /* ---- questions ---- */
@@ -230,11 +341,26 @@ static struct core_leaf *begin(struct ask *q, struct arena *a)
 bool ask_minimum(struct ask *q, struct tables *t, struct arena *a)
 {
     struct core_leaf *leaves = begin(q, a);
+    read_spares(q, t, a);
+    if (q->spread_level > 0) {
+        q->core.closed_level = q->spread_level;
+        q->core.closed = q->closed;
+        q->core.gang.req = MAX(q->core.gang.req, q->spread_level);
+    }
     for (size_t i = 0; i < q->n_groups; i++) {
         if (!add_group(q, t, leaves, i, 0, (size_t)q->groups[i].need, a))
             return false;
     }
     return q->core.n_leaves > 0;
+}
+
+bool ask_less(struct ask *q)
+{
+    if (q->core.closed_level == 0 || q->spread_required)
+        return false;
+    q->core.closed_level = 0;
+    q->core.gang = q->scope;
+    return true;
 }
 
 bool ask_surplus(struct ask *q, struct tables *t, struct arena *a)

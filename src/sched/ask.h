@@ -15,6 +15,7 @@ struct ask_group {
     int64_t min;
     int64_t need; /* how many must be placed with the others */
     int64_t bound;
+    int64_t coming; /* named by the gang, not on a node and not on the way out */
     struct core_scope scope;
     int32_t bundle;
 };
@@ -34,6 +35,10 @@ struct ask {
     bool short_of; /* a group has fewer pods than it needs */
     bool packed;   /* it has a wish or demand for packing */
     str wrong;     /* it cannot be placed as it is written */
+    /* Replicas of a set keep to different domains of a level; 0: they need not. */
+    int spread_level;
+    bool spread_required;
+    uint8_t *closed; /* domains with more replicas than others */
     struct core_ask core;
     int32_t *leaf_group; /* by leaf of the core's question */
 };
@@ -42,6 +47,8 @@ struct ask {
 void ask_read(struct ask *q, struct tables *t, struct tgang *g, struct arena *a);
 /* What the groups need, as the core's question; false when there is nothing to ask. */
 bool ask_minimum(struct ask *q, struct tables *t, struct arena *a);
+/* The question without what is only wished of replicas; false when it was asked so already. */
+bool ask_less(struct ask *q);
 /* What is beyond: as many as may be placed. */
 bool ask_surplus(struct ask *q, struct tables *t, struct arena *a);
 /* The next pods of the leaf go to the node; `fn` is told each. They are assumed. */

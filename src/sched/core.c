@@ -143,7 +143,7 @@ static void topo_count(struct topo *t, const struct path_key *keys, size_t n)
 static void topo_open(struct topo *t, int32_t domain, int level, int32_t parent, int32_t at,
                       const int32_t *next)
 {
-    t->level[domain] = (int8_t)level;
+    t->level[domain] = (uint8_t)level;
     t->parent[domain] = parent;
     t->lo[domain] = at;
     t->child_lo[domain] = level < t->n_levels ? next[level + 1] : t->n_domains;
@@ -182,7 +182,7 @@ int32_t core_add_tree(struct core *c, int n_levels, const int32_t *paths)
     t->depth = xcalloc(c->n_nodes + 1, 1);
     for (size_t i = 0; i < c->n_nodes; i++) {
         keys[i] = (struct path_key){paths + i * (size_t)n_levels, (int32_t)i, n_levels};
-        t->depth[i] = (int8_t)path_depth(keys[i].path, n_levels);
+        t->depth[i] = (uint8_t)path_depth(keys[i].path, n_levels);
     }
     qsort(keys, c->n_nodes, sizeof(*keys), cmp_paths);
     topo_count(t, keys, c->n_nodes);
@@ -351,6 +351,11 @@ size_t core_n_nodes(const struct core *c)
 uint64_t core_growth(const struct core *c)
 {
     return c->growth;
+}
+
+void core_set_growth(struct core *c, uint64_t growth)
+{
+    c->growth = growth;
 }
 
 int64_t core_free_of(const struct core *c, int32_t node, int32_t resource)

@@ -81,6 +81,8 @@ void core_take(struct core *c, int32_t cls, int32_t node, int32_t count);
 
 /* Raised whenever a node may take more than before. */
 uint64_t core_growth(const struct core *c);
+/* What was given since then was taken before and is no growth. */
+void core_set_growth(struct core *c, uint64_t growth);
 int64_t core_free_of(const struct core *c, int32_t node, int32_t resource);
 int32_t core_slots(struct core *c, int32_t cls, int32_t node);
 /* How many pods of the class the nodes of the domain take now, each counted by itself. */
@@ -115,6 +117,12 @@ struct core_leaf {
     int32_t bundle; /* CORE_NONE: of the gang directly */
 };
 
+/* More of a class that will come later and should find room beside the gang. */
+struct core_spare {
+    int32_t cls;
+    int32_t count;
+};
+
 struct core_ask {
     int32_t tree;
     int32_t within; /* domain; 0: anywhere */
@@ -123,6 +131,9 @@ struct core_ask {
     size_t n_bundles;
     const struct core_leaf *leaves;
     size_t n_leaves;
+    /* The gang's domain should have room for these too; when none has, never mind. */
+    const struct core_spare *spares;
+    size_t n_spares;
     /* Domains of this level that the gang may not use, by number minus the level's first; level 0:
      * none. */
     int closed_level;

@@ -36,8 +36,8 @@ struct topo {
     int32_t *lo, *hi;                   /* by domain: positions in order */
     int32_t *parent;                    /* by domain and host */
     int32_t *child_lo, *child_hi;       /* by domain: domains one level down */
-    int8_t *level;                      /* by domain */
-    int8_t *depth;                      /* by node: levels it has the labels for */
+    uint8_t *level;                     /* by domain */
+    uint8_t *depth;                     /* by node: levels it has the labels for */
 };
 
 struct term {
@@ -149,6 +149,7 @@ struct search {
     VEC(uint64_t) failed;   /* a stack of signatures */
     uint32_t tries_left;
     bool twins; /* domains of equal signature are equal: nothing is pinned or looks around */
+    bool spare; /* the gang's domain is to have room to spare */
     bool gave_up;
 };
 

@@ -16,6 +16,7 @@
 /* Pods placed and domains tried in one call. */
 #define ROUND_BUDGET 4096
 #define HOLD_AFTER (30 * USEC_PER_SEC)
+#define ROUND_SEEKS 4
 
 struct round {
     const struct world *world;
@@ -24,6 +25,9 @@ struct round {
     VEC(struct tgang *) gangs;
     VEC(struct ask *) surplus;
     size_t budget;
+    unsigned seeks; /* how often room may yet be sought: it is dear */
+    bool lowest_known;
+    int64_t lowest; /* priority of a gang on nodes */
 };
 
 /* ---- order ---- */
@@ -58,22 +62,23 @@ static void read_priority(struct tgang *g)
             jint(jgetc(obj_spec(list_entry(g->pods.next, struct tpod, link)->obj), "priority"), 0);
 }
 
-static bool is_held_for(const struct round *r, const struct tgang *g)
+/* Room is held from the holder's turn to the end of the round, so that those before it in order may
+ * take it; between rounds nobody places anything. */
+static void let_go(struct round *r)
 {
-    return r->tables->hold_key && strcmp(r->tables->hold_key, g->key) == 0;
+    struct tables *t = r->tables;
+    struct tgang *g = t->hold_key ? map_get(&t->gangs, str_of(t->hold_key)) : NULL;
+    if (g && g->parked) {
+        list_remove(&g->link);
+        list_push_back(&t->ready, &g->link);
+    }
+    tables_unhold(t);
 }
 
 /* Whoever is ready and has something to place or to take back; the others rest until touched. */
 static void collect(struct round *r)
 {
     struct tables *t = r->tables;
-    list_foreach (it, &t->parked) {
-        struct tgang *g = list_entry(it, struct tgang, link);
-        if (is_held_for(r, g)) {
-            list_remove(&g->link);
-            list_push_back(&t->ready, &g->link);
-        }
-    }
     list_foreach (it, &t->ready) {
         struct tgang *g = list_entry(it, struct tgang, link);
         bool there = g->single ? !list_is_empty(&g->pods) : g->obj && !g->obj->deleting;
@@ -124,6 +129,14 @@ static int cmp_rivals(const void *a, const void *b)
     return -strcmp(x->gang->key, y->gang->key);
 }
 
+static int cmp_ops(const void *a, const void *b)
+{
+    const struct core_op *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->cls < y->cls ? -1 : x->cls > y->cls;
+}
+
 /* Gangs with pods on nodes: below the priority, or all of them. */
 static void find_rivals(struct round *r, const struct tgang *for_whom, bool any, struct rivals *ret)
 {
@@ -145,6 +158,7 @@ static void find_rivals(struct round *r, const struct tgang *for_whom, bool any,
         *vec_push(&ret->list) = rival;
     }
     vec_sort(&ret->list, cmp_rivals);
+    vec_sort(&ret->releasing.ops, cmp_ops);
 }
 
 static void rivals_done(struct rivals *rs)
@@ -206,16 +220,17 @@ static bool reserve(struct round *r, struct ask *q, bool ask_to_go)
     return fits;
 }
 
-static bool has_lower(const struct round *r, const struct tgang *g)
+static bool has_lower(struct round *r, const struct tgang *g)
 {
     str key;
     void *value;
-    for (size_t it = 0; map_next(&r->tables->gangs, &it, &key, &value);) {
+    for (size_t it = 0; !r->lowest_known && map_next(&r->tables->gangs, &it, &key, &value);) {
         const struct tgang *x = value;
-        if (x->n_bound > 0 && x->obj && x->priority < g->priority)
-            return true;
+        if (x->n_bound > 0 && x->obj)
+            r->lowest = MIN(r->lowest, x->priority);
     }
-    return false;
+    r->lowest_known = true;
+    return r->lowest < g->priority;
 }
 
 /* It does not fit now: may it have room of others, or keep what becomes free? */
@@ -224,13 +239,16 @@ static void seek_room(struct round *r, struct ask *q)
     usec since = gang_waits_since(q->gang->obj);
     if (r->tables->hold_key || q->core.n_leaves == 0)
         return;
-    if (has_lower(r, q->gang) && reserve(r, q, true))
-        return;
+    if (r->seeks > 0 && has_lower(r, q->gang)) {
+        r->seeks--;
+        if (reserve(r, q, true))
+            return;
+    }
     if (since == 0)
         plan_look_again(r->plan, r->world->now + HOLD_AFTER);
     else if (r->world->now - since < HOLD_AFTER)
         plan_look_again(r->plan, since + HOLD_AFTER);
-    else
+    else if (r->seeks > 0 && r->seeks--)
         (void)reserve(r, q, false);
 }
 
@@ -319,8 +337,6 @@ static bool take_back_mark(struct round *r, struct tgang *g)
 static void place_minimum(struct round *r, struct tgang *g)
 {
     struct ask *q = arena_new(r->plan->arena, struct ask);
-    if (is_held_for(r, g))
-        tables_unhold(r->tables);
     if (take_back_mark(r, g))
         return;
     ask_read(q, r->tables, g, r->plan->arena);
@@ -339,7 +355,12 @@ static void place_minimum(struct round *r, struct tgang *g)
     }
     bool asked = str_is_empty(q->wrong) && ask_minimum(q, r->tables, r->plan->arena);
     struct core_result result = {0};
-    if (!str_is_empty(q->wrong) || (asked && !core_place(r->tables->core, &q->core, &result))) {
+    bool placed = asked && core_place(r->tables->core, &q->core, &result);
+    if (asked && !placed && ask_less(q)) {
+        core_result_done(&result);
+        placed = core_place(r->tables->core, &q->core, &result);
+    }
+    if (!str_is_empty(q->wrong) || (asked && !placed)) {
         refuse(r, q, &result.cert);
     } else {
         assign(r, q, &result);
@@ -398,10 +419,16 @@ static void touch_again(struct round *r, struct tgang *g)
 
 void sched_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
-    struct round r = {.world = w, .plan = p, .tables = tables_get(w), .budget = ROUND_BUDGET};
+    struct round r = {.world = w,
+                      .plan = p,
+                      .tables = tables_get(w),
+                      .budget = ROUND_BUDGET,
+                      .seeks = ROUND_SEEKS,
+                      .lowest = INT64_MAX};
     (void)key;
     (void)ctx;
     tables_release_assumed(r.tables);
+    let_go(&r);
     tables_wake(r.tables);
     collect(&r);
     size_t i = 0;

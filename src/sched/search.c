@@ -33,8 +33,22 @@ void search_undo(struct search *s, size_t mark)
 
 /* ---- bounds ---- */
 
+static bool has_spare(struct search *s, const struct part *p, int32_t domain)
+{
+    for (size_t i = 0; i < s->ask->n_spares; i++) {
+        int64_t need = s->ask->spares[i].count;
+        for (size_t w = 0; w < p->n_wants; w++)
+            need += p->wants[w].cls == s->ask->spares[i].cls ? p->wants[w].need : 0;
+        if (core_sum(s->core, s->ask->spares[i].cls, s->ask->tree, domain) < need)
+            return false;
+    }
+    return true;
+}
+
 bool part_may_fit(struct search *s, const struct part *p, int32_t domain)
 {
+    if (s->spare && p == s->parts && !has_spare(s, p, domain))
+        return false;
     for (size_t i = 0; i < p->n_wants; i++) {
         if (core_sum(s->core, p->wants[i].cls, s->ask->tree, domain) < p->wants[i].need)
             return false;
@@ -407,10 +421,14 @@ static bool try_level(struct search *s, int32_t part, int32_t domain, int level)
     bool placed = false;
     if (p->n_wants == 0)
         return false;
-    gather_level(s, p, domain, level, domain == 0 ? first : SIZE_MAX);
+    bool roomiest = part == 0 && s->ask->n_spares > 0 && !s->spare;
+    gather_level(s, p, domain, level, domain == 0 && !roomiest ? first : SIZE_MAX);
+    /* No domain has room for all that is to come: the one with the most. */
+    if (roomiest)
+        qsort(s->picks.p + mark, s->picks.len - mark, sizeof(struct pick), cmp_picks_down);
     for (size_t i = mark; i < s->picks.len && !placed; i++)
         placed = try_domain(s, part, s->picks.p[i].domain, failures);
-    if (!placed && domain == 0 && s->picks.len - mark == first) {
+    if (!placed && !roomiest && domain == 0 && s->picks.len - mark == first) {
         /* The best few failed: now all of them, those like the failed ones left out. */
         s->picks.len = mark;
         gather_level(s, p, domain, level, SIZE_MAX);
@@ -626,7 +644,11 @@ bool core_place(struct core *c, const struct core_ask *ask, struct core_result *
     struct search s;
     *ret = (struct core_result){0};
     search_begin(&s, c, ask, ret);
-    ret->placed = part_may_fit(&s, &s.parts[0], ask->within) && place_part(&s, 0, ask->within);
+    bool may = part_may_fit(&s, &s.parts[0], ask->within);
+    s.spare = ask->n_spares > 0;
+    ret->placed = may && s.spare && place_part(&s, 0, ask->within);
+    s.spare = false;
+    ret->placed = ret->placed || (may && place_part(&s, 0, ask->within));
     if (!ret->placed) {
         search_undo(&s, 0);
         s.gave_up = false;

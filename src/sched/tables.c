@@ -372,6 +372,42 @@ static int64_t priority_of(struct tables *t, const struct obj *gang)
     return pc ? jint(jgetc(obj_root(pc), "value"), 0) : 0;
 }
 
+bool tables_next_spread(str *rest, str *ret_key, bool *ret_required)
+{
+    if (str_is_empty(*rest))
+        return false;
+    ptrdiff_t comma = str_find(*rest, STR(","));
+    str entry = comma < 0 ? *rest : str_sub(*rest, 0, (size_t)comma);
+    *rest = comma < 0 ? STR_NONE : str_sub(*rest, (size_t)comma + 1, rest->len - (size_t)comma - 1);
+    ptrdiff_t equals = str_find(entry, STR("="));
+    *ret_key = equals < 0 ? entry : str_sub(entry, 0, (size_t)equals);
+    *ret_required = equals >= 0 && str_ends(entry, STR("=required"));
+    return true;
+}
+
+static bool is_level_somewhere(const struct tables *t, str key)
+{
+    for (size_t i = 0; i < t->trees.len; i++) {
+        for (int l = 0; l < t->trees.p[i].n_levels; l++) {
+            if (str_eq(t->trees.p[i].keys[l], key))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Keys that replicas are spread over and no topology has get a tree of their own. */
+static bool spread_is_new(const struct tables *t, const struct obj *gang, str *ret_key)
+{
+    str rest = obj_annotation(gang, STR(ANNOTATION_SPREAD));
+    bool required;
+    while (tables_next_spread(&rest, ret_key, &required)) {
+        if (!is_level_somewhere(t, *ret_key) && !str_is(*ret_key, "kubernetes.io/hostname"))
+            return true;
+    }
+    return false;
+}
+
 static void gang_set(struct tables *t, const struct obj *o)
 {
     struct arena a = ARENA_INIT;
@@ -384,6 +420,8 @@ static void gang_set(struct tables *t, const struct obj *o)
     g->obj = obj_ref(o);
     g->created = obj_created(o);
     g->priority = priority_of(t, o);
+    str key;
+    t->stale = t->stale || (t->trees.len < CORE_TREES_MAX / 2 && spread_is_new(t, o, &key));
     if (!same)
         gang_touch(t, g);
 }
@@ -600,6 +638,14 @@ static struct tables *tables_make(const struct world *w)
         (void)terms_collect(t, o);
     terms_place(t);
     for (struct cache_iter it = cache_all(world_cache(w, &kind_pod_gang), STR_NONE);
+         (o = cache_next(&it));) {
+        struct ttree tree = {.n_levels = 1};
+        if (t->trees.len < CORE_TREES_MAX / 2 && spread_is_new(t, o, &tree.keys[0])) {
+            tree.keys[0] = arena_str(&t->arena, tree.keys[0]);
+            tables_add_tree(t, tree);
+        }
+    }
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_pod_gang), STR_NONE);
          (o = cache_next(&it));)
         gang_set(t, o);
     for (struct cache_iter it = cache_all(world_cache(w, &kind_pod), STR_NONE);
@@ -658,7 +704,9 @@ void tables_hold(struct tables *t, const char *key, const struct core_op *ops, s
 
 void tables_unhold(struct tables *t)
 {
+    uint64_t growth = core_growth(t->core);
     core_give_ops(t->core, t->hold.p, t->hold.len);
+    core_set_growth(t->core, growth);
     vec_clear(&t->hold);
     free(t->hold_key);
     t->hold_key = NULL;

@@ -15,6 +15,9 @@
 #include "sched/core.h"
 #include "sched/snapshot.h"
 
+/* "zone-key=required,rack-key=preferred": over which domains the replicas of a set are spread. */
+#define ANNOTATION_SPREAD "grove.io/replica-spread"
+
 struct tgang;
 
 /* A pod we serve, or one that holds a node. */
@@ -112,6 +115,8 @@ struct tgang *tables_gang(struct tables *t, str ns, str name);
 /* Takes what the pod asks for from the node until the cache shows it there, or release_assumed. */
 void tables_assume(struct tables *t, struct tpod *p, int32_t node);
 void tables_release_assumed(struct tables *t);
+/* Takes the first entry off the annotation; false when there is none. */
+bool tables_next_spread(str *rest, str *ret_key, bool *ret_required);
 void tables_add_tree(struct tables *t, struct ttree tree);
 const struct ttree *tables_tree(const struct tables *t, int32_t tree);
 /* The label value path of a domain: "zone-0/rack-3"; the node's name for a host. */

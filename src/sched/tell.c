@@ -28,7 +28,7 @@ usec gang_waits_since(const struct obj *gang)
 {
     usec since = 0;
     if (!gang_complains(gang) ||
-        time_parse_rfc3339(jstr(jgetc(find(gang, UNSCHEDULABLE), "lastTransitionTime")), &since))
+        !time_parse_rfc3339(jstr(jgetc(find(gang, UNSCHEDULABLE), "lastTransitionTime")), &since))
         return 0;
     return since;
 }

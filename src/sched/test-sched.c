@@ -243,6 +243,25 @@ TEST(a_gang_with_gated_pods_is_not_judged)
     tw_free(t);
 }
 
+/* All of a gang that was placed once goes and comes again: as whole as the first time. */
+TEST(a_gang_that_comes_again_is_placed_whole_too)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 4);
+    add_pod(t, "w-0", 1, "");
+    add_pod(t, "w-1", 1, ", schedulingGates: [{name: a/b}]");
+    add_gang(t, "w", 2, 2);
+    tw_patch(t, &kind_pod_gang, "w",
+             "{status: {conditions: [{type: Scheduled, status: 'True', reason: R, message: m, "
+             "lastTransitionTime: '2026-01-01T00:00:00Z'}]}}");
+    plan_round(t);
+    CHECK_INT(count_binds(t), 0);
+    tw_patch(t, &kind_pod, "w-1", "{spec: {schedulingGates: null}}");
+    plan_round(t);
+    CHECK_INT(count_binds(t), 2);
+    tw_free(t);
+}
+
 TEST(a_gated_surplus_pod_holds_nobody_up)
 {
     struct test_world *t = world_new();
@@ -571,6 +590,30 @@ TEST(a_level_that_the_topology_lacks_is_a_mistake)
     CHECK_INT(count_binds(t), 0);
     carry_out(t);
     check_condition(t, "w", "True", "no level with the label rack");
+    tw_free(t);
+}
+
+/* Replicas of one set: gangs of one owner. */
+TEST(replicas_of_a_set_are_spread)
+{
+    struct test_world *t = world_new();
+    add_zones(t);
+    tw_load(t, "{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, metadata: {name: s, uid: u}}");
+    for (int i = 0; i < 3; i++) {
+        char name[16], pod[16];
+        (void)snprintf(name, sizeof(name), "s%d", i);
+        (void)snprintf(pod, sizeof(pod), "s%d-0", i);
+        add_pod(t, pod, 1, "");
+        add_gang(t, name, 1, 1);
+        tw_patch(t, &kind_pod_gang, name,
+                 "{metadata: {annotations: {grove.io/replica-spread: 'zone=required'}, "
+                 "ownerReferences: [{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, name: s, "
+                 "uid: u, controller: true}]}}");
+    }
+    plan_round(t);
+    CHECK_INT(count_binds(t), 3);
+    carry_out(t);
+    CHECK(!str_eq(zone_of(t, "s0-0"), zone_of(t, "s1-0")));
     tw_free(t);
 }
 
