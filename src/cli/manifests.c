@@ -25,7 +25,7 @@ static void write_crds(struct strbuf *out)
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         struct doc *d = structural_crd(kinds[i]);
         strbuf_add_cstr(out, "---\n");
-        yaml_write(doc_root(d), false, out);
+        yaml_write_short(doc_root(d), out);
         doc_unref(d);
     }
 }

@@ -82,6 +82,7 @@ static int open_plane(struct up *u, const struct up_options *o, struct err *err)
     if (r == 0) {
         struct plane_options po = {.data_dir = dir.p,
                                    .nodes = o->nodes,
+                                   .without = o->without,
                                    .ca_pem = strbuf_str(&u->pki.ca.cert_pem),
                                    .token_key = u->token_key};
         u->plane = plane_new(u->loop, &po, on_plane_ready, u, err);
@@ -156,7 +157,7 @@ struct up_args {
     int64_t nodes;
     int profile;
     bool tainted;
-    str data, listen, kubeconfig;
+    str data, listen, kubeconfig, without;
     usec start_delay, stop_delay;
     int log_level;
     bool log_json;
@@ -182,6 +183,12 @@ static const struct opt up_opts[] = {
                  "How long a simulated pod takes to stop"),
     OPT_CHOICE(struct up_args, log_level, 0, "log-level", log_levels, "warn", "What to log"),
     OPT_FLAG(struct up_args, log_json, 0, "log-json", "Log as JSON lines"),
+    {.kind = OPT_K_STRING,
+     .name = "without",
+     .metavar = "PARTS",
+     .help = "Leave out operator, scheduler or nodes (comma-separated): others do their work",
+     .offset = offsetof(struct up_args, without),
+     .hidden = true},
     OPT_END,
 };
 
@@ -257,6 +264,7 @@ static int run_up(void *ctx, const void *opts, const struct command_call *call)
     log_set_clock(log_clock, r.loop);
     struct up_options o = {
         .listen = a->listen, .data = a->data, .kubeconfig = a->kubeconfig, .nodes = nodes_defaults};
+    o.without = a->without;
     o.nodes.count = (unsigned)a->nodes;
     o.nodes.profile = nodes_profiles[a->profile];
     o.nodes.tainted = a->tainted;

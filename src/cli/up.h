@@ -11,6 +11,7 @@ struct up_options {
     str data;       /* empty: a temporary directory, removed at the end */
     str kubeconfig; /* empty: in the state directory */
     struct nodes_options nodes;
+    str without; /* as plane_options has it; must outlive it */
 };
 
 struct up;

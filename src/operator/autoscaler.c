@@ -9,7 +9,7 @@
 #include "operator/autoscaler_impl.h"
 
 enum { STAGE_HISTORY, STAGE_SCALE, STAGE_STATUS };
-/* Changes of the same minute are looked at together. */
+/* Changes that come together are looked at together. */
 #define MIN_INTERVAL USEC_PER_SEC
 
 /* What a look came to. Conditions that are not set stay as they are. */

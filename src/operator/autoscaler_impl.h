@@ -43,6 +43,7 @@ struct scaler_source {
     const struct world *world;
     const struct obj *owner; /* whose ready pods were counted last */
     int64_t ready;
+    struct metrics_memo memo;
 };
 struct metrics_reader scaler_reader(struct scaler_source *s);
 /* The kinds that can be looked at. */

@@ -77,10 +77,13 @@ static bool is_starting(const struct obj *pod, usec now)
     if (!j_has(ready) || !time_parse_rfc3339(jstr(jgetc(status, "startTime")), &started))
         return true;
     bool is_ready = str_is(jstr(jgetc(ready, "status")), "True");
+    bool is_young = started + CPU_INITIALIZATION > now;
+    if (is_ready && !is_young)
+        return false;
     (void)time_parse_rfc3339(jstr(jgetc(ready, "lastTransitionTime")), &changed);
-    if (started + CPU_INITIALIZATION > now)
+    if (is_young)
         return !is_ready || now < changed + METRICS_WINDOW;
-    return !is_ready && started + INITIAL_READINESS > changed;
+    return started + INITIAL_READINESS > changed;
 }
 
 static enum sample_state state_of(const struct obj *pod, bool found, bool is_cpu, usec now)

@@ -116,5 +116,5 @@ static int64_t read_ready_pods(void *ctx, const struct obj *owner)
 
 struct metrics_reader scaler_reader(struct scaler_source *s)
 {
-    return (struct metrics_reader){s, read_object, read_ready_pods};
+    return (struct metrics_reader){s, read_object, read_ready_pods, &s->memo};
 }

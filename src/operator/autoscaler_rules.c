@@ -130,7 +130,8 @@ str history_write(struct arena *a, const struct history *h, usec now, usec longe
 static void push_step(struct arena *a, struct step **steps, size_t *n, struct step s)
 {
     struct step *more = arena_array(a, struct step, *n + 1);
-    memcpy(more, *steps, *n * sizeof(s));
+    if (*n > 0)
+        memcpy(more, *steps, *n * sizeof(s));
     more[(*n)++] = s;
     *steps = more;
 }

@@ -1,10 +1,13 @@
 /*
- * The small objects of a PodCliqueSet. They are compared with what the set wants on every plan, so
- * damage done by hand is repaired, and Services of removed replicas go. The token is for init
+ * The small objects of a PodCliqueSet. Those there is one of are compared with what the set wants
+ * on every plan, Services when they change, so damage done by hand is repaired; Services of removed
+ * replicas go. The token is for init
  * containers that wait for other cliques; where nobody waits there is none, and nothing waits for
  * its data: a pod that mounts it starts when the token is there.
  */
 #include "operator/children.h"
+
+#include "operator/upkeep.h"
 
 static struct doc *service_account(struct arena *a, const struct obj *pcs)
 {
@@ -97,7 +100,9 @@ static struct doc *headless_service(struct arena *a, const struct obj *pcs, int6
                                     bool publish_not_ready)
 {
     str name = name_service(a, pcs->name, i);
-    struct labels l, selector;
+    struct labels l, selector, annotations;
+    labels_init(&annotations, a);
+    labels_set_full_name(&annotations, name, name_base_gang(a, pcs->name, i));
     labels_init(&l, a);
     labels_common(&l, pcs->name, "pcs-headless-service");
     labels_set(&l, LABEL_NAME, name);
@@ -107,7 +112,7 @@ static struct doc *headless_service(struct arena *a, const struct obj *pcs, int6
     labels_set(&selector, LABEL_PART_OF, name_label(a, pcs->name));
     labels_set_int(&selector, LABEL_PCS_INDEX, i);
     struct jw w;
-    make_begin(&w, &(struct make_meta){&kind_service, pcs->ns, name, &l, NULL, pcs, NULL});
+    make_begin(&w, &(struct make_meta){&kind_service, pcs->ns, name, &l, &annotations, pcs, NULL});
     jw_put_object(&w, "spec");
     jw_put_cstr(&w, "clusterIP", "None");
     jw_put_bool(&w, "publishNotReadyAddresses", publish_not_ready);
@@ -123,16 +128,28 @@ static void plan_services(const struct world *w, const struct obj *pcs, const st
     size_t from = p->writes.len;
     for (int64_t i = 0; i < v->replicas && !make_is_full(p, from); i++) {
         str name = name_service(a, pcs->name, i);
-        (void)make_ensure(p, stage, w, pcs, world_get(w, &kind_service, pcs->ns, name),
-                          &kind_service, name, headless_service(a, pcs, i, v->publish_not_ready));
+        const struct obj *there = world_get(w, &kind_service, pcs->ns, name);
+        if (!make_is_child(there, pcs))
+            (void)make_ensure(p, stage, w, pcs, there, &kind_service, name,
+                              headless_service(a, pcs, i, v->publish_not_ready));
     }
-    struct obj *o;
-    for (struct cache_iter it = world_owned(w, &kind_service, pcs->uid); (o = cache_next(&it));) {
-        int64_t i = label_index(o, STR(LABEL_PCS_INDEX));
-        if (!o->deleting && i >= v->replicas)
-            plan_why(plan_delete(p, stage, o), p, "replica %lld is not among the %lld wanted",
-                     (long long)i, (long long)v->replicas);
-    }
+}
+
+/* Its number is in its name; where that was shortened, in its label. */
+void children_keep_service(const struct world *w, const struct obj *pcs, const struct obj *service,
+                           unsigned stage, struct plan *p)
+{
+    struct pcs_view v;
+    int64_t i = upkeep_index(service->name, pcs->name, STR_NONE);
+    if (i < 0)
+        i = label_index(service, STR(LABEL_PCS_INDEX));
+    pcs_view(pcs, &v);
+    if (i >= v.replicas)
+        plan_why(plan_delete(p, stage, service), p, "replica %lld is not among the %lld wanted",
+                 (long long)i, (long long)v.replicas);
+    else if (i >= 0 && str_eq(name_service(p->arena, pcs->name, i), service->name))
+        (void)make_ensure(p, stage, w, pcs, service, &kind_service, service->name,
+                          headless_service(p->arena, pcs, i, v.publish_not_ready));
 }
 
 void children_plan(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p)
@@ -145,7 +162,8 @@ void children_plan(const struct world *w, const struct obj *pcs, unsigned stage,
                       &kind_service_account, pcs->name, service_account(a, pcs));
     (void)make_ensure(p, stage, w, pcs, world_get(w, &kind_role, pcs->ns, role_name), &kind_role,
                       role_name, role(a, pcs));
-    (void)make_ensure(p, stage, w, pcs, world_get(w, &kind_role_binding, pcs->ns, role_name),
+    /* After its role: an API server refuses to bind what it cannot see. */
+    (void)make_ensure(p, stage + 1, w, pcs, world_get(w, &kind_role_binding, pcs->ns, role_name),
                       &kind_role_binding, role_name, role_binding(a, pcs));
     if (needs_token(&v))
         (void)make_ensure(p, stage, w, pcs, world_get(w, &kind_secret, pcs->ns, secret),

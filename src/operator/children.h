@@ -5,6 +5,11 @@
 
 #include "operator/make.h"
 
+/* Makes what is missing and repairs the small objects that there is one of. */
 void children_plan(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p);
+
+/* Repairs a Service of the set, or removes it when its replica is not wanted. */
+void children_keep_service(const struct world *w, const struct obj *pcs, const struct obj *service,
+                           unsigned stage, struct plan *p);
 
 #endif

@@ -2,6 +2,7 @@
 #include "operator/clique.h"
 
 #include "grove/admit.h"
+#include "operator/mnnvl.h"
 #include "operator/startup.h"
 
 static bool is_member(const struct clique_place *c)
@@ -84,6 +85,24 @@ static void write_pod_spec(struct jw *w, struct arena *a, const struct clique_pl
     jw_end(w);
 }
 
+/* With the claim of its ComputeDomain, where it has one. */
+static void write_claimed_pod_spec(struct jw *w, struct arena *a, const struct clique_place *c)
+{
+    str domain = mnnvl_domain(a, c->pcs, c->pcs_index, c->clique.name);
+    if (str_is_empty(domain)) {
+        write_pod_spec(w, a, c);
+        return;
+    }
+    struct jw plain;
+    jw_init(&plain);
+    jw_object(&plain);
+    write_pod_spec(&plain, a, c);
+    jw_end(&plain);
+    struct doc *d = jw_doc(&plain);
+    mnnvl_write_pod_spec(w, jgetc(doc_root(d), "podSpec"), domain);
+    doc_unref(d);
+}
+
 static void write_starts_after(struct jw *w, struct arena *a, const struct clique_place *c)
 {
     startup_names parents;
@@ -112,7 +131,7 @@ static struct doc *make_clique(struct arena *a, const struct clique_place *c,
                                        c->owner, existing ? NULL : FINALIZER_PCLQ});
     jw_put_object(&w, "spec");
     jw_put_int(&w, "minAvailable", c->clique.min_available);
-    write_pod_spec(&w, a, c);
+    write_claimed_pod_spec(&w, a, c);
     if (!existing)
         jw_put_int(&w, "replicas", c->clique.replicas);
     jw_put_str(&w, "roleName", c->clique.role);

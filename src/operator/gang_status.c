@@ -126,6 +126,9 @@ static void disrupt_clique(struct gang_work *g, str pclq_name, usec asked, str w
         struct plan_write *w = plan_delete(g->plan, GANG_STAGE_PODS, pod);
         w->component_uid = pclq->uid;
         w->not_serving = !pod_is_ready(pod);
+        /* The whole gang goes, and goes below its minimum: that is what its priority means. The
+         * ledger books it, so that nobody else takes more meanwhile. */
+        w->user_scale_in = true;
         plan_why(w, g->plan, "gang %.*s must make room: %.*s", STR_ARG(g->name), STR_ARG(why));
     }
 }

@@ -67,18 +67,26 @@ static struct doc *make_hpa(struct arena *a, const struct obj *pcs, int64_t i,
     return make_end(&w);
 }
 
-static bool is_expected(struct arena *a, const struct obj *pcs, const struct pcs_view *v,
-                        const struct obj *hpa, target_vec *scratch)
+void hpa_keep(const struct world *w, const struct obj *pcs, const struct obj *hpa, unsigned stage,
+              struct plan *p)
 {
+    struct pcs_view v;
+    target_vec targets = {0};
+    const struct target *mine = NULL;
     int64_t i = label_index(hpa, STR(LABEL_PCS_INDEX));
-    if (i < 0 || i >= v->replicas)
-        return false;
-    targets_of(a, pcs, v, i, scratch);
-    for (size_t k = 0; k < scratch->len; k++) {
-        if (str_eq(scratch->p[k].name, hpa->name))
-            return true;
+    pcs_view(pcs, &v);
+    if (i >= 0 && i < v.replicas)
+        targets_of(p->arena, pcs, &v, i, &targets);
+    for (size_t k = 0; k < targets.len; k++) {
+        if (str_eq(targets.p[k].name, hpa->name))
+            mine = &targets.p[k];
     }
-    return false;
+    if (mine)
+        (void)make_ensure(p, stage, w, pcs, hpa, &kind_hpa, hpa->name,
+                          make_hpa(p->arena, pcs, i, mine));
+    else
+        plan_why(plan_delete(p, stage, hpa), p, "nothing of that name is scaled by the set");
+    vec_done(&targets);
 }
 
 void hpa_plan(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p)
@@ -86,20 +94,17 @@ void hpa_plan(const struct world *w, const struct obj *pcs, unsigned stage, stru
     struct pcs_view v;
     target_vec targets = {0};
     size_t from = p->writes.len;
-    struct obj *o;
     pcs_view(pcs, &v);
     for (int64_t i = 0; i < v.replicas && !make_is_full(p, from); i++) {
         targets_of(p->arena, pcs, &v, i, &targets);
         if (targets.len == 0)
             break; /* every replica has the same */
-        for (size_t k = 0; k < targets.len; k++)
-            (void)make_ensure(p, stage, w, pcs, world_get(w, &kind_hpa, pcs->ns, targets.p[k].name),
-                              &kind_hpa, targets.p[k].name,
-                              make_hpa(p->arena, pcs, i, &targets.p[k]));
-    }
-    for (struct cache_iter it = world_owned(w, &kind_hpa, pcs->uid); (o = cache_next(&it));) {
-        if (!o->deleting && !is_expected(p->arena, pcs, &v, o, &targets))
-            plan_why(plan_delete(p, stage, o), p, "nothing of that name is scaled by the set");
+        for (size_t k = 0; k < targets.len; k++) {
+            const struct obj *there = world_get(w, &kind_hpa, pcs->ns, targets.p[k].name);
+            if (!make_is_child(there, pcs))
+                (void)make_ensure(p, stage, w, pcs, there, &kind_hpa, targets.p[k].name,
+                                  make_hpa(p->arena, pcs, i, &targets.p[k]));
+        }
     }
     vec_done(&targets);
 }

@@ -5,6 +5,11 @@
 
 #include "operator/make.h"
 
+/* Makes those that are missing. */
 void hpa_plan(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p);
+
+/* Repairs an autoscaler of the set, or removes it when the set does not want it. */
+void hpa_keep(const struct world *w, const struct obj *pcs, const struct obj *hpa, unsigned stage,
+              struct plan *p);
 
 #endif

@@ -39,6 +39,12 @@ void labels_set_int(struct labels *l, const char *key, int64_t value)
     labels_put(l, str_of(key), arena_printf(l->arena, "%lld", (long long)value));
 }
 
+void labels_set_full_name(struct labels *annotations, str name, str full)
+{
+    if (!str_eq(name, full))
+        labels_set(annotations, ANNOTATION_FULL_NAME, full);
+}
+
 void labels_add_all(struct labels *l, jval map)
 {
     for (struct jiter it = jiter(map); jnext(&it);)
@@ -194,8 +200,13 @@ static bool is_others_key(str key)
 {
     if (str_is(key, ANNOTATION_TOPOLOGY) || str_is(key, ANNOTATION_REPLICA_SPREAD))
         return false;
-    return str_starts(key, STR("grove.io/")) || str_starts(key, STR("kai.scheduler/")) ||
-           str_starts(key, STR("kubectl.kubernetes.io/"));
+    static const char *const prefixes[] = {"grove.io/", "kai.scheduler/", "kubectl.kubernetes.io/",
+                                           "simulation.grove.io/"};
+    for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
+        if (str_starts(key, str_of(prefixes[i])))
+            return true;
+    }
+    return false;
 }
 
 static void drop_surplus(struct edit *e, const char *field, jval desired, jval actual)
@@ -241,6 +252,11 @@ static bool is_foreign(struct plan *p, const struct world *w, const struct obj *
         plan_look_again(p, w->now + 30 * USEC_PER_SEC);
     }
     return true;
+}
+
+bool make_is_child(const struct obj *o, const struct obj *owner)
+{
+    return o && str_eq(o->owner_uid, owner->uid);
 }
 
 /* What a patch changes, as people name it: "spec.podSpec, metadata.labels". */

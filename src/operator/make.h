@@ -29,6 +29,8 @@ void labels_put(struct labels *l, str key, str value);
 void labels_set(struct labels *l, const char *key, str value);
 void labels_set_int(struct labels *l, const char *key, int64_t value);
 void labels_add_all(struct labels *l, jval map);
+/* As an annotation, where a name had to be shortened: what it would have been. */
+void labels_set_full_name(struct labels *annotations, str name, str full);
 /* What every object Grove makes carries: managed-by, part-of, and the component. */
 void labels_common(struct labels *l, str pcs, const char *component);
 void labels_write(struct jw *w, const char *key, const struct labels *l);
@@ -65,6 +67,8 @@ static inline bool make_is_full(const struct plan *p, size_t from)
     return p->writes.len - from >= MAKE_MAX_WRITES;
 }
 
+/* It exists, going or not, and the owner is its controller. */
+bool make_is_child(const struct obj *o, const struct obj *owner);
 /* Creates a child of `owner` when it is not there; otherwise patches the fields of `desired` that
  * differ. Fields that `desired` does not name stay, but a pod spec, a selector, and labels and
  * annotations of Grove's own kinds, become what `desired` says. Takes over `desired`. Nothing

@@ -1,8 +1,11 @@
 /*
- * Pods: the clique's pod spec with Grove's gate, its environment in front of the user's, and a
- * stable host name under the replica's Service. Everything the user wrote stays as it is.
+ * Pods: the clique's pod spec with Grove's gate, its environment in front of the user's, a stable
+ * host name under the replica's Service, and the claims it shares with others behind the user's.
+ * Everything the user wrote stays as it is.
  */
+#include "operator/backend.h"
 #include "operator/pod.h"
+#include "operator/sharing.h"
 #include "operator/startup.h"
 
 /* ---- environment ---- */
@@ -34,11 +37,50 @@ static bool is_reserved(const struct env *env, size_t n, str name)
     return false;
 }
 
-static void write_container(struct jw *w, jval container, const struct env *env, size_t n)
+/* A claim as the containers of a pod name it, which has to be short. */
+static str claim_alias(struct arena *a, str claim)
 {
+    return name_label(a, claim);
+}
+
+/* The user's, which may be absent, with the claims that are shared. */
+static void write_resources(struct jw *w, struct arena *a, jval users, const claim_names *claims)
+{
+    jw_put_object(w, "resources");
+    for (struct jiter it = jiter(users); jnext(&it);) {
+        if (str_is(it.key, "claims"))
+            continue;
+        jw_key(w, it.key);
+        jw_val(w, it.value);
+    }
+    jw_put_array(w, "claims");
+    for (struct jiter it = jiter(jgetc(users, "claims")); jnext(&it);)
+        jw_val(w, it.value);
+    for (size_t i = 0; i < claims->len; i++) {
+        jw_object(w);
+        jw_put_str(w, "name", claim_alias(a, claims->p[i]));
+        jw_end(w);
+    }
+    jw_end(w);
+    jw_end(w);
+}
+
+/* What Grove puts into containers. */
+struct extras {
+    const struct env *env;
+    size_t n_env;
+    struct arena *arena;
+    claim_names claims;
+};
+
+static void write_container(struct jw *w, jval container, const struct extras *x)
+{
+    const struct env *env = x->env;
+    size_t n = x->n_env;
+    bool shares = x->claims.len > 0;
     jw_object(w);
     for (struct jiter it = jiter(container); jnext(&it);) {
-        if (str_is(it.key, "env"))
+        if (str_is(it.key, "env") || (shares && str_is(it.key, "resources")))
             continue;
         jw_key(w, it.key);
         jw_val(w, it.value);
@@ -51,19 +93,21 @@ static void write_container(struct jw *w, jval container, const struct env *env,
             jw_val(w, it.value);
     }
     jw_end(w);
+    if (shares)
+        write_resources(w, x->arena, jgetc(container, "resources"), &x->claims);
     jw_end(w);
 }
 
-static void write_containers(struct jw *w, jval containers, const struct env *env, size_t n)
+static void write_containers(struct jw *w, jval containers, const struct extras *x)
 {
     for (struct jiter it = jiter(containers); jnext(&it);)
-        write_container(w, it.value, env, n);
+        write_container(w, it.value, x);
 }
 
 void make_containers(struct jw *w, jval containers, const struct env *env, size_t n)
 {
     jw_array(w);
-    write_containers(w, containers, env, n);
+    write_containers(w, containers, &(struct extras){.env = env, .n_env = n});
     jw_end(w);
 }
 
@@ -86,15 +130,15 @@ static void pod_env(struct arena *a, const struct obj *pcs, const struct obj *pc
 static bool is_replaced(str field)
 {
     return str_is(field, "schedulingGates") || str_is(field, "hostname") ||
-           str_is(field, "subdomain");
+           str_is(field, "subdomain") || str_is(field, "resourceClaims");
 }
 
-/* The user's, with the environment; the one that waits comes last and has none of it. */
+/* The user's, with the extras; the one that waits comes last and has none of them. */
 static void write_init_containers(struct jw *w, struct arena *a, const struct pod_recipe *r,
-                                  jval users, const struct env env[N_ENV])
+                                  jval users, const struct extras *x)
 {
     jw_put_array(w, "initContainers");
-    write_containers(w, users, env, N_ENV);
+    write_containers(w, users, x);
     if (startup_waits(r->pclq))
         startup_write_container(w, a, r->pcs, r->pclq, r->initc_image);
     jw_end(w);
@@ -121,8 +165,24 @@ static void write_gates(struct jw *w, jval users)
     jw_end(w);
 }
 
+static void write_claims(struct jw *w, struct arena *a, jval users, const claim_names *claims)
+{
+    if (j_is_absent(users) && claims->len == 0)
+        return;
+    jw_put_array(w, "resourceClaims");
+    for (struct jiter it = jiter(users); jnext(&it);)
+        jw_val(w, it.value);
+    for (size_t i = 0; i < claims->len; i++) {
+        jw_object(w);
+        jw_put_str(w, "name", claim_alias(a, claims->p[i]));
+        jw_put_str(w, "resourceClaimName", claims->p[i]);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
 static void write_spec(struct jw *w, struct arena *a, const struct pod_recipe *r, str hostname,
-                       str service, const struct env env[N_ENV])
+                       str service, const struct extras *x)
 {
     jval spec = jgetc(obj_spec(r->pclq), "podSpec");
     jw_put_object(w, "spec");
@@ -130,24 +190,29 @@ static void write_spec(struct jw *w, struct arena *a, const struct pod_recipe *r
         if (is_replaced(it.key))
             continue;
         if (str_is(it.key, "initContainers")) {
-            write_init_containers(w, a, r, it.value, env);
+            write_init_containers(w, a, r, it.value, x);
         } else if (str_is(it.key, "volumes")) {
             write_volumes(w, a, r, it.value);
         } else {
             jw_key(w, it.key);
-            if (str_is(it.key, "containers"))
-                make_containers(w, it.value, env, N_ENV);
-            else
+            if (!str_is(it.key, "containers")) {
                 jw_val(w, it.value);
+                continue;
+            }
+            jw_array(w);
+            write_containers(w, it.value, x);
+            jw_end(w);
         }
     }
     if (startup_waits(r->pclq) && j_is_absent(jgetc(spec, "initContainers")))
-        write_init_containers(w, a, r, JVAL_ABSENT, env);
+        write_init_containers(w, a, r, JVAL_ABSENT, x);
     if (startup_waits(r->pclq) && j_is_absent(jgetc(spec, "volumes")))
         write_volumes(w, a, r, JVAL_ABSENT);
+    backend_write_scheduler(w, spec);
     jw_put_str(w, "hostname", hostname);
     jw_put_str(w, "subdomain", service);
     write_gates(w, jgetc(spec, "schedulingGates"));
+    write_claims(w, a, jgetc(spec, "resourceClaims"), &x->claims);
     jw_end(w);
 }
 
@@ -167,9 +232,16 @@ struct doc *pod_make(struct arena *a, const struct pod_recipe *r, int64_t index,
     labels_add_all(&annotations, pclq->annotations);
     if (failures > 0)
         labels_set_int(&annotations, ANNOTATION_FAILURES, failures);
+    str host = name_hostname(a, pclq->name, index);
+    labels_set_full_name(&annotations, host,
+                         arena_printf(a, "%.*s-%lld", STR_ARG(pclq->name), (long long)index));
+    backend_prepare(a, r->pcs, pclq, &l, &annotations);
     pod_env(a, r->pcs, pclq, service, env);
+    struct extras x = {.env = env, .n_env = N_ENV, .arena = a};
+    sharing_claims_of_pod(a, r->pcs, pclq, index, &x.claims);
     struct jw w;
     make_begin(&w, &(struct make_meta){&kind_pod, pclq->ns, name, &l, &annotations, pclq, NULL});
-    write_spec(&w, a, r, name_hostname(a, pclq->name, index), service, env);
+    write_spec(&w, a, r, host, service, &x);
+    vec_done(&x.claims);
     return make_end(&w);
 }

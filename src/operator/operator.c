@@ -6,10 +6,13 @@
 
 #include "operator/clique.h"
 #include "operator/ledger.h"
+#include "operator/metrics.h"
+#include "operator/mnnvl.h"
 #include "operator/pod.h"
 #include "operator/rollup.h"
 #include "operator/startup.h"
 #include "operator/tally.h"
+#include "operator/upkeep.h"
 
 /* Numbers of our indexes of the clique cache: the same in every runtime of a process, as all add
  * them in the same order. */
@@ -44,14 +47,113 @@ static void map_shape_to_self(struct controller *c, const struct world *w, const
         map_self(c, w, old, new);
 }
 
-/* What was made by hand without an owner may stand where a child should be: the set it says it is
- * part of is asked, too. */
 static void map_shape_to_owner(struct controller *c, const struct world *w, const struct obj *old,
                                const struct obj *new)
 {
     if (shape_changed(old, new))
         map_controller_owner(c, w, old, new);
 }
+
+/* Children that came, went, or count for another owner or replica. */
+static void map_presence_to_owner(struct controller *c, const struct world *w,
+                                  const struct obj *old, const struct obj *new)
+{
+    if (!old || !new || old->deleting != new->deleting || !str_eq(old->owner_uid, new->owner_uid) ||
+        !jequal(old->labels, new->labels))
+        map_controller_owner(c, w, old, new);
+}
+
+/* ---- upkeep ---- */
+
+struct enqueue {
+    struct controller *controller;
+    int64_t replicas; /* only children of replicas from this one on */
+};
+
+static void enqueue_child(void *ctx, const struct obj *child)
+{
+    const struct enqueue *e = ctx;
+    if (e->replicas == 0 || label_index(child, STR(LABEL_PCS_INDEX)) >= e->replicas ||
+        label_index(child, STR(LABEL_PCSG_INDEX)) >= e->replicas)
+        controller_enqueue(e->controller, child->kind, child->ns, child->name);
+}
+
+static bool template_changed(const struct obj *old, const struct obj *new)
+{
+    jval a = obj_spec(old), b = obj_spec(new);
+    return !jequal(jgetc(a, "template"), jgetc(b, "template")) ||
+           !jequal(old->annotations, new->annotations);
+}
+
+static void enqueue_all_children(struct controller *c, const struct world *w, const struct obj *pcs)
+{
+    struct enqueue e = {c, 0};
+    struct obj *group;
+    upkeep_each(w, pcs, enqueue_child, &e);
+    for (struct cache_iter g = world_owned(w, &kind_pcsg, pcs->uid); (group = cache_next(&g));)
+        upkeep_each(w, group, enqueue_child, &e);
+}
+
+/* The small objects of replicas that are not wanted any more. */
+static void enqueue_excess(struct controller *c, const struct world *w, const struct obj *owner)
+{
+    struct enqueue e = {c, jint(jgetc(obj_spec(owner), "replicas"), 0)};
+    upkeep_each(w, owner, enqueue_child, &e);
+}
+
+static int64_t replicas_of(const struct obj *o)
+{
+    return jint(jgetc(obj_spec(o), "replicas"), 0);
+}
+
+static void map_set_to_children(struct controller *c, const struct world *w, const struct obj *old,
+                                const struct obj *new)
+{
+    if (!old || !new || old->generation == new->generation) {
+        if (old && new && !jequal(old->annotations, new->annotations))
+            enqueue_all_children(c, w, new);
+        return;
+    }
+    if (template_changed(old, new))
+        enqueue_all_children(c, w, new);
+    else if (replicas_of(new) < replicas_of(old))
+        enqueue_excess(c, w, new);
+}
+
+static void map_group_to_children(struct controller *c, const struct world *w,
+                                  const struct obj *old, const struct obj *new)
+{
+    struct enqueue e = {c, 0};
+    if (!old || !new)
+        return;
+    jval a = obj_spec(old), b = obj_spec(new);
+    if (!jequal(jgetc(a, "minAvailable"), jgetc(b, "minAvailable")) ||
+        !jequal(jgetc(a, "cliqueNames"), jgetc(b, "cliqueNames")) ||
+        !jequal(old->annotations, new->annotations))
+        upkeep_each(w, new, enqueue_child, &e);
+    else if (replicas_of(new) < replicas_of(old))
+        enqueue_excess(c, w, new);
+}
+
+/* The template has another name now. */
+static void map_revision_to_children(struct controller *c, const struct world *w,
+                                     const struct obj *old, const struct obj *new)
+{
+    const struct obj *pcs = new &&shape_changed(old, new) ? owner_pcs(w, new) : NULL;
+    if (pcs)
+        enqueue_all_children(c, w, pcs);
+}
+
+/* A budget is looked after with its clique, which has the same name. */
+static void map_budget_to_clique(struct controller *c, const struct world *w, const struct obj *old,
+                                 const struct obj *new)
+{
+    const struct obj *o = either(old, new);
+    if (shape_changed(old, new) && world_get(w, &kind_pclq, o->ns, o->name))
+        controller_enqueue(c, &kind_pclq, o->ns, o->name);
+}
+
+/* ---- sets, groups, cliques ---- */
 
 /* Cliques that belong to the changed set, its groups' members included. */
 static void enqueue_cliques(struct controller *c, const struct world *w, const struct obj *pcs)
@@ -160,6 +262,23 @@ static void map_template_to_sets(struct controller *c, const struct world *w, co
     }
 }
 
+/* Cliques of sets where one shares claims by a template somebody just made. */
+static void map_template_to_cliques(struct controller *c, const struct world *w,
+                                    const struct obj *old, const struct obj *new)
+{
+    struct obj *o;
+    if (old || !new)
+        return;
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_pcs), STR_NONE);
+         (o = cache_next(&it));) {
+        bool shares = false;
+        for (struct jiter k = jiter(jpath(obj_root(o), "spec.template.cliques")); jnext(&k);)
+            shares |= jlen(jgetc(k.value, "resourceSharing")) > 0;
+        if (shares)
+            enqueue_cliques(c, w, o);
+    }
+}
+
 /* The gang a clique says it belongs to. Its owners may be gone, and the label may be shortened:
  * then the set's gangs are compared with it. */
 static void enqueue_labelled_gang(struct controller *c, const struct world *w,
@@ -179,7 +298,12 @@ static void enqueue_labelled_gang(struct controller *c, const struct world *w,
     arena_done(&a);
 }
 
-/* Status is not a gang's business: pods tell it themselves. */
+static bool is_breached(const struct obj *pclq)
+{
+    return condition_is_true(jgetc(obj_status(pclq), "conditions"), STR("MinAvailableBreached"));
+}
+
+/* Of a status only this is a gang's business: the rest pods tell it themselves. */
 static void map_clique_to_gang(struct controller *c, const struct world *w, const struct obj *old,
                                const struct obj *new)
 {
@@ -187,7 +311,8 @@ static void map_clique_to_gang(struct controller *c, const struct world *w, cons
     const struct obj *o = either(old, new);
     str base;
     bool moved = old && new && !jequal(old->labels, new->labels);
-    if (!spec_changed(old, new) && !moved)
+    bool broke = old && new &&is_breached(old) != is_breached(new);
+    if (!spec_changed(old, new) && !moved && !broke)
         return;
     if (moved)
         enqueue_labelled_gang(c, w, old);
@@ -299,20 +424,21 @@ static void map_pod_to_clique(struct controller *c, const struct world *w, const
         map_controller_owner(c, w, old, new);
 }
 
-static const struct controller_watch pcs_children_watches[] = {
+/* The last one is filled in: it is of a kind that other programs define. */
+static struct controller_watch pcs_children_watches[] = {
     {&kind_pcs, map_shape_to_self},
-    {&kind_pcsg, map_shape_to_owner},
-    {&kind_pclq, map_shape_to_owner},
-    {&kind_service, map_shape_to_owner},
+    {&kind_pcsg, map_presence_to_owner},
+    {&kind_pclq, map_presence_to_owner},
+    {&kind_service, map_presence_to_owner},
     {&kind_service_account, map_shape_to_owner},
     {&kind_role, map_shape_to_owner},
     {&kind_role_binding, map_shape_to_owner},
     {&kind_secret, map_shape_to_owner},
-    {&kind_hpa, map_shape_to_owner},
-    {&kind_pdb, map_shape_to_owner},
+    {&kind_hpa, map_presence_to_owner},
     {&kind_controller_revision, map_shape_to_owner},
     {&kind_resource_claim, map_shape_to_owner},
     {&kind_resource_claim_template, map_template_to_sets},
+    {NULL, map_presence_to_owner},
 };
 static const struct controller_watch pcs_status_watches[] = {
     {&kind_pcs, map_self},
@@ -326,9 +452,19 @@ static const struct controller_watch pcsg_members_watches[] = {
     {&kind_pcsg, map_shape_to_self},
     {&kind_pcs, map_set_to_groups},
     {&kind_controller_revision, map_revision_to_groups},
-    {&kind_pclq, map_shape_to_owner},
-    {&kind_pdb, map_shape_to_owner},
+    {&kind_pclq, map_presence_to_owner},
     {&kind_resource_claim, map_shape_to_owner},
+};
+static const struct controller_watch upkeep_watches[] = {
+    {&kind_pclq, map_shape_to_self},
+    {&kind_pcsg, map_shape_to_self},
+    {&kind_service, map_shape_to_self},
+    {&kind_hpa, map_shape_to_self},
+    {&kind_pdb, map_shape_to_self},
+    {&kind_pdb, map_budget_to_clique},
+    {&kind_pcs, map_set_to_children},
+    {&kind_pcsg, map_group_to_children},
+    {&kind_controller_revision, map_revision_to_children},
 };
 static const struct controller_watch pcsg_status_watches[] = {
     {&kind_pcsg, map_self},
@@ -341,6 +477,8 @@ static const struct controller_watch pclq_watches[] = {
     {&kind_pclq, map_clique_to_waiting},
     {&kind_pcs, map_set_to_cliques},
     {&kind_pod, map_pod_to_clique},
+    {&kind_resource_claim, map_shape_to_owner},
+    {&kind_resource_claim_template, map_template_to_cliques},
     {&kind_pod_gang, map_gang_to_cliques},
 };
 static const struct controller_watch gang_watches[] = {
@@ -351,6 +489,8 @@ static const struct controller_watch gang_watches[] = {
 
 /* A clique of thousands of pods is looked at for many of their changes at once. */
 #define PCLQ_INTERVAL (20 * USEC_PER_MSEC)
+/* A gang is looked at for many of its pods' changes at once. */
+#define GANG_INTERVAL (20 * USEC_PER_MSEC)
 /* So is a set or group of thousands of cliques. */
 #define ROLLUP_INTERVAL (20 * USEC_PER_MSEC)
 
@@ -369,10 +509,16 @@ unsigned *operator_add_indexes(struct runtime *r)
     struct cache *cliques = runtime_cache(r, &kind_pclq);
     by_gang = cache_add_index(cliques, index_by_gang);
     by_base_gang = cache_add_index(cliques, index_by_base_gang);
+    mnnvl_add(r);
     tally_add_fold(r);
     rollup_add_folds(r);
     for (size_t i = 0; i < ARRAY_LEN(read_kinds); i++)
         (void)runtime_cache(r, read_kinds[i]);
+    return &by_gang;
+}
+
+unsigned *operator_gang_index(void)
+{
     return &by_gang;
 }
 
@@ -387,6 +533,7 @@ void operator_add(struct runtime *r, struct api *api)
          .min_interval = ROLLUP_INTERVAL,
          WATCHES(pcs_children_watches)},
         {.name = "podcliqueset-status",
+         .source = "podcliqueset-controller",
          .plan = pcs_status_plan,
          .min_interval = ROLLUP_INTERVAL,
          WATCHES(pcs_status_watches)},
@@ -395,17 +542,28 @@ void operator_add(struct runtime *r, struct api *api)
          .min_interval = ROLLUP_INTERVAL,
          WATCHES(pcsg_members_watches)},
         {.name = "podcliquescalinggroup-status",
+         .source = "podcliquescalinggroup-controller",
          .plan = pcsg_status_plan,
          .min_interval = ROLLUP_INTERVAL,
          WATCHES(pcsg_status_watches)},
+        {.name = "podcliqueset-upkeep",
+         .source = "podcliqueset-controller",
+         .plan = upkeep_plan,
+         WATCHES(upkeep_watches)},
         {.name = "podclique-controller",
          .plan = pclq_plan,
          .ctx = &pclq_config,
          .min_interval = PCLQ_INTERVAL,
          WATCHES(pclq_watches)},
-        {.name = "podgang-controller", .plan = gang_plan, .ctx = &by_gang, WATCHES(gang_watches)},
+        {.name = "podgang-controller",
+         .plan = gang_plan,
+         .ctx = &by_gang,
+         .min_interval = GANG_INTERVAL,
+         WATCHES(gang_watches)},
     };
     (void)operator_add_indexes(r);
+    pcs_children_watches[ARRAY_LEN(pcs_children_watches) - 1].kind = mnnvl_kind();
+    metrics_watch(r);
     runtime_set_ledger(r, ledger_check, NULL);
     pclq_config.initc_image = startup_image(getenv("GROVE_INIT_CONTAINER_IMAGE"));
     for (size_t i = 0; i < ARRAY_LEN(defs); i++)

@@ -18,5 +18,7 @@ planner_fn pcs_children_plan, pcs_status_plan, pcsg_members_plan, pcsg_status_pl
 /* What operator_add adds to the caches, for those who call a planner themselves. Returns the number
  * that gang_plan wants. */
 unsigned *operator_add_indexes(struct runtime *r);
+/* That number, once a runtime of the process has it. */
+unsigned *operator_gang_index(void);
 
 #endif

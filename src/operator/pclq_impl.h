@@ -8,9 +8,18 @@
 #include "operator/pod.h"
 #include "operator/tally.h"
 
-/* Finished pods go when their successors are there: a name is free only when its pod is gone, and
- * a successor whose create is still under way must not be tried under another name. */
-enum { STAGE_FINALIZER, STAGE_PODS, STAGE_FINISHED, STAGE_STATUS };
+/* A status with errors to tell goes first, with the finalizer (never both); claims are there before
+ * the pods that use them. Finished pods go when their successors are there: a name is free only
+ * when its pod is gone, and a successor whose create is still under way must not be tried under
+ * another name. */
+enum {
+    STAGE_FINALIZER,
+    STAGE_ERRORS = STAGE_FINALIZER,
+    STAGE_CLAIMS,
+    STAGE_PODS,
+    STAGE_FINISHED,
+    STAGE_STATUS
+};
 
 typedef VEC(struct obj *) obj_vec;
 
@@ -22,6 +31,7 @@ struct clique_work {
     struct pclq_view spec;
     const struct tally *tally;
     struct plan *plan;
+    bool lacks_claims; /* that new pods would use: none are made */
     str gates_wait; /* why pods with Grove's gate keep it; empty: they do not, or there are none */
 };
 

@@ -16,6 +16,7 @@ struct pods_work {
     obj_vec finished;   /* not going */
     struct slots used;  /* indices that are taken */
     struct map planned; /* names of this plan */
+    int64_t leaving;    /* their delete is on its way */
     int64_t missing;    /* still to be made; negative: too many */
     size_t made, removed;
     str first_made, first_removed;
@@ -26,8 +27,15 @@ static void collect(struct pods_work *p)
     const struct clique_work *c = p->clique;
     struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
     for (struct obj *o; (o = cache_next(&it));) {
-        if (o->deleting || world_is_intended(c->world, o->uid))
+        if (o->deleting)
             continue;
+        /* A delete that is on its way may yet be refused: until it is seen the pod holds its index,
+         * and nobody takes its place. */
+        if (world_is_intended(c->world, o->uid)) {
+            p->leaving++;
+            slots_add(&p->used, pod_index(o));
+            continue;
+        }
         if (pod_is_finished(o)) {
             *vec_push(&p->finished) = o;
             continue;
@@ -36,6 +44,10 @@ static void collect(struct pods_work *p)
         slots_add(&p->used, pod_index(o));
     }
     p->missing = MAX(c->spec.replicas, 0) - (int64_t)p->active.len;
+    if (c->lacks_claims)
+        p->missing = MIN(p->missing, 0);
+    if (p->missing > 0)
+        p->missing = MAX(p->missing - p->leaving, 0);
 }
 
 static bool is_full(const struct pods_work *p)
@@ -45,15 +57,34 @@ static bool is_full(const struct pods_work *p)
 
 /* ---- create ---- */
 
-/* The first name of this index that no pod holds, a dying one and one of this plan included. */
+/* Names of one index that are looked through for a create that may still happen. */
+enum { NAMES_MAX = 8 };
+
+static bool is_free(const struct pods_work *p, str name)
+{
+    const struct clique_work *c = p->clique;
+    return !world_get(c->world, &kind_pod, c->pclq->ns, name) && !map_has(&p->planned, name);
+}
+
+/* The name of a pod of this index whose create was sent and may still happen, so that it makes no
+ * second pod when it does; else the first that no pod holds, a dying one and one of this plan
+ * included. */
 static str free_name(const struct pods_work *p, int64_t index)
 {
     const struct clique_work *c = p->clique;
-    for (unsigned n = 0;; n++) {
+    str first = STR_NONE;
+    for (unsigned n = 0; n < NAMES_MAX || str_is_empty(first); n++) {
         str name = name_pod(c->plan->arena, c->pclq->name, c->pclq->uid, index, n);
-        if (!world_get(c->world, &kind_pod, c->pclq->ns, name) && !map_has(&p->planned, name))
+        if (!is_free(p, name))
+            continue;
+        if (str_is_empty(first))
+            first = name;
+        if (!world_has_unsure(c->world))
+            break;
+        if (world_is_unsure(c->world, &kind_pod, c->pclq->ns, name))
             return name;
     }
+    return first;
 }
 
 static void make_pod(struct pods_work *p, int64_t index, int64_t failures)
@@ -160,6 +191,8 @@ static void remove_surplus(struct pods_work *p)
 {
     struct clique_work *c = p->clique;
     victim_vec order;
+    if (p->missing >= 0)
+        return;
     rank(p, &order, cmp_victims);
     for (size_t i = 0; p->missing < 0 && i < order.len && !is_full(p); i++) {
         struct plan_write *w = remove_pod(p, STAGE_PODS, order.p[i].pod);

@@ -6,6 +6,7 @@
  * that once had its minimum on nodes says so for good (CONDITION_WAS_SCHEDULED), as only such a one
  * can be broken.
  */
+#include "operator/errors.h"
 #include "operator/pclq_impl.h"
 
 enum { N_CONDITIONS = 3 };
@@ -114,14 +115,13 @@ static void write_hashes(struct jw *w, const struct clique_work *c, const struct
 
 /* ---- errors ---- */
 
-/* Nothing is wrong that a planner could see: what was wrong before is forgotten. */
-static void write_errors(struct jw *w, const struct clique_work *c)
-{
-    if (jlen(jgetc(obj_status(c->pclq), "lastErrors")) == 0)
-        return;
-    jw_put_array(w, "lastErrors");
-    jw_end(w);
-}
+static const struct error_code codes[] = {
+    {PLAN_CREATE, &kind_pod, "ERR_CREATE_POD", "PodCreateFailed"},
+    {PLAN_DELETE, &kind_pod, "ERR_DELETE_POD", "PodDeleteFailed"},
+    {PLAN_PATCH, &kind_pod, "ERR_REMOVE_POD_SCHEDULING_GATE", NULL},
+    {ERROR_ANY_OP, &kind_resource_claim, "ERR_SYNC_PCLQ_RESOURCE_CLAIM", NULL},
+    {ERROR_ANY_OP, &kind_pclq, "ERR_UPDATE_PODCLIQUE_STATUS", NULL},
+};
 
 /* ---- plan ---- */
 
@@ -143,14 +143,15 @@ void pclq_plan_status(struct clique_work *c)
     if (str_is_empty(obj_label(c->pclq, STR(LABEL_PCSG))))
         jw_put_str(&w, "hpaPodSelector", clique_selector(c));
     write_hashes(&w, c, &r);
-    write_errors(&w, c);
+    errors_write(&w, c->plan, c->world, c->pclq, codes, ARRAY_LEN(codes));
     make_conditions(&w, jgetc(old, "conditions"), conditions, n, c->world->now);
     jw_end(&w);
     if (jint(jgetc(old, "scheduledReplicas"), 0) > 0 && r.n->scheduled == 0)
         plan_event(c->plan, c->pclq, true, STR("AllScheduledReplicasLost"),
                    "none of %lld pods is on a node any more; %lld are needed",
                    (long long)c->spec.replicas, (long long)c->spec.min_available);
-    make_status(c->plan, STAGE_STATUS, c->pclq, jw_doc(&w));
+    unsigned stage = errors_status_stage(c->world, c->pclq, STAGE_ERRORS, STAGE_STATUS);
+    make_status(c->plan, stage, c->pclq, jw_doc(&w));
 }
 
 void pclq_plan_undeclared(const struct world *w, const struct obj *pclq, struct plan *p)

@@ -8,6 +8,7 @@
  * written when every child of that generation exists and is labelled with its hashes.
  */
 #include "operator/clique.h"
+#include "operator/mnnvl.h"
 #include "operator/operator.h"
 #include "operator/revisions.h"
 #include "operator/rollup.h"
@@ -219,7 +220,8 @@ static str pod_selector(struct arena *a, str pcs)
 static void plan_status(struct set_work *s)
 {
     problem_vec problems = {0};
-    struct condition levels = topology_condition(s->world, s->pcs, s->plan->arena);
+    struct condition conditions[] = {topology_condition(s->world, s->pcs, s->plan->arena),
+                                     mnnvl_condition(s->world, s->pcs, s->plan)};
     bool observed = s->revision && s->labelled == s->set.replicas;
     struct jw w;
     find_problems(s, &problems);
@@ -236,7 +238,8 @@ static void plan_status(struct set_work *s)
     jw_put_cstr(&w, "phase", phase_of(s, problems.len));
     write_errors(s, &w, &problems);
     write_gangs(s, &w);
-    make_conditions(&w, jgetc(obj_status(s->pcs), "conditions"), &levels, 1, s->world->now);
+    make_conditions(&w, jgetc(obj_status(s->pcs), "conditions"), conditions, ARRAY_LEN(conditions),
+                    s->world->now);
     jw_end(&w);
     make_status(s->plan, STAGE_STATUS, s->pcs, jw_doc(&w));
     vec_done(&problems);

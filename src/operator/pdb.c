@@ -45,23 +45,18 @@ static const char *index_label(const struct obj *owner)
     return owner->kind == &kind_pcsg ? LABEL_PCSG_INDEX : LABEL_PCS_INDEX;
 }
 
-void pdb_plan(const struct world *w, const struct obj *pcs, const struct obj *owner, unsigned stage,
-              struct plan *p)
+void pdb_ensure(const struct world *w, const struct obj *pcs, const struct obj *owner,
+                const struct obj *pclq, unsigned stage, struct plan *p)
+{
+    (void)make_ensure(p, stage, w, owner, world_get(w, &kind_pdb, pclq->ns, pclq->name), &kind_pdb,
+                      pclq->name, make_budget(p->arena, pcs, owner, pclq, pdb_floor(pclq, 0)));
+}
+
+void pdb_keep(const struct obj *owner, const struct obj *pdb, unsigned stage, struct plan *p)
 {
     int64_t replicas = jint(jgetc(obj_spec(owner), "replicas"), 0);
-    size_t from = p->writes.len;
-    struct obj *o;
-    for (struct cache_iter it = world_owned(w, &kind_pclq, owner->uid);
-         (o = cache_next(&it)) && !make_is_full(p, from);) {
-        if (o->deleting || label_index(o, str_of(index_label(owner))) >= replicas)
-            continue;
-        (void)make_ensure(p, stage, w, owner, world_get(w, &kind_pdb, o->ns, o->name), &kind_pdb,
-                          o->name, make_budget(p->arena, pcs, owner, o, pdb_floor(o, 0)));
-    }
-    for (struct cache_iter it = world_owned(w, &kind_pdb, owner->uid); (o = cache_next(&it));) {
-        int64_t i = label_index(o, str_of(index_label(owner)));
-        if (!o->deleting && i >= replicas)
-            plan_why(plan_delete(p, stage, o), p, "replica %lld is not among the %lld wanted",
-                     (long long)i, (long long)replicas);
-    }
+    int64_t i = label_index(pdb, str_of(index_label(owner)));
+    if (i >= replicas)
+        plan_why(plan_delete(p, stage, pdb), p, "replica %lld is not among the %lld wanted",
+                 (long long)i, (long long)replicas);
 }

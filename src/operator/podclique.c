@@ -10,6 +10,16 @@
  * looked at only when some are to be made, removed or let go.
  */
 #include "operator/pclq_impl.h"
+#include "operator/sharing.h"
+
+/* Claims that its pods share; pods wait for them. */
+static void plan_claims(struct clique_work *c)
+{
+    int64_t replica = label_index(c->pclq, STR(LABEL_PCS_INDEX));
+    jval config = clique_template(c->plan->arena, c->pcs, replica, c->pclq->name);
+    c->lacks_claims =
+        !sharing_plan_clique(c->world, c->pcs, c->pclq, config, STAGE_CLAIMS, c->plan);
+}
 
 void pclq_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
@@ -32,6 +42,7 @@ void pclq_plan(const struct world *w, const struct key *key, void *ctx, struct p
     c.tally = tally_of(w, pclq->uid);
     pclq_view(pclq, &c.spec);
     bool adding = make_finalizer(p, STAGE_FINALIZER, pclq, STR(FINALIZER_PCLQ), true);
+    plan_claims(&c);
     pclq_plan_pods(&c);
     pclq_plan_gates(&c);
     if (!adding)

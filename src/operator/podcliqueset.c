@@ -3,20 +3,26 @@
  * scaling group (those are podclique.c, podgang.c, scalinggroup.c). What the children amount to,
  * the status and gang termination, is pcs_status.c.
  *
- * This half runs when the set or the shape of a child changes, not when a status does: it compares
- * every child with what the set says, which is far too much work to do for each pod that becomes
- * ready. The stored revision of the template comes before everything that carries its hashes.
+ * This half runs when the set changes and when children come or go, not when a status does. It
+ * makes what is missing and removes what is too much; whether what exists is as it should be is
+ * looked at child by child (upkeep.c). A replica whose children are all there is known by a number
+ * of the rollup and costs next to nothing. The stored revision of the template comes before
+ * everything that carries its hashes.
  */
+#include "operator/podcliqueset.h"
+
 #include "operator/children.h"
 #include "operator/clique.h"
 #include "operator/hpa.h"
 #include "operator/kept.h"
+#include "operator/mnnvl.h"
 #include "operator/operator.h"
-#include "operator/pdb.h"
 #include "operator/revisions.h"
+#include "operator/rollup.h"
 #include "operator/sharing.h"
+#include "operator/upkeep.h"
 
-enum { STAGE_FINALIZER, STAGE_REVISION, STAGE_SMALL, STAGE_CLIQUES, STAGE_BUDGETS };
+enum { STAGE_FINALIZER, STAGE_REVISION, STAGE_SMALL, STAGE_CLIQUES, STAGE_KEPT };
 
 /* ---- scaling groups and cliques ---- */
 
@@ -54,21 +60,77 @@ static struct doc *make_group(struct arena *a, const struct obj *pcs, int64_t i,
     return make_end(&w);
 }
 
+void pcs_keep_group(const struct world *w, const struct obj *pcs, const struct obj *pcsg,
+                    unsigned stage, struct plan *p)
+{
+    struct pcs_view v;
+    struct group_view g;
+    pcs_view(pcs, &v);
+    for (struct jiter it = jiter(v.scaling_groups); jnext(&it);) {
+        group_view(it.value, &g);
+        int64_t i = upkeep_index(pcsg->name, pcs->name, g.name);
+        if (i < 0)
+            i = label_index(pcsg, STR(LABEL_PCS_INDEX));
+        if (i < 0 || i >= v.replicas ||
+            !str_eq(name_pcsg(p->arena, pcs->name, i, g.name), pcsg->name))
+            continue;
+        (void)make_ensure(p, stage, w, pcs, pcsg, &kind_pcsg, pcsg->name,
+                          make_group(p->arena, pcs, i, &g, pcsg));
+        return;
+    }
+}
+
+/* The groups of replica i that are not there. */
+static void plan_replica_groups(const struct world *w, const struct obj *pcs,
+                                const struct pcs_view *v, int64_t i, struct plan *p)
+{
+    for (struct jiter it = jiter(v->scaling_groups); jnext(&it);) {
+        struct group_view g;
+        group_view(it.value, &g);
+        str name = name_pcsg(p->arena, pcs->name, i, g.name);
+        const struct obj *there = world_get(w, &kind_pcsg, pcs->ns, name);
+        if (!make_is_child(there, pcs))
+            (void)make_ensure(p, STAGE_CLIQUES, w, pcs, there, &kind_pcsg, name,
+                              make_group(p->arena, pcs, i, &g, there));
+    }
+}
+
 static void plan_groups(const struct world *w, const struct obj *pcs, const struct pcs_view *v,
                         struct plan *p)
 {
     size_t n = jlen(v->scaling_groups), from = p->writes.len;
+    const struct rollup *all = rollup_of(w, &kind_pcsg, pcs->uid);
     for (int64_t i = 0; i < v->replicas && n > 0 && !make_is_full(p, from); i++) {
-        for (struct jiter it = jiter(v->scaling_groups); jnext(&it);) {
-            struct group_view g;
-            group_view(it.value, &g);
-            str name = name_pcsg(p->arena, pcs->name, i, g.name);
-            const struct obj *there = world_get(w, &kind_pcsg, pcs->ns, name);
-            (void)make_ensure(p, STAGE_CLIQUES, w, pcs, there, &kind_pcsg, name,
-                              make_group(p->arena, pcs, i, &g, there));
-        }
+        uint64_t names = 0;
+        for (struct jiter it = jiter(v->scaling_groups); jnext(&it);)
+            names += rollup_hash(name_pcsg(p->arena, pcs->name, i, jstr(jgetc(it.value, "name"))));
+        if (!rollup_has(all, i, n, names))
+            plan_replica_groups(w, pcs, v, i, p);
     }
     make_event(p, from, pcs, PLAN_CREATE, &kind_pcsg, "PodCliqueScalingGroupCreateSuccessful");
+}
+
+/* The cliques of replica i that are not there. */
+static void plan_replica_cliques(const struct world *w, const struct obj *pcs,
+                                 const struct clique_place *places, size_t n, int64_t i,
+                                 struct plan *p)
+{
+    str *names = arena_array(p->arena, str, n);
+    uint64_t sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        names[k] = name_pclq(p->arena, pcs->name, i, places[k].clique.name);
+        sum += rollup_hash(names[k]);
+    }
+    if (rollup_has(rollup_of(w, &kind_pclq, pcs->uid), i, n, sum))
+        return;
+    for (size_t k = 0; k < n; k++) {
+        struct clique_place place = places[k];
+        if (make_is_child(world_get(w, &kind_pclq, pcs->ns, names[k]), pcs))
+            continue;
+        place.pcs_index = i;
+        place.clique.replicas = kept_replicas(pcs, names[k], place.clique.replicas);
+        clique_ensure(w, &place, STAGE_CLIQUES, p);
+    }
 }
 
 static void plan_cliques(const struct world *w, const struct obj *pcs, const struct pcs_view *v,
@@ -81,18 +143,12 @@ static void plan_cliques(const struct world *w, const struct obj *pcs, const str
         str name = jstr(jgetc(it.value, "name"));
         if (pcs_group_of(v, name, &g))
             continue;
-        places[n] = clique_place(p->arena, pcs, pcs, it.value);
+        places[n] = (struct clique_place){.pcs = pcs, .owner = pcs};
+        clique_view(it.value, &places[n].clique);
         places[n++].hash = revision_hash(revision, name);
     }
-    for (int64_t i = 0; i < v->replicas && n > 0 && !make_is_full(p, from); i++) {
-        for (size_t k = 0; k < n; k++) {
-            struct clique_place place = places[k];
-            place.pcs_index = i;
-            place.clique.replicas = kept_replicas(
-                pcs, name_pclq(p->arena, pcs->name, i, place.clique.name), place.clique.replicas);
-            clique_ensure(w, &place, STAGE_CLIQUES, p);
-        }
-    }
+    for (int64_t i = 0; i < v->replicas && n > 0 && !make_is_full(p, from); i++)
+        plan_replica_cliques(w, pcs, places, n, i, p);
     make_event(p, from, pcs, PLAN_CREATE, &kind_pclq, "PodCliqueCreateOrUpdateSuccessful");
 }
 
@@ -108,6 +164,8 @@ static void plan_excess(const struct world *w, const struct obj *pcs, const stru
     for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
         struct obj *o;
         size_t from = p->writes.len;
+        if (!rollup_exceeds(rollup_of(w, kinds[k].kind, pcs->uid), v->replicas))
+            continue;
         for (struct cache_iter it = world_owned(w, kinds[k].kind, pcs->uid);
              (o = cache_next(&it));) {
             int64_t i = label_index(o, STR(LABEL_PCS_INDEX));
@@ -135,11 +193,11 @@ static void plan_living(const struct world *w, const struct obj *pcs, struct pla
     children_plan(w, pcs, STAGE_SMALL, p);
     hpa_plan(w, pcs, STAGE_SMALL, p);
     sharing_plan_set(w, pcs, STAGE_SMALL, p);
+    mnnvl_plan(w, pcs, STAGE_SMALL, p);
     plan_groups(w, pcs, &v, p);
     plan_cliques(w, pcs, &v, &revision, p);
     plan_excess(w, pcs, &v, p);
-    pdb_plan(w, pcs, pcs, STAGE_BUDGETS, p);
-    kept_forget(w, pcs, STAGE_BUDGETS, p);
+    kept_forget(w, pcs, STAGE_KEPT, p);
 }
 
 void pcs_children_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
@@ -148,15 +206,18 @@ void pcs_children_plan(const struct world *w, const struct key *key, void *ctx, 
     (void)ctx;
     if (!pcs)
         return;
-    if (pcs->deleting)
-        (void)make_finalizer(p, STAGE_FINALIZER, pcs, STR(FINALIZER_PCS), false);
-    else
+    if (!pcs->deleting)
         plan_living(w, pcs, p);
+    else if (mnnvl_release(w, pcs, STAGE_FINALIZER, p))
+        (void)make_finalizer(p, STAGE_FINALIZER, pcs, STR(FINALIZER_PCS), false);
 }
 
 void pcs_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
+    const struct obj *pcs = world_get(w, &kind_pcs, key->ns, key->name);
     pcs_children_plan(w, key, ctx, p);
+    if (pcs)
+        upkeep_plan_all(w, pcs, p);
     for (size_t i = 0; i < p->writes.len; i++) {
         if (p->writes.p[i].kind == &kind_pcs)
             return; /* its status is of the version after this write */

@@ -255,12 +255,14 @@ static void write_constraint_groups(struct gang_work *g, struct jw *w)
             write_pack_group(g, &list, it.value, number++);
     }
     jw_end(&list);
-    struct doc *d = jw_doc(&list);
-    if (jlen(doc_root(d)) > 0)
-        jw_put(w, "topologyConstraintGroupConfigs", doc_root(d));
-    else
+    str text = strbuf_str(&list.out);
+    if (str_is(text, "[]")) {
         write_no_more(g, w, "topologyConstraintGroupConfigs");
-    doc_unref(d);
+    } else {
+        jw_key(w, STR("topologyConstraintGroupConfigs"));
+        jw_raw(w, text);
+    }
+    jw_done(&list);
 }
 
 /* "kubernetes.io/zone=preferred,...": how replicas of the set keep apart. */
@@ -282,7 +284,7 @@ static str replica_spread(const struct gang_work *g)
 
 static void write_spec(struct gang_work *g, struct jw *w)
 {
-    jw_put_object(w, "spec");
+    jw_object(w);
     jw_put_array(w, "podgroups");
     if (g->pcsg)
         write_members(g, w, g->pcsg->name, jgetc(obj_spec(g->pcsg), "cliqueNames"), g->group_index);
@@ -323,10 +325,7 @@ static struct doc *make_gang(struct gang_work *g)
     struct labels l, annotations;
     struct jw spec, w;
     jw_init(&spec);
-    jw_object(&spec);
     write_spec(g, &spec);
-    jw_end(&spec);
-    struct doc *d = jw_doc(&spec);
     labels_init(&l, a);
     mirror(&l, g->pcs->labels);
     labels_common(&l, g->pcs->name, "podgang");
@@ -337,8 +336,9 @@ static struct doc *make_gang(struct gang_work *g)
     gang_annotations(g, &annotations);
     make_begin(&w, &(struct make_meta){&kind_pod_gang, g->pcs->ns, g->name, &l, &annotations,
                                        g->pcs, NULL});
-    jw_put(&w, "spec", jgetc(doc_root(d), "spec"));
-    doc_unref(d);
+    jw_key(&w, STR("spec"));
+    jw_raw(&w, strbuf_str(&spec.out));
+    jw_done(&spec);
     return make_end(&w);
 }
 

@@ -83,6 +83,7 @@ static void count(struct rollup *r, const struct obj *o, uint32_t by)
     at->updated += by * m.updated;
     at->sound += by * m.sound;
     at->ever += by * m.ever;
+    at->names += (uint64_t)(int64_t)(int32_t)by * rollup_hash(o->name);
     at->revision += (uint64_t)(int64_t)(int32_t)by * m.revision;
 }
 
@@ -116,6 +117,21 @@ struct rollup_replica rollup_at(const struct rollup *r, int64_t index)
                                                           : (struct rollup_replica){0};
 }
 
+bool rollup_has(const struct rollup *r, int64_t index, size_t children, uint64_t names)
+{
+    struct rollup_replica at = rollup_at(r, index);
+    return at.children == children && at.names == names;
+}
+
+bool rollup_exceeds(const struct rollup *r, int64_t replicas)
+{
+    for (size_t i = (size_t)MAX(replicas, 0); i < r->replicas.len; i++) {
+        if (r->replicas.p[i].children > 0)
+            return true;
+    }
+    return false;
+}
+
 uint64_t rollup_hash(str hash)
 {
     return hash_fnv1a64(hash);
@@ -126,7 +142,7 @@ uint64_t rollup_hash(str hash)
 bool clique_was_scheduled(const struct obj *pclq)
 {
     jval conditions = conditions_of(pclq);
-    return condition_is_true(conditions, STR("EverScheduled")) ||
+    return condition_is_true(conditions, STR(CONDITION_WAS_SCHEDULED)) ||
            condition_is_true(conditions, STR("PodCliqueScheduled"));
 }
 

@@ -18,6 +18,7 @@ struct rollup_replica {
     uint32_t updated;   /* cliques: their pods are of the template their label names */
     uint32_t sound;     /* they say that their minimum is not breached */
     uint32_t ever;      /* cliques: had their minimum on nodes once */
+    uint64_t names;     /* sum of rollup_hash of their names */
     uint64_t revision;  /* sum of rollup_hash of what template they are of */
 };
 
@@ -32,6 +33,10 @@ void rollup_add_folds(struct runtime *r);
 const struct rollup *rollup_of(const struct world *w, const struct kind *k, str owner_uid);
 /* Zeros beyond the end. */
 struct rollup_replica rollup_at(const struct rollup *r, int64_t index);
+/* The replica has this many children, and they are those whose names' hashes add up so. */
+bool rollup_has(const struct rollup *r, int64_t index, size_t children, uint64_t names);
+/* Some child belongs to a replica at or above this number. */
+bool rollup_exceeds(const struct rollup *r, int64_t replicas);
 /* A replica is of a revision when its sum is that of the hashes its children should carry: the
  * label of a clique, the generation hash in the status of a group. */
 uint64_t rollup_hash(str hash);

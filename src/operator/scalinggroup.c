@@ -1,16 +1,18 @@
 /*
  * The PodCliqueScalingGroup planner: one set of member cliques per replica of the group, holes
- * filled, every index at or above the wanted number removed. What the members amount to is
- * pcsg_status.c; the two halves run apart for the reason podcliqueset.c gives.
+ * filled, every index at or above the wanted number removed. Members that exist are looked after by
+ * upkeep.c, and what they amount to is pcsg_status.c; the parts run apart for the reason
+ * podcliqueset.c gives.
  */
 #include "operator/group.h"
 #include "operator/kept.h"
 #include "operator/operator.h"
-#include "operator/pdb.h"
 #include "operator/revisions.h"
+#include "operator/rollup.h"
 #include "operator/sharing.h"
+#include "operator/upkeep.h"
 
-enum { STAGE_FINALIZER, STAGE_CLAIMS, STAGE_MEMBERS, STAGE_BUDGETS };
+enum { STAGE_FINALIZER, STAGE_CLAIMS, STAGE_MEMBERS };
 
 /* Which group of the template this is: the one whose name gives our own. */
 static bool find_template(struct group_work *g)
@@ -54,7 +56,8 @@ static size_t member_places(struct group_work *g, struct clique_place **ret)
         for (struct jiter c = jiter(g->set.cliques); jnext(&c);) {
             if (!str_eq(jstr(jgetc(c.value, "name")), jstr(it.value)))
                 continue;
-            (*ret)[n] = clique_place(g->plan->arena, g->pcs, g->pcsg, c.value);
+            (*ret)[n] = (struct clique_place){.pcs = g->pcs, .owner = g->pcsg};
+            clique_view(c.value, &(*ret)[n].clique);
             (*ret)[n].hash = revision_clique_hash(g->revision, jstr(it.value));
             (*ret)[n].pcs_index = g->pcs_index;
             (*ret)[n++].group = g->template;
@@ -64,20 +67,34 @@ static size_t member_places(struct group_work *g, struct clique_place **ret)
     return n;
 }
 
+/* The members of replica j that are not there. */
+static void plan_replica(struct group_work *g, const struct clique_place *places, size_t n,
+                         int64_t j)
+{
+    str *names = arena_array(g->plan->arena, str, n);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        names[i] = name_member_pclq(g->plan->arena, g->pcsg->name, j, places[i].clique.name);
+        sum += rollup_hash(names[i]);
+    }
+    if (rollup_has(rollup_of(g->world, &kind_pclq, g->pcsg->uid), j, n, sum))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        struct clique_place place = places[i];
+        if (make_is_child(world_get(g->world, &kind_pclq, g->pcs->ns, names[i]), g->pcsg))
+            continue;
+        place.group_index = j;
+        place.clique.replicas = kept_replicas(g->pcs, names[i], place.clique.replicas);
+        clique_ensure(g->world, &place, STAGE_MEMBERS, g->plan);
+    }
+}
+
 static void plan_members(struct group_work *g)
 {
     struct clique_place *places;
     size_t n = member_places(g, &places), from = g->plan->writes.len;
-    for (int64_t j = 0; j < g->spec.replicas && n > 0 && !make_is_full(g->plan, from); j++) {
-        for (size_t i = 0; i < n; i++) {
-            struct clique_place place = places[i];
-            place.group_index = j;
-            place.clique.replicas = kept_replicas(
-                g->pcs, name_member_pclq(g->plan->arena, g->pcsg->name, j, place.clique.name),
-                place.clique.replicas);
-            clique_ensure(g->world, &place, STAGE_MEMBERS, g->plan);
-        }
-    }
+    for (int64_t j = 0; j < g->spec.replicas && n > 0 && !make_is_full(g->plan, from); j++)
+        plan_replica(g, places, n, j);
     make_event(g->plan, from, g->pcsg, PLAN_CREATE, &kind_pclq, "PodCliqueCreateSuccessful");
 }
 
@@ -85,6 +102,8 @@ static void plan_excess(struct group_work *g)
 {
     struct obj *o;
     size_t from = g->plan->writes.len;
+    if (!rollup_exceeds(rollup_of(g->world, &kind_pclq, g->pcsg->uid), g->spec.replicas))
+        return;
     struct cache_iter it = world_owned(g->world, &kind_pclq, g->pcsg->uid);
     while ((o = cache_next(&it))) {
         int64_t j = label_index(o, STR(LABEL_PCSG_INDEX));
@@ -116,11 +135,13 @@ void pcsg_members_plan(const struct world *w, const struct key *key, void *ctx, 
     sharing_plan_group(w, g.pcs, pcsg, g.config, STAGE_CLAIMS, p);
     plan_members(&g);
     plan_excess(&g);
-    pdb_plan(w, g.pcs, pcsg, STAGE_BUDGETS, p);
 }
 
 void pcsg_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
+    const struct obj *pcsg = world_get(w, &kind_pcsg, key->ns, key->name);
     pcsg_members_plan(w, key, ctx, p);
+    if (pcsg)
+        upkeep_plan_all(w, pcsg, p);
     pcsg_status_plan(w, key, ctx, p);
 }

@@ -41,6 +41,18 @@ static void check_patch(const char *desired, const char *actual, const char *wan
     arena_done(&a);
 }
 
+TEST(only_a_shortened_name_is_kept_in_full)
+{
+    struct arena a = ARENA_INIT;
+    struct labels l;
+    labels_init(&l, &a);
+    labels_set_full_name(&l, STR("web-0"), STR("web-0"));
+    CHECK_CSTR(labels_selector(&l), "");
+    labels_set_full_name(&l, STR("we-12345678-b-0"), STR("we-and-the-web-0"));
+    CHECK_CSTR(labels_selector(&l), "grove.io/full-name=we-and-the-web-0");
+    arena_done(&a);
+}
+
 TEST(a_patch_names_only_what_differs)
 {
     check_patch("{a: 1, b: {c: 2}}", "{a: 1, b: {c: 2, d: 3}, e: 4}", NULL);

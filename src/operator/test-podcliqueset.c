@@ -2,6 +2,7 @@
 #include "base/test.h"
 #include "operator/operator.h"
 #include "operator/test-ring.h"
+#include "operator/upkeep.h"
 
 #define OWNER_SVC                                                                    \
     "[{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, name: svc, uid: svc-uid, " \
@@ -227,9 +228,9 @@ TEST(scaling_in_removes_everything_of_the_replica)
     ring_live(&r);
     tw_patch(r.world, &kind_pcs, "svc", "{spec: {replicas: 1}}");
     ring_plan_pcs(&r, "svc");
-    CHECK_CSTR(tw_writes(r.world), "delete Service default/svc-1\n"
-                                   "delete PodCliqueScalingGroup default/svc-1-pf\n"
+    CHECK_CSTR(tw_writes(r.world), "delete PodCliqueScalingGroup default/svc-1-pf\n"
                                    "delete PodClique default/svc-1-fe\n"
+                                   "delete Service default/svc-1\n"
                                    "delete PodDisruptionBudget default/svc-1-fe\n"
                                    "patch PodCliqueSet default/svc status\n");
     ring_live(&r);
@@ -294,6 +295,10 @@ TEST(what_a_template_no_longer_says_goes_from_its_cliques)
         "{containers: [{name: m, image: j}]}}}, {name: pl, spec: {podSpec: {containers: "
         "[{name: m, image: i}]}}}, {name: pw, spec: {replicas: 4, podSpec: {containers: "
         "[{name: m, image: i}]}}}]}}}");
+    /* Nothing carries the name of a template that is not stored. */
+    ring_plan_pcs(&r, "svc");
+    CHECK(!tw_write(r.world, &kind_pclq, "svc-0-fe", ""));
+    tw_carry_out(r.world);
     ring_plan_pcs(&r, "svc");
     jval body = tw_body(r.world, &kind_pclq, "svc-0-fe", "");
     CHECK_CSTR(jtext(jpath(body, "metadata.labels.tier")), "null");
@@ -483,4 +488,66 @@ TEST(absurd_numbers_make_bounded_plans)
     CHECK_INT(r.world->plan.writes.len, 0);
     CHECK_INT(r.world->plan.events.len, 1);
     ring_free(&r);
+}
+
+/* ---- upkeep ---- */
+
+/* Whatever somebody does to a child, looking at that child alone puts it right. */
+TEST(each_child_is_put_right_by_itself)
+{
+    static const struct {
+        const struct kind *kind;
+        const char *name, *damage, *path;
+    } cases[] = {
+        {&kind_pclq, "svc-0-fe", "{spec: {minAvailable: 1}}", "spec.minAvailable"},
+        {&kind_pclq, "svc-1-pf-2-pw", "{spec: {minAvailable: 2}}", "spec.minAvailable"},
+        {&kind_pclq, "svc-1-fe", "{metadata: {labels: {grove.io/podcliqueset-replica-index: '7'}}}",
+         "metadata.labels"},
+        {&kind_pcsg, "svc-1-pf", "{spec: {minAvailable: 2}}", "spec.minAvailable"},
+        {&kind_service, "svc-1", "{spec: {publishNotReadyAddresses: false}}",
+         "spec.publishNotReadyAddresses"},
+        {&kind_pdb, "svc-0-fe", "{spec: {minAvailable: 0}}", "spec.minAvailable"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct ring r = ring_new();
+        struct arena a = ARENA_INIT;
+        tw_load(r.world, SVC);
+        ring_live(&r);
+        const struct kind *k = cases[i].kind;
+        str before = arena_str(&a, tw_json(tw_must(r.world, k, cases[i].name), cases[i].path));
+        tw_patch(r.world, k, cases[i].name, cases[i].damage);
+        /* A budget is looked after with its clique. */
+        tw_plan(r.world, upkeep_plan, NULL, k == &kind_pdb ? &kind_pclq : k, cases[i].name);
+        CHECK_INT(r.world->plan.writes.len, 1);
+        tw_carry_out(r.world);
+        CHECK_STR(tw_json(tw_must(r.world, k, cases[i].name), cases[i].path), before);
+        CHECK_INT(tw_plan(r.world, upkeep_plan, NULL, k, cases[i].name)->writes.len, 0);
+        arena_done(&a);
+        ring_free(&r);
+    }
+}
+
+TEST(upkeep_leaves_numbers_of_users_and_objects_of_others_alone)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 9}}");
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", "{spec: {replicas: 5}}");
+    CHECK_INT(tw_plan(r.world, upkeep_plan, NULL, &kind_pclq, "svc-0-fe")->writes.len, 0);
+    CHECK_INT(tw_plan(r.world, upkeep_plan, NULL, &kind_pcsg, "svc-0-pf")->writes.len, 0);
+    tw_load(r.world, "apiVersion: v1\nkind: Service\nmetadata: {name: svc-9}\nspec: {}\n");
+    CHECK_INT(tw_plan(r.world, upkeep_plan, NULL, &kind_service, "svc-9")->writes.len, 0);
+    ring_free(&r);
+}
+
+TEST(the_number_in_a_name_is_read_exactly)
+{
+    CHECK_INT(upkeep_index(STR("svc-12-fe"), STR("svc"), STR("fe")), 12);
+    CHECK_INT(upkeep_index(STR("svc-12"), STR("svc"), STR_NONE), 12);
+    CHECK_INT(upkeep_index(STR("svc-12-fe"), STR("svc"), STR("e")), -1);
+    CHECK_INT(upkeep_index(STR("svc-12x-fe"), STR("svc"), STR("fe")), -1);
+    CHECK_INT(upkeep_index(STR("svc--fe"), STR("svc"), STR("fe")), -1);
+    CHECK_INT(upkeep_index(STR("svc-99999999999-fe"), STR("svc"), STR("fe")), -1);
+    CHECK_INT(upkeep_index(STR("other-1-fe"), STR("svc"), STR("fe")), -1);
 }

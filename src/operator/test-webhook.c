@@ -191,7 +191,7 @@ TEST(warnings_are_handed_on)
                  PCS "operation: CREATE, object: {metadata: {name: svc, namespace: ml}, spec: "
                      "{template: {cliqueStartupType: CliqueStartupTypeAnyOrder, terminationDelay: "
                      "4h, cliques: [{name: fe, spec: {roleName: fe, replicas: 1, minAvailable: 1, "
-                     "podSpec: {restartPolicy: Never, containers: []}}}]}}}");
+                     "podSpec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]}}}");
     CHECK(is_allowed(r));
     CHECK_INT(jlen(jgetc(r, "warnings")), 1);
     arena_done(&arena);
@@ -212,6 +212,18 @@ TEST(deletes_are_never_judged)
 {
     CHECK(is_allowed(ask(VALIDATE, PCS "operation: DELETE, oldObject: " SET("-1", ""))));
     arena_done(&arena);
+}
+
+TEST(operations_nobody_has_heard_of_are_denied)
+{
+    static const char *const paths[] = {DEFAULT, VALIDATE};
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        CHECK_CSTR(message(ask(paths[i], PCS "operation: PATCH, object: {metadata: {name: x}}")),
+                   "operation \"PATCH\" is not known");
+        CHECK(!is_allowed(ask(paths[i], PCS "object: {metadata: {name: x}}")));
+        CHECK(is_allowed(ask(paths[i], PCS "operation: CONNECT")));
+        arena_done(&arena);
+    }
 }
 
 TEST(bindings_are_validated)

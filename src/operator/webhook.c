@@ -46,9 +46,14 @@ static bool is_about(const struct webhook_request *q, const struct kind *k,
     return false;
 }
 
-static bool is_write(const struct webhook_request *q)
+/* Deletes and connections are nothing to judge; what nobody has heard of is denied. */
+static bool is_write(const struct webhook_request *q, struct webhook_verdict *v)
 {
-    return str_is(q->operation, "CREATE") || str_is(q->operation, "UPDATE");
+    if (str_is(q->operation, "CREATE") || str_is(q->operation, "UPDATE"))
+        return true;
+    if (!str_is(q->operation, "DELETE") && !str_is(q->operation, "CONNECT"))
+        webhook_deny(v, q->arena, 400, "operation \"%.*s\" is not known", STR_ARG(q->operation));
+    return false;
 }
 
 static void answer_default(const struct webhook_rules *rules, const struct webhook_request *q,
@@ -57,7 +62,7 @@ static void answer_default(const struct webhook_rules *rules, const struct webho
     struct edit edits;
     struct err err = ERR_INIT;
     (void)rules;
-    if (!is_about(q, &kind_pcs, v) || !is_write(q))
+    if (!is_about(q, &kind_pcs, v) || !is_write(q, v))
         return;
     struct doc *d = take_object(q, q->object, "object", v);
     if (!d)
@@ -88,7 +93,7 @@ static void answer_validate(const struct webhook_rules *rules, const struct webh
 {
     struct field_errors errors;
     bool update = str_is(q->operation, "UPDATE");
-    if (!is_about(q, k, v) || !is_write(q))
+    if (!is_about(q, k, v) || !is_write(q, v))
         return;
     if (rules->is_ready && !rules->is_ready(rules->ctx)) {
         webhook_deny(v, q->arena, 503,

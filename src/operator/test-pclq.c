@@ -1,0 +1,252 @@
+/* The PodClique planner: writes that failed or may still happen, and claims that pods share. */
+#include "base/test.h"
+#include "grove/names.h"
+#include "operator/test-ring.h"
+
+/* ---- errors ---- */
+
+static struct failures quota(const char *message)
+{
+    return (struct failures){.row = 1,
+                             .n = 1,
+                             .items = {{.op = PLAN_CREATE,
+                                        .kind = &kind_pod,
+                                        .ns = STR("default"),
+                                        .name = STR("svc-0-fe-abcde"),
+                                        .code = 403,
+                                        .reason = STR("Forbidden"),
+                                        .message = str_of(message)}}};
+}
+
+static struct ring with_cliques(void)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_plan_pcs(&r, "svc");
+    tw_carry_out(r.world);
+    return r;
+}
+
+static size_t count_events(struct ring *r, const char *reason)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->world->plan.events.len; i++)
+        n += str_is(r->world->plan.events.p[i].reason, reason);
+    return n;
+}
+
+/* X-21, T46: the status says it although the pods still cannot be made, and no longer when they
+ * can. */
+TEST(a_failed_create_is_in_the_status_before_it_is_tried_again)
+{
+    struct ring r = with_cliques();
+    struct failures f = quota("exceeded quota: q, used: pods=10, limited: pods=10");
+    r.world->world.failed = &f;
+    ring_plan_pclq(&r, "svc-0-fe");
+    const struct plan_write *status = tw_write(r.world, &kind_pclq, "svc-0-fe", "status");
+    REQUIRE(status);
+    CHECK_INT(count_events(&r, "PodCreateFailed"), 1);
+    for (size_t i = 0; i < r.world->plan.writes.len; i++) {
+        const struct plan_write *w = &r.world->plan.writes.p[i];
+        CHECK(w == status || w->stage > status->stage);
+    }
+    jval e = jat(jpath(doc_root(status->body), "status.lastErrors"), 0);
+    CHECK_CSTR(jstr(jgetc(e, "code")), "ERR_CREATE_POD");
+    CHECK_CSTR(jstr(jgetc(e, "description")),
+               "[Operation: Create, Code: ERR_CREATE_POD] message: Pod default/svc-0-fe-abcde "
+               "failed, cause: exceeded quota: q, used: pods=10, limited: pods=10");
+    CHECK_CSTR(jstr(jgetc(e, "observedAt")), "2026-01-01T00:00:00Z");
+    ring_free(&r);
+}
+
+TEST(a_create_that_fails_the_same_way_again_changes_nothing)
+{
+    struct ring r = with_cliques();
+    struct failures f = quota("no");
+    ring_plan_pclq(&r, "svc-0-fe");
+    tw_carry_out(r.world);
+    r.world->world.failed = &f;
+    ring_plan_pclq(&r, "svc-0-fe");
+    tw_carry_out(r.world);
+    r.world->world.now += USEC_PER_MIN;
+    CHECK(plan_is_empty(ring_plan_pclq(&r, "svc-0-fe")));
+    f = quota("not even now");
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(count_events(&r, "PodCreateFailed"), 1);
+    tw_carry_out(r.world);
+    r.world->world.failed = NULL;
+    ring_plan_pclq(&r, "svc-0-fe");
+    tw_carry_out(r.world);
+    CHECK_CSTR(tw_json(tw_must(r.world, &kind_pclq, "svc-0-fe"), "status.lastErrors"), "[]");
+    CHECK(plan_is_empty(ring_plan_pclq(&r, "svc-0-fe")));
+    ring_free(&r);
+}
+
+TEST(a_server_that_was_busy_once_is_no_error)
+{
+    struct ring r = with_cliques();
+    struct failures f = quota("slow down");
+    f.items[0].code = 429;
+    r.world->world.failed = &f;
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_CSTR(
+        jtext(jpath(tw_body(r.world, &kind_pclq, "svc-0-fe", "status"), "status.lastErrors")), "");
+    f.row = 3;
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(jlen(jpath(tw_body(r.world, &kind_pclq, "svc-0-fe", "status"), "status.lastErrors")),
+              1);
+    ring_free(&r);
+}
+
+/* ---- claims ---- */
+
+#define CONTAINER "{name: m, image: i, resources: {limits: {cpu: 1}, claims: [{name: mine}]}}"
+#define SHARED                                                                                    \
+    "apiVersion: grove.io/v1alpha1\n"                                                             \
+    "kind: PodCliqueSet\n"                                                                        \
+    "metadata: {name: s, uid: s-uid}\n"                                                           \
+    "spec:\n"                                                                                     \
+    "  replicas: 1\n"                                                                             \
+    "  template:\n"                                                                               \
+    "    cliqueStartupType: CliqueStartupTypeExplicit\n"                                          \
+    "    resourceClaimTemplates: [{name: pool, templateSpec: {spec: {devices: {}}}}]\n"           \
+    "    resourceSharing: [{name: pool, scope: PerReplica, filter: {childScalingGroupNames: "     \
+    "[g]}}, {name: pool, scope: AllReplicas}]\n"                                                  \
+    "    cliques:\n"                                                                              \
+    "    - name: a\n"                                                                             \
+    "      spec: {podSpec: {containers: [{name: m, image: i}]}}\n"                                \
+    "    - name: b\n"                                                                             \
+    "      resourceSharing: [{name: pool, scope: PerReplica}, {name: ext, scope: AllReplicas}]\n" \
+    "      spec: {replicas: 2, startsAfter: [c], podSpec: {resourceClaims: [{name: mine, "        \
+    "resourceClaimName: x}], initContainers: [{name: k, image: i}], containers: [" CONTAINER      \
+    "]}}\n"                                                                                       \
+    "    - name: c\n"                                                                             \
+    "      spec: {podSpec: {containers: [{name: m, image: i}]}}\n"                                \
+    "    podCliqueScalingGroups:\n"                                                               \
+    "    - {name: g, cliqueNames: [b, c], resourceSharing: [{name: pool, scope: AllReplicas}, "   \
+    "{name: pool, scope: PerReplica, filter: {childCliqueNames: [c]}}]}\n"
+
+#define EXT                                                                                \
+    "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: ext}\n" \
+    "spec: {spec: {devices: {}}}\n"
+
+static const struct obj *pod_of(struct ring *r, const char *clique, const char *index)
+{
+    struct cache_iter it =
+        world_owned(&r->world->world, &kind_pod, tw_must(r->world, &kind_pclq, clique)->uid);
+    for (struct obj *o; (o = cache_next(&it));) {
+        if (str_is(obj_label(o, STR("grove.io/podclique-pod-index")), index))
+            return o;
+    }
+    return NULL;
+}
+
+static jval container(const struct obj *pod)
+{
+    return jat(jpath(obj_root(pod), "spec.containers"), 0);
+}
+
+/* RS-1: behind the user's own, in the order of the levels, for all and then for one; not in the
+ * container that waits. */
+TEST(pods_use_the_claims_of_their_levels)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SHARED);
+    tw_load(r.world, EXT);
+    ring_live(&r);
+    const struct obj *a = pod_of(&r, "s-0-a", "0"), *b = pod_of(&r, "s-0-g-0-b", "1");
+    REQUIRE(a && b);
+    check_yaml(jpath(obj_root(a), "spec.resourceClaims"),
+               "[{name: s-all-pool, resourceClaimName: s-all-pool}]");
+    check_yaml(jgetc(container(a), "resources"), "{claims: [{name: s-all-pool}]}");
+    check_yaml(jpath(obj_root(b), "spec.resourceClaims"),
+               "[{name: mine, resourceClaimName: x},"
+               " {name: s-all-pool, resourceClaimName: s-all-pool},"
+               " {name: s-0-pool, resourceClaimName: s-0-pool},"
+               " {name: s-0-g-all-pool, resourceClaimName: s-0-g-all-pool},"
+               " {name: s-0-g-0-b-all-ext, resourceClaimName: s-0-g-0-b-all-ext},"
+               " {name: s-0-g-0-b-1-pool, resourceClaimName: s-0-g-0-b-1-pool}]");
+#define CLAIMS                                                      \
+    "{name: s-all-pool}, {name: s-0-pool}, {name: s-0-g-all-pool}," \
+    " {name: s-0-g-0-b-all-ext}, {name: s-0-g-0-b-1-pool}]}"
+    check_yaml(jgetc(container(b), "resources"),
+               "{limits: {cpu: 1}, claims: [{name: mine}, " CLAIMS);
+    jval init = jpath(obj_root(b), "spec.initContainers");
+    CHECK_INT(jlen(init), 2);
+    check_yaml(jgetc(jat(init, 0), "resources"), "{claims: [" CLAIMS);
+    CHECK_CSTR(jstr(jgetc(jat(init, 1), "name")), "grove-initc");
+    CHECK(j_is_absent(jpath(jat(init, 1), "resources.claims")));
+    CHECK(tw_get(r.world, &kind_resource_claim, "s-0-g-0-b-all-ext"));
+    CHECK(tw_get(r.world, &kind_resource_claim, "s-0-g-0-b-1-pool"));
+    ring_free(&r);
+}
+
+TEST(pods_wait_for_the_template_of_their_claims)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SHARED);
+    ring_live(&r);
+    CHECK(pod_of(&r, "s-0-g-0-c", "0"));
+    CHECK(!pod_of(&r, "s-0-g-0-b", "0"));
+    ring_plan_pclq(&r, "s-0-g-0-b");
+    CHECK_INT(count_events(&r, "ResourceClaimTemplateNotFound"), 1);
+    tw_load(r.world, EXT);
+    ring_live(&r);
+    CHECK(pod_of(&r, "s-0-g-0-b", "0") && pod_of(&r, "s-0-g-0-b", "1"));
+    ring_free(&r);
+}
+
+/* The names of claims in a pod are labels of DNS: long ones are cut for the pod only. */
+TEST(claims_with_long_names_have_short_ones_in_the_pod)
+{
+#define LONG "a-very-long-name-of-a-pool-of-devices-that-goes-on-and-on-and-on"
+    struct ring r = ring_new();
+    tw_load(r.world,
+            "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: s}\n"
+            "spec: {replicas: 1, template: {resourceClaimTemplates: [{name: " LONG
+            ", templateSpec: {spec: {devices: {}}}}], resourceSharing: [{name: " LONG
+            ", scope: AllReplicas}], cliques: [{name: a, spec: {podSpec: {containers: [{name: m, "
+            "image: i}]}}}]}}\n");
+    ring_live(&r);
+    const struct obj *pod = pod_of(&r, "s-0-a", "0");
+    REQUIRE(pod);
+    jval claim = jat(jpath(obj_root(pod), "spec.resourceClaims"), 0);
+    CHECK_CSTR(jstr(jgetc(claim, "resourceClaimName")), "s-all-" LONG);
+    CHECK(jstr(jgetc(claim, "name")).len <= 63);
+    jval used = jat(jpath(container(pod), "resources.claims"), 0);
+    CHECK(str_eq(jstr(jgetc(used, "name")), jstr(jgetc(claim, "name"))));
+    ring_free(&r);
+}
+
+/* ---- names ---- */
+
+static const char *fe_name(struct ring *r, unsigned n)
+{
+    static struct arena names = ARENA_INIT;
+    const struct obj *o = tw_must(r->world, &kind_pclq, "svc-0-fe");
+    return name_pod(&names, o->name, o->uid, 1, n).p;
+}
+
+/* The pod before goes while the create of its successor is on its way and unheard of: the next plan
+ * asks for the same successor, not for another one under the name that has become free. */
+TEST(a_successor_that_may_still_come_is_asked_for_by_its_name)
+{
+    struct ring r = with_cliques();
+    ring_plan_pclq(&r, "svc-0-fe");
+    tw_carry_out(r.world);
+    const char *first = fe_name(&r, 0), *second = fe_name(&r, 1);
+    tw_delete(r.world, &kind_pod, first);
+    if (tw_get(r.world, &kind_pod, first)) /* without a node it goes at once */
+        tw_remove(r.world, &kind_pod, first);
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK(tw_write(r.world, &kind_pod, first, "") != NULL);
+    runtime_note_unsure(r.world->runtime, &kind_pod, STR("default"), str_of(second));
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK(tw_write(r.world, &kind_pod, first, "") == NULL);
+    CHECK(tw_write(r.world, &kind_pod, second, "") != NULL);
+    tw_carry_out(r.world);
+    CHECK(tw_get(r.world, &kind_pod, second) != NULL);
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK(tw_write(r.world, &kind_pod, first, "") == NULL);
+    ring_free(&r);
+}

@@ -1,0 +1,178 @@
+/* See upkeep.h. */
+#include "operator/upkeep.h"
+
+#include "operator/children.h"
+#include "operator/clique.h"
+#include "operator/hpa.h"
+#include "operator/operator.h"
+#include "operator/pdb.h"
+#include "operator/podcliqueset.h"
+#include "operator/revisions.h"
+
+/* After those of the owners' planners, for plans that hold both. */
+enum { STAGE_SHAPE = 6, STAGE_BUDGET };
+
+struct upkeep {
+    const struct world *world;
+    struct plan *plan;
+    const struct obj *pcs;
+    const struct obj *owner; /* the set, or a scaling group of it */
+    const struct obj *child;
+    struct pcs_view set;
+    int64_t replicas; /* of the owner */
+};
+
+int64_t upkeep_index(str name, str prefix, str suffix)
+{
+    uint64_t index;
+    size_t head = prefix.len + 1, tail = suffix.len ? suffix.len + 1 : 0;
+    if (name.len <= head + tail || !str_starts(name, prefix) || name.p[prefix.len] != '-' ||
+        (tail && (!str_ends(name, suffix) || name.p[name.len - tail] != '-')) ||
+        !str_to_uint(str_sub(name, head, name.len - tail), &index) || index > INT32_MAX)
+        return -1;
+    return (int64_t)index;
+}
+
+/* ---- cliques ---- */
+
+/* The replica whose clique of this name the child is, -1: it is not. A name too long to be written
+ * out has no number in it; then its label says. */
+static int64_t index_of(const struct upkeep *u, str clique, bool member)
+{
+    struct arena *a = u->plan->arena;
+    str owner = u->owner->name;
+    int64_t i = upkeep_index(u->child->name, owner, clique);
+    if (i < 0)
+        i = label_index(u->child, member ? STR(LABEL_PCSG_INDEX) : STR(LABEL_PCS_INDEX));
+    str name = member ? name_member_pclq(a, owner, i, clique) : name_pclq(a, owner, i, clique);
+    return i >= 0 && str_eq(name, u->child->name) ? i : -1;
+}
+
+/* Fills in which clique of the template this is and where it stands, by its name: labels are among
+ * what may have drifted. False: it is none of the template's. */
+static bool find_place(const struct upkeep *u, const struct obj *revision, struct clique_place *ret)
+{
+    bool member = u->owner->kind == &kind_pcsg;
+    for (struct jiter it = jiter(u->set.cliques); jnext(&it);) {
+        struct clique_place c = {.pcs = u->pcs, .owner = u->owner};
+        clique_view(it.value, &c.clique);
+        int64_t i = index_of(u, c.clique.name, member);
+        if (i < 0 || pcs_group_of(&u->set, c.clique.name, &c.group) != member)
+            continue;
+        c.pcs_index = member ? label_index(u->owner, STR(LABEL_PCS_INDEX)) : i;
+        c.group_index = member ? i : 0;
+        c.hash = revision_clique_hash(revision, c.clique.name);
+        *ret = c;
+        return true;
+    }
+    return false;
+}
+
+static void keep_clique(const struct upkeep *u)
+{
+    struct clique_place place;
+    const struct obj *revision = revisions_current(u->world, u->pcs, u->plan->arena);
+    /* Nothing may carry the name of a template that is not stored yet. What is not wanted goes by
+     * its owner's hand. */
+    if (!revision || !find_place(u, revision, &place) ||
+        (u->owner->kind == &kind_pcsg ? place.group_index : place.pcs_index) >= u->replicas)
+        return;
+    size_t before = u->plan->writes.len;
+    clique_ensure(u->world, &place, STAGE_SHAPE, u->plan);
+    /* Its budget follows from what the clique is; that comes first. */
+    if (u->plan->writes.len == before)
+        pdb_ensure(u->world, u->pcs, u->owner, u->child, STAGE_BUDGET, u->plan);
+}
+
+/* ---- the rest ---- */
+
+static void keep_group(const struct upkeep *u)
+{
+    pcs_keep_group(u->world, u->pcs, u->child, STAGE_SHAPE, u->plan);
+}
+
+static void keep_service(const struct upkeep *u)
+{
+    children_keep_service(u->world, u->pcs, u->child, STAGE_SHAPE, u->plan);
+}
+
+static void keep_hpa(const struct upkeep *u)
+{
+    hpa_keep(u->world, u->pcs, u->child, STAGE_SHAPE, u->plan);
+}
+
+static void keep_budget(const struct upkeep *u)
+{
+    pdb_keep(u->owner, u->child, STAGE_BUDGET, u->plan);
+}
+
+/* ---- plan ---- */
+
+static const struct {
+    const struct kind *kind;
+    void (*keep)(const struct upkeep *u);
+} kinds[] = {
+    {&kind_pclq, keep_clique}, {&kind_pcsg, keep_group}, {&kind_service, keep_service},
+    {&kind_hpa, keep_hpa},     {&kind_pdb, keep_budget},
+};
+
+/* Its controller, when that is a set or a group and still the one it names. */
+static const struct obj *owner_of(const struct world *w, const struct obj *child)
+{
+    jval ref = obj_controller_ref(child);
+    str kind = jstr(jgetc(ref, "kind"));
+    const struct kind *k = str_is(kind, kind_pcs.kind)    ? &kind_pcs
+                           : str_is(kind, kind_pcsg.kind) ? &kind_pcsg
+                                                          : NULL;
+    const struct obj *owner = k ? world_get(w, k, child->ns, jstr(jgetc(ref, "name"))) : NULL;
+    return owner && str_eq(owner->uid, child->owner_uid) ? owner : NULL;
+}
+
+static void keep(const struct world *w, const struct obj *child, struct plan *p)
+{
+    struct upkeep u = {.world = w, .plan = p, .child = child, .owner = owner_of(w, child)};
+    u.pcs = u.owner ? owner_pcs(w, u.owner) : NULL;
+    if (!u.pcs || u.pcs->deleting || u.owner->deleting || child->deleting)
+        return;
+    pcs_view(u.pcs, &u.set);
+    u.replicas = jint(jgetc(obj_spec(u.owner), "replicas"), 0);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        if (kinds[i].kind == child->kind)
+            kinds[i].keep(&u);
+    }
+}
+
+void upkeep_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
+{
+    const struct obj *child = world_get(w, key->kind, key->ns, key->name);
+    (void)ctx;
+    if (child)
+        keep(w, child, p);
+}
+
+void upkeep_each(const struct world *w, const struct obj *owner, upkeep_fn *fn, void *ctx)
+{
+    struct obj *o;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct cache_iter it = world_owned(w, kinds[i].kind, owner->uid);
+        while ((o = cache_next(&it)))
+            fn(ctx, o);
+    }
+}
+
+struct all {
+    const struct world *world;
+    struct plan *plan;
+};
+
+static void keep_one(void *ctx, const struct obj *child)
+{
+    const struct all *all = ctx;
+    keep(all->world, child, all->plan);
+}
+
+void upkeep_plan_all(const struct world *w, const struct obj *owner, struct plan *p)
+{
+    struct all all = {w, p};
+    upkeep_each(w, owner, keep_one, &all);
+}

@@ -1,0 +1,26 @@
+/*
+ * Existing children of a set or of a scaling group, one at a time: each is compared with what its
+ * owner says when it or its owner changes, repaired when it drifted, and removed when it is a small
+ * object of a replica that is not wanted. The owners' own planners (podcliqueset.c, scalinggroup.c)
+ * only see to it that the right children exist. So what a change costs depends on what changed, and
+ * a change of everything is as many short plans as there are children instead of one long one.
+ */
+#ifndef OPERATOR_UPKEEP_H
+#define OPERATOR_UPKEEP_H
+
+#include "operator/make.h"
+
+/* Keys are PodCliques (with their budgets), PodCliqueScalingGroups, Services, autoscalers and
+ * disruption budgets. */
+planner_fn upkeep_plan;
+/* All children of an owner in one plan: for those who want to see all of it. */
+void upkeep_plan_all(const struct world *w, const struct obj *owner, struct plan *p);
+
+/* Calls fn for every child that upkeep_plan looks after. */
+typedef void upkeep_fn(void *ctx, const struct obj *child);
+void upkeep_each(const struct world *w, const struct obj *owner, upkeep_fn *fn, void *ctx);
+
+/* The number between prefix and suffix, -1 when the name is not made so: "svc-12-fe". */
+int64_t upkeep_index(str name, str prefix, str suffix);
+
+#endif
