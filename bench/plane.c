@@ -8,7 +8,8 @@
 #include "bench/case.h"
 #include "grove/types.h"
 #include "operator/operator.h"
-#include "sched/place.h"
+#include "sched/core.h"
+#include "sched/snapshot.h"
 #include "json/edit.h"
 #include "json/yaml.h"
 
@@ -274,31 +275,6 @@ static size_t plan_clique_op(void)
 
 /* ---- placement ---- */
 
-enum { GANG = 16 };
-static struct doc *gang_docs[GANG];
-static const struct obj *gang_pods[GANG];
-
-static void place_setup(void)
-{
-    settled_setup();
-    pod = bench_doc("pod.json");
-    for (size_t i = 0; i < GANG; i++) {
-        char name[64];
-        snprintf(name, sizeof(name), "llama-70b-0-decode-%zu", i);
-        gang_docs[i] = pod_to_send(name);
-        gang_pods[i] = obj_new(&kind_pod, gang_docs[i], NULL);
-        bench_must(gang_pods[i] != NULL, "no Pod");
-    }
-}
-
-static void place_teardown(void)
-{
-    for (size_t i = 0; i < GANG; i++)
-        obj_unref(gang_pods[i]);
-    doc_unref(pod);
-    plane_teardown();
-}
-
 static size_t snapshot_op(void)
 {
     struct arena a = ARENA_INIT;
@@ -310,22 +286,46 @@ static size_t snapshot_op(void)
     return n;
 }
 
+/* 16 racks of 18 nodes with 8 GPUs; a gang of 16 whole nodes in one rack. (bench/sched.c has the
+ * large clusters.) */
+enum { GANG = 16, RACKS = 16, RACK_NODES = 18, LEVEL_RACK = 1 };
+static struct core *core;
+
+static void place_setup(void)
+{
+    static const int64_t total[] = {8, 110};
+    static const struct core_amount amounts[] = {{0, 8}, {1, 1}};
+    int32_t racks[RACKS * RACK_NODES];
+    uint8_t admitted[RACKS * RACK_NODES];
+    struct core_class_def def = {.amounts = amounts,
+                                 .n_amounts = ARRAY_LEN(amounts),
+                                 .admitted = admitted,
+                                 .per_node = CORE_UNLIMITED};
+    core = core_new(ARRAY_LEN(total));
+    memset(admitted, 1, sizeof(admitted));
+    for (int32_t i = 0; i < RACKS * RACK_NODES; i++) {
+        (void)core_add_node(core, total);
+        racks[i] = i / RACK_NODES;
+    }
+    (void)core_add_tree(core, 1, racks);
+    (void)core_add_class(core, &def);
+}
+
+static void place_teardown(void)
+{
+    core_free(core);
+}
+
 static size_t place_op(void)
 {
-    struct arena a = ARENA_INIT;
-    struct snapshot s;
-    struct place_group group = {
-        .name = STR("decode"), .need = GANG, .pods = gang_pods, .n_pods = GANG};
-    struct place_result result;
-    snapshot_init(&s, &world, &a);
-    place_gang(&s, &group, 1, &result);
-    if (!result.whole)
-        fprintf(stderr, "%.*s\n", STR_ARG(result.why));
-    bench_must(result.whole, "the gang does not fit");
-    size_t n = result.placed.len;
-    place_done(&result);
-    snapshot_done(&s);
-    arena_done(&a);
+    static const struct core_leaf leaf = {{0, 0, CORE_NONE}, 0, GANG, CORE_NONE};
+    const struct core_ask ask = {
+        .gang = {LEVEL_RACK, 0, CORE_NONE}, .leaves = &leaf, .n_leaves = 1};
+    struct core_result result;
+    bench_must(core_place(core, &ask, &result), "the gang does not fit");
+    size_t n = result.ops.len;
+    core_undo(core, &result);
+    core_result_done(&result);
     return n;
 }
 
@@ -348,7 +348,7 @@ static const struct bench_case cases[] = {
     {"api-list-50-pods", 1, 3, filled_setup, list_prepare, list_op, server_teardown},
     {"plan-podcliqueset", 1, 20, settled_setup, NULL, plan_set_op, plane_teardown},
     {"plan-podclique", 2, 20, settled_setup, NULL, plan_clique_op, plane_teardown},
-    {"snapshot-20-nodes", 1, 10, place_setup, NULL, snapshot_op, place_teardown},
+    {"snapshot-20-nodes", 1, 10, settled_setup, NULL, snapshot_op, plane_teardown},
     {"place-gang-of-16", 1, 10, place_setup, NULL, place_op, place_teardown},
     {"sample-to-ready", 1, 2, NULL, plane_setup, sample_op, NULL},
 };

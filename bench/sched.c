@@ -54,10 +54,8 @@ static struct core *make_cluster(size_t nodes)
             if (class_amounts[k][r] > 0)
                 amounts[n++] = (struct core_amount){r, class_amounts[k][r]};
         }
-        struct core_class_def def = {.amounts = amounts,
-                                     .n_amounts = n,
-                                     .admitted = admitted,
-                                     .per_node = CORE_UNLIMITED};
+        struct core_class_def def = {
+            .amounts = amounts, .n_amounts = n, .admitted = admitted, .per_node = CORE_UNLIMITED};
         (void)core_add_class(c, &def);
     }
     free(admitted);
@@ -77,10 +75,9 @@ static const struct core_leaf experts[] = {{IN_RACK, CLASS_EXPERT, 16, CORE_NONE
                                            {IN_RACK, CLASS_EXPERT, 4, CORE_NONE},
                                            {ANYWHERE, CLASS_ROUTER, 2, CORE_NONE}};
 /* Small disaggregated model: one rack, one host if possible. */
-static const struct core_leaf small[] = {
-    {{0, LEVEL_HOST, CORE_NONE}, CLASS_SMALL, 4, CORE_NONE},
-    {{0, LEVEL_HOST, CORE_NONE}, CLASS_SMALL, 2, CORE_NONE},
-    {ANYWHERE, CLASS_ROUTER, 2, CORE_NONE}};
+static const struct core_leaf small[] = {{{0, LEVEL_HOST, CORE_NONE}, CLASS_SMALL, 4, CORE_NONE},
+                                         {{0, LEVEL_HOST, CORE_NONE}, CLASS_SMALL, 2, CORE_NONE},
+                                         {ANYWHERE, CLASS_ROUTER, 2, CORE_NONE}};
 static const struct core_leaf cpu_only[] = {{ANYWHERE, CLASS_CPU, 10, CORE_NONE}};
 
 struct shape {
@@ -243,14 +240,6 @@ static void churn(unsigned load, size_t arrivals, bool first, double ret_accepte
     int64_t limit = (int64_t)Q_NODES * 4 * load / 100;
     for (size_t n = 0; n < arrivals; n++) {
         unsigned shape = draw_shape(&rng);
-        while (used + q_gpus[shape] > limit && tenants.len > 0) {
-            size_t i = rng_below(&rng, tenants.len);
-            core_give_ops(c, tenants.p[i].ops, tenants.p[i].n);
-            used -= tenants.p[i].gpus;
-            free(tenants.p[i].ops);
-            tenants.p[i] = tenants.p[tenants.len - 1];
-            tenants.len--;
-        }
         struct core_ask ask = {
             .gang = {LEVEL_RACK, 0, CORE_NONE}, .leaves = q_leaves[shape], .n_leaves = 1};
         struct core_result r;
@@ -263,6 +252,14 @@ static void churn(unsigned load, size_t arrivals, bool first, double ret_accepte
             used += q_gpus[shape];
         } else {
             core_result_done(&r);
+        }
+        while (used > limit) {
+            size_t i = rng_below(&rng, tenants.len);
+            core_give_ops(c, tenants.p[i].ops, tenants.p[i].n);
+            used -= tenants.p[i].gpus;
+            free(tenants.p[i].ops);
+            tenants.p[i] = tenants.p[tenants.len - 1];
+            tenants.len--;
         }
     }
     for (size_t i = 0; i < 3; i++)
@@ -279,10 +276,11 @@ static void bench_quality(unsigned load, size_t arrivals)
         double accepted[3];
         double start = cpu_seconds();
         churn(load, arrivals, first, accepted);
-        printf("%u %% load, %-9s accepted of gangs of 64 GPUs in one rack %5.1f %%, of 16 %5.1f %%, "
-               "of 6 %5.1f %%  (%.1f us per arrival)\n",
-               load, first ? "first fit" : "ours", accepted[0], accepted[1], accepted[2],
-               (cpu_seconds() - start) / (double)arrivals * 1e6);
+        printf(
+            "%u %% load, %-9s accepted of gangs of 64 GPUs in one rack %5.1f %%, of 16 %5.1f %%, "
+            "of 6 %5.1f %%  (%.1f us per arrival)\n",
+            load, first ? "first fit" : "ours", accepted[0], accepted[1], accepted[2],
+            (cpu_seconds() - start) / (double)arrivals * 1e6);
         (void)fflush(stdout);
     }
 }

@@ -26,6 +26,8 @@ struct invariants {
     struct map nodes; /* name -> struct node_use */
     VEC(char *) resources;
     struct map indices;  /* "clique uid/index" -> active pods */
+    struct map let_go;   /* the same -> those of them without Grove's gate */
+    struct map ended;    /* uids of pods that have finished, whatever a late word says of them */
     struct map replicas; /* "Kind namespace/name=n" -> times asked for */
     struct inv_deletes deletes;
     struct inv_gangs gangs;
@@ -249,12 +251,12 @@ static bool is_active(const struct obj *pod)
            !str_is_empty(obj_label(pod, STR(LABEL_POD_INDEX)));
 }
 
-static int64_t count_index(struct invariants *v, const struct obj *pod, int delta)
+static int64_t count_index(struct map *m, const struct obj *pod, int delta)
 {
     struct strbuf key = STRBUF_INIT(256);
     strbuf_printf(&key, "%.*s/%.*s", STR_ARG(pod->owner_uid),
                   STR_ARG(obj_label(pod, STR(LABEL_POD_INDEX))));
-    int64_t n = counter_add(&v->indices, strbuf_str(&key), delta);
+    int64_t n = counter_add(m, strbuf_str(&key), delta);
     strbuf_done(&key);
     return n;
 }
@@ -274,14 +276,43 @@ static void check_indices(struct invariants *v, const struct store_event *e)
         return;
     bool was = is_active(e->prev), is = is_active(event_now(e));
     if (was && !is)
-        (void)count_index(v, e->prev, -1);
+        (void)count_index(&v->indices, e->prev, -1);
     if (was || !is)
         return;
-    if (count_index(v, e->obj, 1) > 1)
+    if (count_index(&v->indices, e->obj, 1) > 1)
         inv_fail(v, "indices", "pod %.*s/%.*s is the second active one with index %.*s",
                  STR_ARG(e->obj->ns), STR_ARG(e->obj->name),
                  STR_ARG(obj_label(e->obj, STR(LABEL_POD_INDEX))));
     check_new_index(v, e->obj);
+}
+
+/* ---- gates ---- */
+
+static bool is_let_go(const struct invariants *v, const struct obj *pod)
+{
+    if (!is_active(pod) || counter_get(&v->ended, pod->uid) > 0)
+        return false;
+    for (struct jiter it = jiter(jgetc(obj_spec(pod), "schedulingGates")); jnext(&it);) {
+        if (str_is(jstr(jgetc(it.value, "name")), "grove.io/podgang-pending-creation"))
+            return false;
+    }
+    return true;
+}
+
+static void check_gates(struct invariants *v, const struct store_event *e)
+{
+    if (e->obj->kind != &kind_pod)
+        return;
+    bool was = is_let_go(v, e->prev);
+    if (pod_has_finished(e->obj) && counter_get(&v->ended, e->obj->uid) == 0)
+        (void)counter_add(&v->ended, e->obj->uid, 1);
+    bool is = is_let_go(v, event_now(e));
+    if (was && !is)
+        (void)count_index(&v->let_go, e->prev, -1);
+    if (!was && is && count_index(&v->let_go, e->obj, 1) > 1)
+        inv_fail(v, "gates", "pod %.*s/%.*s is the second one let go with index %.*s",
+                 STR_ARG(e->obj->ns), STR_ARG(e->obj->name),
+                 STR_ARG(obj_label(e->obj, STR(LABEL_POD_INDEX))));
 }
 
 /* ---- replicas ---- */
@@ -332,8 +363,8 @@ static const struct check {
     void (*event)(struct invariants *v, const struct store_event *e);
 } checks[] = {
     {"revisions", check_revisions}, {"identity", check_identity}, {"capacity", check_capacity},
-    {"deletes", check_deletes},     {"indices", check_indices},   {"replicas", check_replicas},
-    {"gangs", check_gangs},
+    {"deletes", check_deletes},     {"indices", check_indices},   {"gates", check_gates},
+    {"replicas", check_replicas},   {"gangs", check_gangs},
 };
 
 struct invariants *invariants_new(const struct invariants_options *o)
@@ -353,6 +384,8 @@ void invariants_free(struct invariants *v)
         free(vec_pop(&v->resources));
     vec_done(&v->resources);
     counters_done(&v->indices);
+    counters_done(&v->let_go);
+    counters_done(&v->ended);
     counters_done(&v->replicas);
     deletes_done(&v->deletes);
     gangs_done(&v->gangs);

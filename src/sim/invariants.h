@@ -8,10 +8,12 @@
  *   capacity   the pods on a node ask for no more than it has
  *   indices    no two active pods of a clique have the same index, none has one beyond what its
  *              clique ever wanted
- *   replicas   how many there are of a clique or group is changed by users only
- *   deletes    nothing is deleted that nobody asked to delete: see inv_deletes.c for the reasons
- *   gangs      once the first pod of a gang is bound, its minimum is bound within the window: see
- *              inv_gangs.c
+ *   gates      of the active pods of a clique with the same index at most one is without Grove's
+ *              gate; this holds even where a create that happens long after its sender gave up on
+ * it makes a second one, which no sender can prevent replicas   how many there are of a clique or
+ * group is changed by users only deletes    nothing is deleted that nobody asked to delete: see
+ * inv_deletes.c for the reasons gangs      once the first pod of a gang is bound, its minimum is
+ * bound within the window: see inv_gangs.c
  *
  * The checks judge by the objects alone and share no code with what they check.
  */

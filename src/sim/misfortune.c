@@ -1,7 +1,8 @@
-/* What befalls nodes and pods, written through the API as a node, or those who watch over nodes,
- * would write it. */
+/* What befalls nodes and pods: written through the API, as a node would write it or a user who
+ * wants to see it. */
 #include "sim/sim_impl.h"
 
+#include "nodes/life.h"
 #include "json/write.h"
 
 /* ---- status ---- */
@@ -131,60 +132,24 @@ int sim_heal_pod(struct sim *s, const struct obj *pod, struct err *err)
 
 /* ---- nodes ---- */
 
-static int set_node(struct sim *s, str name, const char *status, struct err *err)
-{
-    static const char *const types[] = {"Ready"};
-    const struct obj *node = sim_get(s, &kind_node, STR_NONE, name);
-    struct strbuf now = STRBUF_INIT(64);
-    struct jw w;
-    if (!node)
-        return err_set(err, ERR_NOT_FOUND, "there is no node %.*s", STR_ARG(name));
-    status_begin(s, &w, &now);
-    put_conditions(&w, jgetc(obj_status(node), "conditions"), types, 1, status, strbuf_str(&now));
-    int r = patch_status(s, node, &w, err);
-    strbuf_done(&now);
-    return r;
-}
-
-static int set_ready(struct sim *s, const struct obj *pod, bool ready, struct err *err)
-{
-    struct strbuf now = STRBUF_INIT(64);
-    struct jw w;
-    status_begin(s, &w, &now);
-    put_conditions(&w, jgetc(obj_status(pod), "conditions"), pod_types, ARRAY_LEN(pod_types),
-                   ready ? "True" : "False", strbuf_str(&now));
-    int r = patch_status(s, pod, &w, err);
-    strbuf_done(&now);
-    return r;
-}
-
-/* Running pods of the node; the store changes while they are written to, so they are taken first.
- */
-static int set_pods(struct sim *s, str node, bool ready, struct err *err)
-{
-    VEC(struct obj *) pods = {0};
-    struct obj *o;
-    int r = 0;
-    struct store_iter it = store_range(sim_store(s), &kind_pod, STR_NONE, STR_NONE, STR_NONE);
-    while ((o = store_next(&it))) {
-        if (str_eq(jstr(jgetc(obj_spec(o), "nodeName")), node) &&
-            str_is(jstr(jgetc(obj_status(o), "phase")), "Running"))
-            *vec_push(&pods) = obj_ref(o);
-    }
-    for (size_t i = 0; i < pods.len; i++) {
-        if (r == 0)
-            r = set_ready(s, pods.p[i], ready, err);
-        /* It may go meanwhile. */
-        r = r == ERR_NOT_FOUND ? 0 : r;
-        obj_unref(pods.p[i]);
-    }
-    vec_done(&pods);
-    return r;
-}
+/* The node's own planner does the rest, as it does for users who annotate a node. */
+#define FAILED LIFE_PREFIX "failed"
 
 bool sim_node_is_dead(const struct sim *s, str name)
 {
-    return map_has(&s->dead, name);
+    const struct obj *node = sim_get(s, &kind_node, STR_NONE, name);
+    return node && str_is(obj_annotation(node, STR(FAILED)), "true");
+}
+
+static int set_failed(struct sim *s, str name, bool failed, struct err *err)
+{
+    struct doc *patch =
+        doc_parse(failed ? STR("{\"metadata\":{\"annotations\":{\"" FAILED "\":\"true\"}}}")
+                         : STR("{\"metadata\":{\"annotations\":{\"" FAILED "\":null}}}"),
+                  NULL, err);
+    int r = sim_patch(s, &kind_node, STR_NONE, name, STR_NONE, doc_root(patch), err);
+    doc_unref(patch);
+    return r;
 }
 
 int sim_fail_node(struct sim *s, str name, struct err *err)
@@ -192,23 +157,13 @@ int sim_fail_node(struct sim *s, str name, struct err *err)
     if (sim_node_is_dead(s, name))
         return 0;
     sim_note(s, "node %.*s fails", STR_ARG(name));
-    char *copy = str_dup(name);
-    str key = str_of(copy);
-    (void)map_put(&s->dead, key, copy);
-    int r = set_node(s, key, "Unknown", err);
-    return r ? r : set_pods(s, key, false, err);
+    return set_failed(s, name, true, err);
 }
 
 int sim_recover_node(struct sim *s, str name, struct err *err)
 {
-    char *key = map_del(&s->dead, name);
-    if (!key)
+    if (!sim_node_is_dead(s, name))
         return 0;
-    sim_note(s, "node %s recovers", key);
-    /* The change makes the node look at itself and all of its pods. */
-    int r = set_node(s, str_of(key), "False", err);
-    if (r == 0)
-        r = set_pods(s, str_of(key), true, err);
-    free(key);
-    return r;
+    sim_note(s, "node %.*s recovers", STR_ARG(name));
+    return set_failed(s, name, false, err);
 }

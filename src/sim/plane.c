@@ -5,13 +5,15 @@
 #include "apiserver/controllers.h"
 #include "base/vec.h"
 #include "grove/types.h"
+#include "operator/autoscaler.h"
 #include "operator/operator.h"
 #include "sched/sched.h"
 
 enum { MAX_PARTS = 4 };
+#define CACHE "grove-cache"
 
 /* One access to the API: layer -1 is the plain one, the wrappers count from 0. */
-struct access {
+struct part_access {
     struct api *api;
     const char *component;
     int layer;
@@ -20,7 +22,7 @@ struct access {
 struct part {
     const char *name;
     struct runtime *runtime; /* NULL: stopped */
-    VEC(struct access) accesses;
+    VEC(struct part_access) accesses;
 };
 
 struct plane {
@@ -64,10 +66,22 @@ static void add_budgets(struct plane *p, struct runtime *r, struct api *api)
     pdb_add(r, api);
 }
 
+static void add_roles(struct plane *p, struct runtime *r, struct api *api)
+{
+    (void)p;
+    roles_add(r, api);
+}
+
 static void add_events(struct plane *p, struct runtime *r, struct api *api)
 {
     (void)p;
     events_expiry_add(r, api);
+}
+
+static void add_autoscaler(struct plane *p, struct runtime *r, struct api *api)
+{
+    (void)p;
+    autoscaler_add(r, api);
 }
 
 static void add_operator(struct plane *p, struct runtime *r, struct api *api)
@@ -98,24 +112,37 @@ static const struct component {
     {"api", "tokens-controller", add_tokens},
     {"api", "disruption-controller", add_budgets},
     {"api", "event-expiry", add_events},
+    {"api", "role-aggregator", add_roles},
+    {"api", "grove-autoscaler", add_autoscaler},
     {"operator", "grove-operator", add_operator},
     {"scheduler", "grove-scheduler", add_scheduler},
     {"nodes", "simulated-nodes", add_nodes},
 };
 
 /* The API as one component sees it. */
-static struct api *component_api(struct plane *p, struct part *part, const char *name)
+static struct api *component_api(struct plane *p, struct part *part, const char *name,
+                                 const char *account)
 {
-    struct api *api = apiserver_local(p->server, name), *outer;
-    *vec_push(&part->accesses) = (struct access){api, name, -1};
+    struct api *api = apiserver_local(p->server, account), *outer;
+    *vec_push(&part->accesses) = (struct part_access){api, name, -1};
     for (int i = 0; p->options.wrap; i++) {
         outer = p->options.wrap(p->options.wrap_ctx, api, name, (unsigned)i);
         if (!outer)
             break;
         api = outer;
-        *vec_push(&part->accesses) = (struct access){api, name, i};
+        *vec_push(&part->accesses) = (struct part_access){api, name, i};
     }
     return api;
+}
+
+/* Whose rules the caches of a part are judged by: those of the component it is the process of, as
+ * in a cluster. Where controllers share a process, their caches see what any of them may. */
+static const char *cache_account(const struct plane *p, const struct part *part)
+{
+    for (size_t i = 0; p->options.split && i < ARRAY_LEN(components); i++)
+        if (str_is(str_of(part->name), components[i].part) && !str_is(str_of(part->name), "api"))
+            return components[i].account;
+    return CACHE;
 }
 
 /* ---- parts ---- */
@@ -133,20 +160,30 @@ static void define_parts(struct plane *p)
     }
 }
 
+static bool is_left_out(const struct plane *p, const struct component *c)
+{
+    str rest = p->options.without;
+    while (!str_is_empty(rest)) {
+        if (str_is(str_cut(&rest, ','), c->part))
+            return true;
+    }
+    return false;
+}
+
 void plane_start(struct plane *p, size_t n)
 {
     struct part *part = &p->parts[n];
     if (part->runtime)
         return;
-    part->runtime = runtime_new(p->loop, component_api(p, part, "grove-cache"));
+    part->runtime = runtime_new(p->loop, component_api(p, part, CACHE, cache_account(p, part)));
     runtime_set_stall_timeout(part->runtime, p->options.stall_timeout);
     /* Where faults are injected, derived state is lost too. */
     if (p->options.wrap)
         runtime_set_forgetful(part->runtime, (uint64_t)loop_now(p->loop) + n);
     for (size_t i = 0; i < ARRAY_LEN(components); i++) {
         const struct component *c = &components[i];
-        if (!p->options.split || str_is(str_of(c->part), part->name))
-            c->add(p, part->runtime, component_api(p, part, c->account));
+        if ((!p->options.split || str_is(str_of(c->part), part->name)) && !is_left_out(p, c))
+            c->add(p, part->runtime, component_api(p, part, c->account, c->account));
     }
     if (p->options.journal)
         runtime_set_journal(part->runtime, p->options.journal, p->options.journal_ctx);
@@ -180,7 +217,7 @@ void plane_each_wrapper(struct plane *p,
 {
     for (size_t i = 0; i < p->n_parts; i++) {
         for (size_t k = 0; k < p->parts[i].accesses.len; k++) {
-            const struct access *a = &p->parts[i].accesses.p[k];
+            const struct part_access *a = &p->parts[i].accesses.p[k];
             if (a->layer >= 0)
                 fn(ctx, a->api, a->component, (unsigned)a->layer);
         }

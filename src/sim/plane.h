@@ -27,6 +27,9 @@ struct plane_options {
     str ca_pem; /* for the root CA ConfigMap of every namespace; may be empty */
     /* Signs what token Secrets hold; NULL: they stay empty. Must outlive the plane. */
     const struct token_key *token_key;
+    /* Names of parts whose components are left out, because processes of their own do their work:
+     * "operator,scheduler". */
+    str without;
     bool split;         /* parts "api", "operator", "scheduler", "nodes" instead of one, "all" */
     usec stall_timeout; /* of the caches' watches; 0: none, for an API that does not fall silent */
     plane_wrap *wrap;   /* fault injection; NULL: none */

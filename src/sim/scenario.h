@@ -18,6 +18,7 @@
  * STEP is a map of one member:
  *   apply: OBJECT or [OBJECT]; apply-file: PATH (beside the scenario)
  *   scale: {pcs/NAME: 3}; patch: {object: pcs/NAME, merge: {...}, subresource: status}
+ *   metrics: {pcs/NAME: {load.cpu: 10, metric.q: null}} (said, or no more, see metrics_source.h)
  *   delete: WHICH; crash: WHICH (failed: true: for good); heal: WHICH
  *   cordon, uncordon, fail, recover: NODES
  *   stop, start, restart: all | api | operator | scheduler | nodes (all, where they are one

@@ -5,7 +5,6 @@
 
 #include "base/hash.h"
 #include "grove/types.h"
-#include "sim/gate.h"
 #include "sim/sim_impl.h"
 #include "json/yaml.h"
 
@@ -106,30 +105,19 @@ static struct api_faulty_options faults_of(const struct api_faulty_options *o,
     return mine;
 }
 
-/* Layer 0 holds back what dead nodes write, the next misbehaves. */
 static struct api *wrap(void *ctx, struct api *api, const char *component, unsigned layer)
 {
     struct sim *s = ctx;
-    bool nodes = str_is(str_of(component), "simulated-nodes");
-    if (nodes && layer == 0)
-        return gate_new(s->loop, api, sim_store(s), &s->dead);
-    if (layer > nodes)
-        return NULL;
     struct api_faulty_options o = faults_of(&s->faults, component);
-    return api_faulty_new(s->loop, api, &o);
-}
-
-static bool is_faulty_layer(const char *component, unsigned layer)
-{
-    return layer == str_is(str_of(component), "simulated-nodes");
+    return layer == 0 ? api_faulty_new(s->loop, api, &o) : NULL;
 }
 
 static void set_faults(void *ctx, struct api *api, const char *component, unsigned layer)
 {
     const struct sim *s = ctx;
     struct api_faulty_options o = faults_of(&s->faults, component);
-    if (is_faulty_layer(component, layer))
-        api_faulty_set(api, &o);
+    (void)layer;
+    api_faulty_set(api, &o);
 }
 
 void sim_set_faults(struct sim *s, const struct api_faulty_options *o)
@@ -147,8 +135,9 @@ const struct api_faulty_options *sim_faults(const struct sim *s)
 
 static void break_watches(void *ctx, struct api *api, const char *component, unsigned layer)
 {
-    if (is_faulty_layer(component, layer))
-        api_faulty_break_watches(api, *(const bool *)ctx);
+    (void)component;
+    (void)layer;
+    api_faulty_break_watches(api, *(const bool *)ctx);
 }
 
 void sim_break_watches(struct sim *s, bool expired)
@@ -160,8 +149,8 @@ void sim_break_watches(struct sim *s, bool expired)
 static void add_stats(void *ctx, struct api *api, const char *component, unsigned layer)
 {
     struct sim_stats *stats = ctx;
-    if (!is_faulty_layer(component, layer))
-        return;
+    (void)component;
+    (void)layer;
     struct api_faulty_stats one = api_faulty_stats(api);
     stats->requests += one.requests;
     stats->request_faults += one.request_faults;
@@ -444,7 +433,7 @@ struct rng *sim_rng(struct sim *s)
     return &s->rng;
 }
 
-struct obj *sim_get(struct sim *s, const struct kind *k, str ns, str name)
+struct obj *sim_get(const struct sim *s, const struct kind *k, str ns, str name)
 {
     return store_get(sim_store(s), k, ns, name);
 }
@@ -512,15 +501,6 @@ struct sim *sim_new(const struct sim_options *o, struct err *err)
     return NULL;
 }
 
-static void free_names(struct map *m)
-{
-    str key;
-    void *value;
-    for (size_t it = 0; map_next(m, &it, &key, &value);)
-        free(value);
-    map_done(m);
-}
-
 void sim_free(struct sim *s)
 {
     if (!s)
@@ -530,7 +510,6 @@ void sim_free(struct sim *s)
     plane_free(s->plane);
     invariants_free(s->invariants);
     loop_free(s->loop);
-    free_names(&s->dead);
     vec_done(&s->observers);
     strbuf_done(&s->log);
     free(s);

@@ -89,7 +89,7 @@ struct plane *sim_plane(struct sim *s);
 struct rng *sim_rng(struct sim *s);
 /* Told of every revision, after the invariants; before the first run of the loop or between. */
 void sim_on_event(struct sim *s, void (*fn)(void *ctx, const struct store_event *e), void *ctx);
-struct obj *sim_get(struct sim *s, const struct kind *k, str ns, str name);
+struct obj *sim_get(const struct sim *s, const struct kind *k, str ns, str name);
 size_t sim_count(struct sim *s, const struct kind *k, bool (*matches)(const struct obj *o));
 str sim_log(const struct sim *s);
 /* Adds a line with the time in front. */

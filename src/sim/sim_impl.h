@@ -28,7 +28,6 @@ struct sim {
     struct rng rng;
     struct store_sub sub;
     VEC(struct sim_observer) observers;
-    struct map dead; /* nodes; the values are the keys' text */
     struct strbuf log;
     struct sim_stats stats;
     usec changed_at; /* last revision */

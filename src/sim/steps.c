@@ -1,5 +1,6 @@
 /* The steps of a scenario, one function each; the forms are in scenario.h. */
 #include "base/file.h"
+#include "grove/metrics_source.h"
 #include "grove/types.h"
 #include "sim/oracle.h"
 #include "sim/scenario_impl.h"
@@ -105,6 +106,41 @@ static int step_patch(struct run *r, jval v, struct err *err)
         return err->code;
     return sim_patch(r->sim, q.kind, q.ns, q.name, jstr(jgetc(v, "subresource")), jgetc(v, "merge"),
                      err);
+}
+
+/* {metadata: {annotations: {simulation.grove.io/KEY: VALUE}}}; a value of null takes it away. */
+static struct doc *metrics_patch(struct run *r, jval what)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_object(&w, "metadata");
+    jw_put_object(&w, "annotations");
+    for (struct jiter it = jiter(what); jnext(&it);) {
+        jw_key(&w, arena_printf(&r->arena, METRICS_PREFIX "%.*s", STR_ARG(it.key)));
+        if (j_has(it.value))
+            jw_str(&w, jtype(it.value) == J_STRING ? jstr(it.value) : jtext(it.value));
+        else
+            jw_null(&w);
+    }
+    jw_end(&w);
+    jw_end(&w);
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+static int step_metrics(struct run *r, jval v, struct err *err)
+{
+    int result = 0;
+    for (struct jiter it = jiter(v); result == 0 && jnext(&it);) {
+        struct query q;
+        if (query_parse_ref(&r->arena, it.key, &q, err))
+            return err->code;
+        struct doc *patch = metrics_patch(r, it.value);
+        result = sim_patch(r->sim, q.kind, q.ns, q.name, STR_NONE, doc_root(patch), err);
+        doc_unref(patch);
+    }
+    return result;
 }
 
 static int delete_one(struct run *r, const struct obj *o, jval v, struct err *err)
@@ -444,6 +480,7 @@ static const struct step {
     {"await", run_await},          {"remember", run_remember},
     {"never", run_never},          {"forget", step_forget},
     {"repeat", step_repeat},       {"random", run_random},
+    {"metrics", step_metrics},
 };
 
 static int run_step(struct run *r, jval v, struct err *err)

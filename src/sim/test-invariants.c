@@ -78,9 +78,9 @@ TEST(a_node_with_more_than_it_holds_is_noticed)
     expect_broken(s, "invariant capacity");
 }
 
-TEST(an_index_held_twice_is_noticed)
+/* A pod of the clique, without a gate, with the index of another. */
+static void make_twin(struct sim *s)
 {
-    struct sim *s = start(2);
     const struct obj *pod = first_pod(s);
     struct strbuf b = STRBUF_INIT(4096);
     strbuf_printf(&b,
@@ -91,7 +91,22 @@ TEST(an_index_held_twice_is_noticed)
                   STR_ARG(obj_label(pod, STR(LABEL_POD_INDEX))), STR_ARG(pod->owner_uid));
     send(s, API_CREATE, &kind_pod, STR_NONE, STR_NONE, b.p);
     strbuf_done(&b);
+}
+
+TEST(an_index_held_twice_is_noticed)
+{
+    struct sim *s = start(2);
+    make_twin(s);
     expect_broken(s, "is the second active one with index");
+}
+
+TEST(an_index_let_go_twice_is_noticed)
+{
+    struct sim *s = start(2);
+    struct err err = ERR_INIT;
+    CHECK_INT(invariants_disable(s->invariants, STR("indices"), &err), 0);
+    make_twin(s);
+    expect_broken(s, "is the second one let go with index");
 }
 
 TEST(replicas_that_nobody_asked_for_are_noticed)
