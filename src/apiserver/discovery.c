@@ -369,6 +369,7 @@ static void put_group(struct jw *w, const struct kind *first)
 {
     const struct kind *versions[MAX_VERSIONS];
     size_t n = group_versions(first->group, versions);
+    BUG_ON(n == 0); /* the first of them is given */
     jw_put_cstr(w, "name", first->group);
     jw_put_array(w, "versions");
     for (size_t i = 0; i < n; i++) {
