@@ -609,7 +609,7 @@ TEST(jitter_stays_within_its_bounds_and_is_the_pods_own)
 {
     struct test_world *t = with_node();
     struct life node = nodes_defaults.life;
-    usec least = node.start, most = node.start;
+    usec least = INT64_MAX, most = 0;
     for (int i = 0; i < 200; i++) {
         char name[32];
         (void)snprintf(name, sizeof(name), "p%03d", i);

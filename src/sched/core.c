@@ -393,7 +393,7 @@ static void note_change(struct core *c, int32_t node)
 
 void core_change_total(struct core *c, int32_t node, const int64_t *delta)
 {
-    int64_t *free = &c->free.p[(size_t)node * c->n_resources];
+    int64_t *free = c->free.p + (size_t)node * c->n_resources;
     for (size_t r = 0; r < c->n_resources; r++) {
         free[r] = add_clamped(free[r], delta[r]);
         c->growth += delta[r] > 0;
@@ -513,7 +513,7 @@ static int32_t count_slots(const struct core *c, const struct class *k, int32_t 
 {
     if (!k->admitted[node])
         return 0;
-    const int64_t *free = &c->free.p[(size_t)node * c->n_resources];
+    const int64_t *free = c->free.p + (size_t)node * c->n_resources;
     int32_t slots = k->per_node;
     for (size_t i = 0; i < k->n_amounts && slots > 0; i++) {
         int32_t q = fit_count(free[k->amounts[i].resource], &k->amounts[i], k->inverse[i]);
@@ -659,7 +659,7 @@ void core_set_admitted(struct core *c, int32_t cls, int32_t node, bool admitted)
 void core_take(struct core *c, int32_t cls, int32_t node, int32_t count)
 {
     const struct class *k = c->classes.p[cls];
-    int64_t *free = &c->free.p[(size_t)node * c->n_resources];
+    int64_t *free = c->free.p + (size_t)node * c->n_resources;
     for (size_t i = 0; i < k->n_amounts; i++) {
         int64_t *f = &free[k->amounts[i].resource];
         *f = add_clamped(*f, mul_clamped(-(int64_t)count, k->amounts[i].amount));
