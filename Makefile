@@ -4,6 +4,7 @@
 #   make demo       see it work                    make bench    figures
 #   make test       every test suite               make fuzz     FUZZ_SECONDS per target
 #   make install    PREFIX=/usr/local              make soak     the tests with big case counts
+#   make test-kubernetes    against the real control plane (needs Go and kubectl)
 #
 # What is missing on a Debian or Ubuntu machine is installed by `make deps`, which the targets call.
 
@@ -33,6 +34,10 @@ demo: all
 test: everything
 	@GROVE_TEST_SCALE=$(SCALE) tests/run $(BUILD)
 
+# Against etcd, kube-apiserver and kube-controller-manager, built through the Go module proxy.
+test-kubernetes: all
+	@tests/kubernetes/run $(abspath $(BUILD))
+
 check:
 	@tools/deps build check
 	@tools/check
@@ -57,4 +62,4 @@ install: $(BUILD)/build.ninja
 clean:
 	@rm -rf build build-*
 
-.PHONY: all everything deps demo test check bench fuzz soak install clean
+.PHONY: all everything deps demo test test-kubernetes check bench fuzz soak install clean

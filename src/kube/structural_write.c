@@ -205,14 +205,15 @@ static void put_default(const struct structural *s, struct jw *w, const struct f
 static void put_field(const struct structural *s, struct jw *w, const struct field *f, bool of_kind,
                       bool is_key)
 {
-    const char *doc = field_doc(f, of_kind);
+    /* kube-apiserver knows the metadata of a whole object and takes no word about it. */
+    bool known = of_kind && !s->put_ref && f->type == &type_object_meta;
+    const char *doc = known ? NULL : field_doc(f, of_kind);
 
     jw_put_object(w, f->name);
     if (doc)
         jw_put_cstr(w, "description", doc);
     put_default(s, w, f, is_key);
-    /* kube-apiserver knows the metadata of a whole object and takes no schema of it. */
-    if (of_kind && !s->put_ref && f->type == &type_object_meta)
+    if (known)
         jw_put_cstr(w, "type", "object");
     else
         put_shape(s, w, f);

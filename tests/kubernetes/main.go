@@ -1,0 +1,45 @@
+// The parts of a Kubernetes control plane in one program, for tests against the real thing:
+//
+//	plane etcd|kube-apiserver|kube-controller-manager [FLAGS]
+//
+// What each takes is its own business.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/server/v3/etcdmain"
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+)
+
+var parts = map[string]func() *cobra.Command{
+	"kube-apiserver":          apiserver.NewAPIServerCommand,
+	"kube-controller-manager": controllers.NewControllerManagerCommand,
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: plane etcd|kube-apiserver|kube-controller-manager [FLAGS]")
+		os.Exit(2)
+	}
+	name := os.Args[1]
+	os.Args = append([]string{name}, os.Args[2:]...)
+	if name == "etcd" {
+		etcdmain.Main(os.Args)
+		return
+	}
+	part, ok := parts[name]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "plane: there is no part %q\n", name)
+		os.Exit(2)
+	}
+	if err := part().Execute(); err != nil {
+		os.Exit(1)
+	}
+}
