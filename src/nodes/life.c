@@ -80,7 +80,7 @@ static usec time_at(jval v, const char *path)
     return t;
 }
 
-static usec bound_at(const struct obj *pod)
+usec life_bound_at(const struct obj *pod)
 {
     jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled"));
     return time_at(c, "lastTransitionTime");
@@ -119,7 +119,7 @@ struct progress progress_of(const struct obj *pod)
 {
     jval status = obj_status(pod), inits = jgetc(obj_spec(pod), "initContainers");
     str phase = jstr(jgetc(status, "phase"));
-    struct progress p = {.stage = LIFE_BOUND, .since = bound_at(pod), .inits = jlen(inits)};
+    struct progress p = {.stage = LIFE_BOUND, .since = life_bound_at(pod), .inits = jlen(inits)};
     if (str_is(phase, "Succeeded") || str_is(phase, "Failed")) {
         p.stage = LIFE_ENDED;
     } else if (str_is(phase, "Running")) {

@@ -673,7 +673,13 @@ TEST(a_failed_node_is_unreachable_and_loses_its_pods_in_time)
 TEST(pods_of_a_node_that_is_gone_go_too)
 {
     struct test_world *t = with_node();
-    tw_load(t, "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: lost}}");
+    tw_load(t, "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: lost}, status: "
+               "{conditions: [{type: PodScheduled, status: 'True', lastTransitionTime: "
+               "'2026-01-01T00:00:02Z'}]}}");
+    plan_node(t, "lost");
+    CHECK_INT(t->plan.writes.len, 0);
+    CHECK_INT(t->plan.look_again, TW_START + 42 * USEC_PER_SEC);
+    t->world.now = t->plan.look_again;
     plan_node(t, "lost");
     CHECK_CSTR(tw_writes(t), "delete Pod default/a\n");
     CHECK(t->plan.writes.p[0].absent_kind == &kind_node);
