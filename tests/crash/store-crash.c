@@ -10,7 +10,8 @@
  *   event of the window) is exactly the announced writes up to the revision found: no write is
  *   half there, none from beyond it, nothing deleted is back.
  *
- * GROVE_CRASH_RUNS says how often (12); GROVE_TEST_SEED repeats a run as far as the kernel allows.
+ * GROVE_TEST_SCALE multiplies the twelve kills; GROVE_TEST_SEED repeats a run as far as the kernel
+ * allows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -215,10 +216,8 @@ static void remove_dir(const char *dir)
 TEST(every_acknowledged_write_survives_kill_9)
 {
     struct parent p = {.revision = STORE_FIRST_REVISION};
-    const char *tmp = getenv("TMPDIR"), *runs_text = getenv("GROVE_CRASH_RUNS");
-    uint64_t runs = 12;
-    if (runs_text)
-        REQUIRE(str_to_uint(str_of(runs_text), &runs));
+    const char *tmp = getenv("TMPDIR");
+    uint64_t runs = test_cases(12);
     kinds_init();
     snprintf(p.dir, sizeof(p.dir), "%s/grove-crash-XXXXXX", tmp ? tmp : "/tmp");
     REQUIRE(mkdtemp(p.dir));
