@@ -221,7 +221,7 @@ static struct listing *listing_new(struct call *c, const struct api_reply *reply
     l->call = c;
     l->n = reply->n_items;
     l->next = 0;
-    l->step_bytes = squeeze_suits(c->x) ? SQUEEZE_STEP : STEP_BYTES;
+    l->step_bytes = http_accepts_gzip(c->x) ? SQUEEZE_STEP : STEP_BYTES;
     l->squeeze = NULL;
     l->now = now_of(c);
     l->items = xmalloc(sizeof(*l->items) * (l->n + 1));
@@ -374,7 +374,7 @@ static void send_list(struct call *c, const struct api_reply *reply)
     }
     c->listing = l;
     c->x->on_drain = on_drain;
-    if (squeeze_suits(c->x) && n_headers + 2 <= FRONT_MAX_HEADERS)
+    if (http_accepts_gzip(c->x) && n_headers + 2 <= FRONT_MAX_HEADERS)
         l->squeeze = squeeze_new();
     if (l->squeeze) {
         h[n_headers++] = (struct http_header){STR("content-encoding"), STR("gzip")};

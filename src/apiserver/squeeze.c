@@ -14,25 +14,6 @@ struct squeeze {
 
 static size_t n_open; /* the loop thread's */
 
-/* "gzip" without a weight, or with one that is not zero. */
-bool squeeze_suits(const struct http_exchange *x)
-{
-    str rest = http_header_get(x, STR("accept-encoding"));
-    while (rest.p && !str_is(x->method, "HEAD")) {
-        str parameters = str_cut(&rest, ',');
-        if (!str_is(str_trim(str_cut(&parameters, ';')), "gzip"))
-            continue;
-        str weight = str_trim(parameters);
-        if (!str_starts(weight, STR("q=0")))
-            return true;
-        for (size_t i = 3; i < weight.len; i++)
-            if (weight.p[i] >= '1' && weight.p[i] <= '9')
-                return true;
-        return false;
-    }
-    return false;
-}
-
 struct squeeze *squeeze_new(void)
 {
     if (n_open >= MAX_AT_ONCE)

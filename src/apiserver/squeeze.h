@@ -12,8 +12,6 @@ struct squeeze;
 /* Bytes of one step: about 2 ms. */
 enum { SQUEEZE_STEP = 256 << 10 };
 
-/* The peer takes gzip. */
-bool squeeze_suits(const struct http_exchange *x);
 /* NULL when there are too many at present: each takes 260 KB. */
 struct squeeze *squeeze_new(void);
 /* Accepts NULL. */

@@ -6,11 +6,10 @@
  * Also the fields that are not upstream's: how much a coherent update may take away (12.2), and the
  * spellings of older documents, which work and are said.
  */
+#include "grove/queue.h"
 #include "grove/validate.h"
 
 #define TEMPLATE "spec.template"
-#define KAI_QUEUE "kai.scheduler/queue"
-#define VOLCANO_QUEUE "scheduling.grove.io/volcano-queue"
 
 static void refuse(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
@@ -25,44 +24,25 @@ static void refuse(struct check *c, const char *fmt, ...)
 
 /* ---- queues ---- */
 
-/* Label before annotation, where the scheduler reads both. */
-static str queue_of(jval labels, jval annotations, str key, bool by_label)
-{
-    str label = by_label ? jstr(jget(labels, key)) : STR_NONE;
-    return str_trim(str_is_empty(label) ? jstr(jget(annotations, key)) : label);
-}
-
 /* The one queue of a set; empty when none is named. Errors are said. */
-static str one_queue(struct check *c, str key, bool by_label)
+static str one_queue(struct check *c, const char *key, bool by_label)
 {
-    jval meta = jgetc(c->root, "metadata");
-    str set = queue_of(jgetc(meta, "labels"), jgetc(meta, "annotations"), key, by_label);
-    str found = set, other = STR_NONE, who = STR_NONE;
-    for (struct jiter it = jiter(c->set.cliques); jnext(&it) && str_is_empty(other);) {
-        str own =
-            queue_of(jgetc(it.value, "labels"), jgetc(it.value, "annotations"), key, by_label);
-        if (str_is_empty(found))
-            found = own;
-        else if (!str_is_empty(own) && !str_eq(own, found)) {
-            other = own;
-            who = jstr(jgetc(it.value, "name"));
-        }
+    struct set_queue q = set_queue(c->root, key, by_label);
+    if (!str_is_empty(q.other) && q.by_set) {
+        refuse(c, "%s: the set says \"%.*s\" and clique %.*s \"%.*s\"; one queue is for all", key,
+               STR_ARG(q.name), STR_ARG(q.clique), STR_ARG(q.other));
+    } else if (!str_is_empty(q.other)) {
+        bool sorted = str_cmp(q.name, q.other) < 0;
+        refuse(c, "%s: cliques name different queues: %.*s, %.*s", key,
+               STR_ARG(sorted ? q.name : q.other), STR_ARG(sorted ? q.other : q.name));
     }
-    if (!str_is_empty(other) && !str_is_empty(set))
-        refuse(c, "%.*s: the set says \"%.*s\" and clique %.*s \"%.*s\"; one queue is for all",
-               STR_ARG(key), STR_ARG(set), STR_ARG(who), STR_ARG(other));
-    else if (!str_is_empty(other)) {
-        bool sorted = str_cmp(found, other) < 0;
-        refuse(c, "%.*s: cliques name different queues: %.*s, %.*s", STR_ARG(key),
-               STR_ARG(sorted ? found : other), STR_ARG(sorted ? other : found));
-    }
-    return found;
+    return q.name;
 }
 
 static void check_kai(struct check *c)
 {
     size_t before = c->errors->items.len;
-    if (str_is_empty(one_queue(c, STR(KAI_QUEUE), true)) && c->errors->items.len == before)
+    if (str_is_empty(one_queue(c, KAI_QUEUE, true)) && c->errors->items.len == before)
         refuse(c, "kai-scheduler needs a queue: set the label or annotation " KAI_QUEUE
                   " on the set or on its cliques");
 }
@@ -104,7 +84,7 @@ static void check_volcano(struct check *c)
     }
     if (c->errors->items.len != before)
         return;
-    str queue = one_queue(c, STR(VOLCANO_QUEUE), false);
+    str queue = one_queue(c, VOLCANO_QUEUE, false);
     bool of_set = !str_is_empty(str_trim(jstr(jget(annotations, STR(VOLCANO_QUEUE)))));
     if (c->errors->items.len == before && !of_set && unset > 0 && !str_is_empty(queue) &&
         !str_is(queue, "default"))

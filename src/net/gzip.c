@@ -18,9 +18,10 @@ struct gzip_job {
 /* ---- which replies ---- */
 
 /* "gzip", "gzip;q=0.5", but not "gzip;q=0". */
-static bool accepts_gzip(str accepted)
+bool http_accepts_gzip(const struct http_exchange *x)
 {
-    while (accepted.p) {
+    str accepted = http_header_get(x, STR("accept-encoding"));
+    while (accepted.p && !str_is(x->method, "HEAD")) {
         str parameters = str_trim(str_cut(&accepted, ','));
         str coding = str_trim(str_cut(&parameters, ';'));
         if (!str_is(coding, "gzip"))
@@ -40,9 +41,7 @@ bool gzip_suits(const struct exchange *e, const struct http_header *headers, siz
                 uint64_t length)
 {
     return e->gzip_pool && length >= GZIP_MIN && e->gzip_pool->n_jobs < GZIP_MAX_JOBS &&
-           !str_is(e->x.method, "HEAD") &&
-           accepts_gzip(http_header_get(&e->x, STR("accept-encoding"))) &&
-           !http_header_find(headers, n, STR("content-encoding")).p;
+           http_accepts_gzip(&e->x) && !http_header_find(headers, n, STR("content-encoding")).p;
 }
 
 /* ---- steps ---- */

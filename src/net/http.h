@@ -64,6 +64,8 @@ struct http_exchange {
 /* First header of that (lower-case) name; empty when absent. */
 str http_header_find(const struct http_header *headers, size_t n, str name);
 str http_header_get(const struct http_exchange *x, str name);
+/* The reply may be compressed: asked for, and there is a body to compress. */
+bool http_accepts_gzip(const struct http_exchange *x);
 /* Decodes %XX (and '+' in queries); false when malformed. */
 bool http_unescape(str s, bool plus_is_space, struct arena *a, str *ret);
 /* Value of a query parameter, decoded into the arena; false when absent. */

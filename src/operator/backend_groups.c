@@ -7,14 +7,13 @@
  * sent is a merge patch. And a list that says all we want is taken as it is, with whatever defaults
  * the other project's schema put into it: otherwise both would write for ever.
  */
+#include "grove/queue.h"
 #include "operator/backend.h"
 
 #include "base/map.h"
 
-#define KAI_QUEUE "kai.scheduler/queue"
 #define KAI_NODE_POOL "kai.scheduler/node-pool"
 #define KAI_TOPOLOGY "kai.scheduler/topology"
-#define VOLCANO_QUEUE "scheduling.grove.io/volcano-queue"
 
 /* ---- kinds ---- */
 
@@ -104,31 +103,15 @@ static jval spec_of(const struct obj *existing)
 
 /* ---- queues ---- */
 
-static str queue_at(jval labels, jval annotations, const char *key, bool by_label)
+/* Empty, with the reason, when the set and its cliques disagree. */
+static str queue_of(struct backend_work *b, const char *key, bool by_label, str *ret_why)
 {
-    str label = by_label ? jstr(jget(labels, str_of(key))) : STR_NONE;
-    return str_trim(str_is_empty(label) ? jstr(jget(annotations, str_of(key))) : label);
-}
-
-/* The one queue of a set: its own word, or that of its cliques, which must agree. Empty: none.
- * Admission has the same rule; a set from before it may break it. */
-static str set_queue(struct backend_work *b, const char *key, bool by_label, str *ret_why)
-{
-    str found = queue_at(b->pcs->labels, b->pcs->annotations, key, by_label);
-    jval cliques = jpath(obj_root(b->pcs), "spec.template.cliques");
-    for (struct jiter it = jiter(cliques); jnext(&it);) {
-        str own =
-            queue_at(jgetc(it.value, "labels"), jgetc(it.value, "annotations"), key, by_label);
-        if (!str_is_empty(own) && !str_is_empty(found) && !str_eq(own, found)) {
-            *ret_why = arena_printf(b->arena,
-                                    "%s says both \"%.*s\" and \"%.*s\"; one queue is "
-                                    "for all",
-                                    key, STR_ARG(found), STR_ARG(own));
-            return STR_NONE;
-        }
-        found = str_is_empty(found) ? own : found;
-    }
-    return found;
+    struct set_queue q = set_queue(obj_root(b->pcs), key, by_label);
+    if (str_is_empty(q.other))
+        return q.name;
+    *ret_why = arena_printf(b->arena, "%s says both \"%.*s\" and \"%.*s\"; one queue is for all",
+                            key, STR_ARG(q.name), STR_ARG(q.other));
+    return STR_NONE;
 }
 
 /* ---- KAI ---- */
@@ -284,7 +267,7 @@ struct doc *kai_make(struct backend_work *b, str *ret_why)
     jval there = spec_of(b->existing);
     str queue = jstr(jgetc(there, "queue"));
     if (str_is_empty(queue))
-        queue = set_queue(b, KAI_QUEUE, true, ret_why);
+        queue = queue_of(b, KAI_QUEUE, true, ret_why);
     if (str_is_empty(queue) && str_is_empty(*ret_why))
         *ret_why =
             STR("no queue: set the label or annotation " KAI_QUEUE " on the set or on its cliques");
@@ -346,7 +329,7 @@ struct doc *volcano_make(struct backend_work *b, str *ret_why)
 {
     struct labels l;
     struct jw w;
-    str queue = set_queue(b, VOLCANO_QUEUE, false, ret_why);
+    str queue = queue_of(b, VOLCANO_QUEUE, false, ret_why);
     if (!str_is_empty(*ret_why))
         return NULL;
     labels_init(&l, b->arena);

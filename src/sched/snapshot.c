@@ -268,12 +268,6 @@ void node_take(const struct snapshot *s, struct snap_node *n, const struct deman
         n->free[r] = add(n->free[r], -d->amount[r]);
 }
 
-void node_give(const struct snapshot *s, struct snap_node *n, const struct demand *d)
-{
-    for (size_t r = 0; r < s->n_resources; r++)
-        n->free[r] = add(n->free[r], d->amount[r]);
-}
-
 /* ---- snapshot ---- */
 
 static struct snap_node *find_node(struct snapshot *s, str name)

@@ -48,7 +48,6 @@ bool node_admits(const struct snap_node *n, const struct obj *pod);
 uint8_t node_penalty(const struct snap_node *n, const struct obj *pod);
 bool node_fits(const struct snapshot *s, const struct snap_node *n, const struct demand *d);
 void node_take(const struct snapshot *s, struct snap_node *n, const struct demand *d);
-void node_give(const struct snapshot *s, struct snap_node *n, const struct demand *d);
 
 /* Bound to a node and not finished: it holds its resources, also while it is going. */
 bool pod_holds_node(const struct obj *pod);
