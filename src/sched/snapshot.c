@@ -253,38 +253,7 @@ uint8_t node_penalty(const struct snap_node *n, const struct obj *pod)
     return (uint8_t)MIN(against, 255);
 }
 
-bool node_fits(const struct snapshot *s, const struct snap_node *n, const struct demand *d)
-{
-    for (size_t r = 0; r < s->n_resources; r++) {
-        if (d->amount[r] > 0 && d->amount[r] > n->free[r])
-            return false;
-    }
-    return true;
-}
-
-void node_take(const struct snapshot *s, struct snap_node *n, const struct demand *d)
-{
-    for (size_t r = 0; r < s->n_resources; r++)
-        n->free[r] = add(n->free[r], -d->amount[r]);
-}
-
 /* ---- snapshot ---- */
-
-static struct snap_node *find_node(struct snapshot *s, str name)
-{
-    size_t lo = 0, hi = s->nodes.len;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        int c = str_cmp(s->nodes.p[mid].name, name);
-        if (c == 0)
-            return &s->nodes.p[mid];
-        if (c < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return NULL;
-}
 
 void snapshot_read_node(struct snapshot *s, const struct obj *o, struct snap_node *ret)
 {
@@ -292,7 +261,6 @@ void snapshot_read_node(struct snapshot *s, const struct obj *o, struct snap_nod
     ret->open = read_amounts(s, jgetc(obj_status(o), "allocatable"), ret->total) && !o->deleting &&
                 !j_is_true(jgetc(obj_spec(o), "unschedulable")) &&
                 condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
-    memcpy(ret->free, ret->total, sizeof(ret->free));
 }
 
 static void add_nodes(struct snapshot *s, const struct world *w)
@@ -305,36 +273,12 @@ static void add_nodes(struct snapshot *s, const struct world *w)
     }
 }
 
-static void subtract_pods(struct snapshot *s, const struct world *w)
-{
-    struct obj *o;
-    for (struct cache_iter it = cache_all(world_cache(w, &kind_pod), STR_NONE);
-         (o = cache_next(&it));) {
-        struct demand d;
-        str why;
-        if (!pod_holds_node(o))
-            continue;
-        struct snap_node *n = find_node(s, jstr(jgetc(obj_spec(o), "nodeName")));
-        if (!n)
-            continue;
-        /* A pod that is there already is counted, whatever else it asks for. */
-        (void)snapshot_demand(s, o, &d, &why);
-        node_take(s, n, &d);
-    }
-}
-
-void snapshot_init_nodes(struct snapshot *s, const struct world *w, struct arena *a)
+void snapshot_init(struct snapshot *s, const struct world *w, struct arena *a)
 {
     *s = (struct snapshot){.arena = a, .n_resources = RES_FIRST_OTHER};
     for (size_t i = 0; i < RES_FIRST_OTHER; i++)
         s->resources[i] = str_of(first_resources[i]);
     add_nodes(s, w);
-}
-
-void snapshot_init(struct snapshot *s, const struct world *w, struct arena *a)
-{
-    snapshot_init_nodes(s, w, a);
-    subtract_pods(s, w);
 }
 
 void snapshot_done(struct snapshot *s)

@@ -1,6 +1,6 @@
 /*
- * The cluster as the scheduler counts it: nodes in name order with what is free, resources by
- * number. Made from the caches; integers only, so that trying and undoing a placement is cheap.
+ * Nodes and pods as the scheduler counts them: what a node has and whom it lets in, what a pod asks
+ * for; resources by number, amounts as integers.
  */
 #ifndef SCHED_SNAPSHOT_H
 #define SCHED_SNAPSHOT_H
@@ -19,7 +19,6 @@ struct snap_node {
     const struct obj *obj;
     str name;
     int64_t total[RES_MAX];
-    int64_t free[RES_MAX];
     bool open; /* ready and schedulable */
 };
 
@@ -30,10 +29,8 @@ struct snapshot {
     VEC(struct snap_node) nodes;
 };
 
-/* Counts every bound pod that still holds its resources. */
+/* What the nodes have; who holds it is counted in the core (core.h). */
 void snapshot_init(struct snapshot *s, const struct world *w, struct arena *a);
-/* Nodes only; everything they have is free. */
-void snapshot_init_nodes(struct snapshot *s, const struct world *w, struct arena *a);
 /* What the node has and whether it takes pods. */
 void snapshot_read_node(struct snapshot *s, const struct obj *o, struct snap_node *ret);
 void snapshot_done(struct snapshot *s);
@@ -46,8 +43,6 @@ bool node_admits(const struct snap_node *n, const struct obj *pod);
 /* How much the node is against the pod's wishes (preferred affinity) and its own
  * (PreferNoSchedule); 0: not at all. */
 uint8_t node_penalty(const struct snap_node *n, const struct obj *pod);
-bool node_fits(const struct snapshot *s, const struct snap_node *n, const struct demand *d);
-void node_take(const struct snapshot *s, struct snap_node *n, const struct demand *d);
 
 /* Bound to a node and not finished: it holds its resources, also while it is going. */
 bool pod_holds_node(const struct obj *pod);

@@ -626,7 +626,7 @@ static struct tables *tables_make(const struct world *w)
     list_init(&t->ready);
     list_init(&t->parked);
     arena_init(&t->arena);
-    snapshot_init_nodes(&t->snap, w, &t->arena);
+    snapshot_init(&t->snap, w, &t->arena);
     for (size_t i = 0; i < t->snap.nodes.len; i++)
         (void)obj_ref(t->snap.nodes.p[i].obj);
     t->core = core_new(t->snap.n_resources);

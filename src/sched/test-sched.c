@@ -212,6 +212,52 @@ TEST(a_lost_pod_is_placed_again_by_itself)
     tw_free(t);
 }
 
+/* One cpu is free when the pod on the node is finished, not while it goes. */
+TEST(bound_pods_hold_their_share_until_they_are_finished)
+{
+    static const struct {
+        const char *more;
+        bool deleted;
+        size_t binds;
+    } cases[] = {
+        {", nodeName: n1}, status: {phase: Succeeded", false, 1},
+        {", nodeName: n1}, status: {phase: Failed", false, 1},
+        {", nodeName: n1}, status: {phase: Running", false, 0},
+        {", nodeName: n1}, status: {phase: Running", true, 0},
+        /* What we would not place ourselves uses what it uses. */
+        {", resourceClaims: [{name: r}], nodeName: n1}, status: {phase: Running", false, 0},
+        {", nodeName: elsewhere}, status: {phase: Running", false, 1},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct test_world *t = world_new();
+        add_nodes(t, 1, 1);
+        add_pod(t, "old-0", 1, cases[i].more);
+        if (cases[i].deleted)
+            tw_delete(t, &kind_pod, "old-0");
+        add_pod(t, "w-0", 1, "");
+        add_gang(t, "w", 1, 1);
+        plan_round(t);
+        CHECK_INT(count_binds(t), cases[i].binds);
+        tw_free(t);
+    }
+}
+
+TEST(overcommitted_nodes_fit_nothing)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 4);
+    for (int i = 0; i < 3; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "old-%d", i);
+        add_pod(t, name, 2000000000, ", nodeName: n1");
+    }
+    add_pod(t, "w-0", 1, "");
+    add_gang(t, "w", 1, 1);
+    plan_round(t);
+    CHECK_INT(count_binds(t), 0);
+    tw_free(t);
+}
+
 TEST(a_dying_pod_is_not_part_of_the_minimum)
 {
     struct test_world *t = world_new();

@@ -170,64 +170,6 @@ TEST(too_many_kinds_of_resources_are_refused_and_the_rest_is_counted)
     table_free(&t);
 }
 
-/* ---- what is left ---- */
-
-static void check_free(struct table *t, size_t node, int64_t cpu, int64_t memory, int64_t pods,
-                       int64_t gpus)
-{
-    const struct snap_node *n = &t->s.nodes.p[node];
-    CHECK_INT(n->free[RES_CPU], cpu);
-    CHECK_INT(n->free[RES_MEMORY], memory);
-    CHECK_INT(n->free[RES_PODS], pods);
-    CHECK_INT(n->free[resource(t, "nvidia.com/gpu")], gpus);
-}
-
-TEST(bound_pods_take_their_share_until_they_are_finished)
-{
-    struct table t = table(NODE("n2", "{}", SMALL) NODE("n1", "{}", SMALL));
-    (void)pod(&t, "{nodeName: n1, containers: [{name: a, " REQ("cpu: 1, nvidia.com/gpu: 1") "}]}");
-    (void)pod(&t, "{nodeName: n1, containers: [{name: a, " REQ("memory: 1Gi") "}]}");
-    (void)pod(&t, "{containers: [{name: a, " REQ("cpu: 1") "}]}");
-    (void)pod(&t, "{nodeName: elsewhere, containers: [{name: a, " REQ("cpu: 1") "}]}");
-    tw_load(t.world, "{apiVersion: v1, kind: Pod, metadata: {name: done}, spec: {nodeName: n1, "
-                     "containers: [{name: a, " REQ("cpu: 1") "}]}, status: {phase: Succeeded}}");
-    tw_load(
-        t.world,
-        "{apiVersion: v1, kind: Pod, metadata: {name: going, finalizers: [x/y]}, spec: "
-        "{nodeName: n2, containers: [{name: a, " REQ("cpu: 1") "}]}, status: {phase: Running}}");
-    tw_delete(t.world, &kind_pod, "going");
-    count(&t);
-    CHECK_CSTR(t.s.nodes.p[0].name, "n1");
-    check_free(&t, 0, 3000, (int64_t)7 << 30, 8, 1);
-    check_free(&t, 1, 3000, (int64_t)8 << 30, 9, 2);
-    table_free(&t);
-}
-
-/* A pod that we would not place ourselves uses what it uses. */
-TEST(bound_pods_are_counted_whatever_they_ask_for)
-{
-    struct table t = table(NODE("n1", "{}", SMALL));
-    (void)pod(&t, "{nodeName: n1, resourceClaims: [{name: r}], affinity: {podAffinity: {" REQUIRED
-                  "}}, containers: [{name: a, " REQ("cpu: 3, nvidia.com/gpu: 2") "}]}");
-    count(&t);
-    check_free(&t, 0, 1000, (int64_t)8 << 30, 9, 0);
-    table_free(&t);
-}
-
-TEST(overcommitted_nodes_fit_nothing)
-{
-    struct table t = table(NODE("n1", "{}", SMALL));
-    for (int i = 0; i < 3; i++)
-        (void)pod(&t, "{nodeName: n1, containers: [{name: a, " REQ("memory: 8E") "}]}");
-    const struct obj *p = pod(&t, "{containers: [{name: a, " REQ("memory: 1") "}]}");
-    struct demand d;
-    str why;
-    count(&t);
-    REQUIRE(snapshot_demand(&t.s, p, &d, &why));
-    CHECK(!node_fits(&t.s, &t.s.nodes.p[0], &d));
-    table_free(&t);
-}
-
 /* ---- who is let in ---- */
 
 static bool admits(const char *node, const char *pod_spec)
