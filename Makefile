@@ -5,6 +5,8 @@
 #   make test       every test suite               make fuzz     FUZZ_SECONDS per target
 #   make install    PREFIX=/usr/local              make soak     the tests with big case counts
 #   make test-kubernetes    against the real control plane (needs Go and kubectl)
+#   make static     build-static/grove, one file that needs nothing (install/Dockerfile)
+#   make chart      build/chart, for Helm          make deb      build/grove_VERSION_ARCH.deb
 #
 # What is missing on a Debian or Ubuntu machine is installed by `make deps`, which the targets call.
 
@@ -59,7 +61,22 @@ install: $(BUILD)/build.ninja
 	@DESTDIR=$(if $(DESTDIR),$(abspath $(DESTDIR))) meson install -C $(BUILD) --no-rebuild
 	@[ -f $(BUILD)/man/grove.1 ] || echo "no man page: scdoc is not installed"
 
+static: build-static/build.ninja
+	@ninja -C build-static --quiet grove
+	@strip build-static/grove
+build-static/build.ninja:
+	@tools/deps build
+	@meson setup -Dstatic=true --buildtype=release build-static >build-static.log 2>&1 || { cat build-static.log; exit 1; }
+	@rm -f build-static.log
+
+chart: all
+	@$(BUILD)/grove manifests --chart $(BUILD)/chart
+	@echo $(BUILD)/chart
+
+deb: $(BUILD)/build.ninja
+	@tools/deb $(BUILD)
+
 clean:
 	@rm -rf build build-*
 
-.PHONY: all everything deps demo test test-kubernetes check bench fuzz soak install clean
+.PHONY: all everything deps demo test test-kubernetes check bench fuzz soak install static chart deb clean

@@ -170,9 +170,9 @@ void rbac_boot(struct apiserver *a, void (*done)(void *ctx, const struct err *er
     loop_task_init(&b->nothing_to_do, on_nothing_to_do);
     const struct rbac_role *r;
     for (size_t i = 0; (r = rbac_role_at(i)); i++) {
-        boot_object(b, rbac_role_kind(r), rbac_role_doc(r));
+        boot_object(b, rbac_role_kind(r), rbac_role_doc(r, NULL));
         if (rbac_binding_kind(r))
-            boot_object(b, rbac_binding_kind(r), rbac_binding_doc(r));
+            boot_object(b, rbac_binding_kind(r), rbac_binding_doc(r, NULL));
     }
     if (b->pending == 0)
         loop_defer(a->loop, LOOP_PUBLISH, &b->nothing_to_do);

@@ -597,7 +597,7 @@ static struct doc *reconcile(struct fixture *f, const char *name)
         const struct rbac_role *r = rbac_role_at(i);
         if (!str_is(str_of(r->name), name))
             continue;
-        struct doc *want = rbac_role_doc(r);
+        struct doc *want = rbac_role_doc(r, NULL);
         struct doc *d = rbac_boot_reconcile(
             store_get(f->store, &kind_cluster_role, STR_NONE, str_of(name)), want);
         doc_unref(want);

@@ -1,53 +1,384 @@
 /*
- * `grove manifests`: what a cluster needs to know of Grove, as YAML for `kubectl apply`. The
- * definitions of Grove's kinds are written from the very tables the embedded server works with.
+ * `grove manifests`: what a cluster needs to run Grove, as YAML for `kubectl apply`, or as a Helm
+ * chart.
+ *
+ * Kinds, roles and webhooks are written from the very tables the embedded server works with; the
+ * rest is install/components.yaml with its words between @ signs filled in. The chart is the same
+ * text with expressions in the place of values, so that there is one description of an
+ * installation and not two. Nothing that is made at run time is in it (the certificate, its bundle
+ * in the webhooks): applying it again, or having a robot do so, changes nothing.
  */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "cli/cli.h"
+#include "grove/rbac_rules.h"
 #include "grove/types.h"
 #include "kube/structural.h"
+#include "operator/webhook_config.h"
 #include "json/yaml.h"
 
+/* Embedded from install/. */
+extern const char install_components[], install_chart[], install_values[];
+
 struct manifests_opts {
-    bool crds;
+    bool crds, topology, mnnvl, authorizer, no_scheduler, extra, monitor, no_namespace;
+    str ns, image, initc, replicas, chart;
 };
 
 static const struct opt manifests_options[] = {
-    OPT_FLAG(struct manifests_opts, crds, 0, "crds", "The definitions of Grove's kinds"),
+    OPT_FLAG(struct manifests_opts, crds, 0, "crds", "The definitions of Grove's kinds alone"),
+    OPT_STRING_DEF(struct manifests_opts, ns, 'n', "namespace", "NAME", RBAC_NAMESPACE,
+                   "Install into this namespace"),
+    OPT_FLAG(struct manifests_opts, no_namespace, 0, "no-create-namespace",
+             "The namespace is there already"),
+    OPT_STRING_DEF(struct manifests_opts, image, 0, "image", "IMAGE", "grove:" GROVE_VERSION,
+                   "Image of the program"),
+    OPT_STRING_DEF(struct manifests_opts, initc, 0, "initc-image", "IMAGE", "grove-initc",
+                   "Image of the init container; without a tag: this version's"),
+    OPT_STRING_DEF(struct manifests_opts, replicas, 0, "replicas", "N", "1",
+                   "How many operators and schedulers; one of each acts"),
+    OPT_FLAG(struct manifests_opts, no_scheduler, 0, "no-scheduler",
+             "Leave pods to the cluster's own scheduler"),
+    OPT_FLAG(struct manifests_opts, topology, 0, "topology", "Topology-aware scheduling"),
+    OPT_FLAG(struct manifests_opts, mnnvl, 0, "mnnvl",
+             "Make ComputeDomains for multi-node NVLink by themselves; implies "
+             "--extra-permissions"),
+    OPT_FLAG(struct manifests_opts, authorizer, 0, "authorizer",
+             "Protect what the operator made from changes by others"),
+    OPT_FLAG(struct manifests_opts, extra, 0, "extra-permissions",
+             "Permissions for the objects of other schedulers and for ComputeDomains"),
+    OPT_FLAG(struct manifests_opts, monitor, 0, "service-monitor",
+             "A ServiceMonitor for the Prometheus operator"),
+    OPT_STRING(struct manifests_opts, chart, 0, "chart", "DIR",
+               "Write a Helm chart into this directory instead"),
     OPT_END,
 };
+
+/* Parts that not every installation has. */
+enum part { PART_ALL, PART_NAMESPACE, PART_SCHEDULER, PART_EXTRA, PART_AUTHORIZER, PART_MONITOR };
+
+static const struct {
+    const char *name, *values; /* values NULL: Helm does it */
+} parts[] = {
+    [PART_ALL] = {"", ""},
+    [PART_NAMESPACE] = {"namespace", NULL},
+    [PART_SCHEDULER] = {"scheduler", ".Values.scheduler.enabled"},
+    [PART_EXTRA] = {"extra-permissions",
+                    "or .Values.extraPermissions.enabled .Values.config.network.autoMNNVLEnabled"},
+    [PART_AUTHORIZER] = {"authorizer", ".Values.config.authorizer.enabled"},
+    [PART_MONITOR] = {"service-monitor", ".Values.metrics.serviceMonitor.enabled"},
+};
+
+struct printing {
+    const struct manifests_opts *opts;
+    bool chart;
+    struct strbuf *out;
+    char config_hash[17]; /* a changed configuration makes new pods */
+};
+
+static bool is_wanted(const struct manifests_opts *o, enum part part)
+{
+    switch (part) {
+    case PART_NAMESPACE:
+        return !o->no_namespace;
+    case PART_SCHEDULER:
+        return !o->no_scheduler;
+    case PART_EXTRA:
+        return o->extra || o->mnnvl;
+    case PART_AUTHORIZER:
+        return o->authorizer;
+    case PART_MONITOR:
+        return o->monitor;
+    case PART_ALL:
+        break;
+    }
+    return true;
+}
+
+/* Begins a document of that part; false: it is left out. In a chart the values decide. */
+static bool begin(struct printing *p, enum part part)
+{
+    if (p->chart ? !parts[part].values : !is_wanted(p->opts, part))
+        return false;
+    if (p->chart && part != PART_ALL)
+        strbuf_printf(p->out, "{{- if %s }}\n", parts[part].values);
+    strbuf_add_cstr(p->out, "---\n");
+    return true;
+}
+
+static void end(struct printing *p, enum part part)
+{
+    if (p->chart && part != PART_ALL)
+        strbuf_add_cstr(p->out, "{{- end }}\n");
+}
+
+static void add_doc(struct printing *p, enum part part, struct doc *d)
+{
+    if (d && begin(p, part)) {
+        yaml_write_short(doc_root(d), p->out);
+        end(p, part);
+    }
+    doc_unref(d);
+}
+
+static const char *namespace_of(const struct printing *p, struct arena *a)
+{
+    return p->chart ? "{{ .Release.Namespace }}" : arena_str(a, p->opts->ns).p;
+}
+
+/* ---- what comes from tables ---- */
 
 static const struct kind *const kinds[] = {
     &kind_pcs, &kind_pclq, &kind_pcsg, &kind_ctb, &kind_pod_gang_map, &kind_pod_gang,
 };
 
-static void write_crds(struct strbuf *out)
+static void add_crds(struct printing *p)
 {
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        struct doc *d = structural_crd(kinds[i]);
-        strbuf_add_cstr(out, "---\n");
-        yaml_write_short(doc_root(d), out);
-        doc_unref(d);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        add_doc(p, PART_ALL, structural_crd(kinds[i]));
+}
+
+/* To which part of an installation a role belongs; false: to the embedded server alone. */
+static bool part_of_role(const struct rbac_role *r, enum part *ret)
+{
+    *ret = PART_ALL;
+    if (!r->accounts)
+        return str_starts(str_of(r->name), STR("grove:"));
+    if (str_is(str_of(r->accounts), "grove-scheduler"))
+        *ret = PART_SCHEDULER;
+    else if (!str_is(str_of(r->accounts), "grove-operator"))
+        return false;
+    if (str_ends(str_of(r->name), STR("-extra")))
+        *ret = PART_EXTRA;
+    return true;
+}
+
+static void add_roles(struct printing *p)
+{
+    struct arena a = ARENA_INIT;
+    const char *ns = namespace_of(p, &a);
+    enum part part;
+    for (size_t i = 0; rbac_role_at(i); i++) {
+        const struct rbac_role *r = rbac_role_at(i);
+        if (!part_of_role(r, &part))
+            continue;
+        add_doc(p, part, rbac_role_doc(r, ns));
+        add_doc(p, part, rbac_binding_doc(r, ns));
     }
+    arena_done(&a);
+}
+
+static void add_webhooks(struct printing *p)
+{
+    struct arena a = ARENA_INIT;
+    struct webhook_service s = {str_of(namespace_of(p, &a)), STR(WEBHOOK_SERVICE), 443};
+    for (size_t i = 0; i < WEBHOOK_COUNT; i++)
+        add_doc(p, i == WEBHOOK_AUTHORIZER ? PART_AUTHORIZER : PART_ALL,
+                webhook_config_doc(i, &s, STR_NONE));
+    arena_done(&a);
+}
+
+/* ---- what comes from the text ---- */
+
+static str yes_no(bool b)
+{
+    return b ? STR("true") : STR("false");
+}
+
+static str scheduler_or(const struct manifests_opts *o, const char *with, const char *without)
+{
+    return str_of(o->no_scheduler ? without : with);
+}
+
+/* What stands for a word; `chart` is the expression, `value` what the options say. */
+static bool word_value(const struct printing *p, str word, str *ret)
+{
+    const struct manifests_opts *o = p->opts;
+    const struct {
+        const char *word;
+        str value;
+        const char *chart;
+    } words[] = {
+        {"namespace", o->ns, "{{ .Release.Namespace }}"},
+        {"image", o->image,
+         "\"{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}\""},
+        {"initc-image", o->initc, "{{ .Values.initcImage | quote }}"},
+        {"pull-policy", STR("IfNotPresent"), "{{ .Values.image.pullPolicy }}"},
+        {"pull-secrets", STR("[]"), "{{ toJson .Values.imagePullSecrets }}"},
+        {"replicas", o->replicas, "{{ .Values.replicaCount }}"},
+        {"resources", STR("{limits: {memory: 1Gi}, requests: {cpu: 50m, memory: 64Mi}}"),
+         "{{ toJson .Values.resources }}"},
+        {"node-selector", STR("{}"), "{{ toJson .Values.nodeSelector }}"},
+        {"tolerations", STR("[]"), "{{ toJson .Values.tolerations }}"},
+        {"log-level", STR("info"), "{{ .Values.config.logLevel }}"},
+        {"authorizer", yes_no(o->authorizer), "{{ .Values.config.authorizer.enabled }}"},
+        {"topology", yes_no(o->topology), "{{ .Values.config.topologyAwareScheduling.enabled }}"},
+        {"mnnvl", yes_no(o->mnnvl), "{{ .Values.config.network.autoMNNVLEnabled }}"},
+        {"default-profile", scheduler_or(o, "grove-scheduler", "default-scheduler"),
+         "{{ .Values.config.scheduler.defaultProfileName }}"},
+        {"profiles",
+         scheduler_or(o, "[{name: grove-scheduler}, {name: default-scheduler}]",
+                      "[{name: default-scheduler}]"),
+         "{{ toJson .Values.config.scheduler.profiles }}"},
+        {"config-hash", str_of(p->config_hash),
+         "{{ toJson .Values.config | sha256sum | trunc 16 }}"},
+        {"version", STR(GROVE_VERSION), GROVE_VERSION},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (str_is(word, words[i].word)) {
+            *ret = p->chart ? str_of(words[i].chart) : words[i].value;
+            return true;
+        }
+    return false;
+}
+
+/* The text with its words filled in; an @ that begins no word stays. */
+static void fill_in(struct printing *p, str text, struct strbuf *out)
+{
+    while (text.len > 0) {
+        ptrdiff_t at = str_find_char(text, '@');
+        if (at < 0)
+            break;
+        strbuf_add_str(out, str_n(text.p, (size_t)at));
+        text = str_sub(text, (size_t)at + 1, SIZE_MAX);
+        ptrdiff_t close = str_find_char(text, '@');
+        str value;
+        if (close > 0 && word_value(p, str_n(text.p, (size_t)close), &value)) {
+            strbuf_add_str(out, value);
+            text = str_sub(text, (size_t)close + 1, SIZE_MAX);
+        } else
+            strbuf_add_char(out, '@');
+    }
+    strbuf_add_str(out, text);
+}
+
+static enum part part_of_text(str *doc)
+{
+    static const str only = STR_INIT("# only ");
+    if (!str_starts(*doc, only))
+        return PART_ALL;
+    str line = str_cut(doc, '\n');
+    line = str_sub(line, only.len, SIZE_MAX);
+    for (size_t i = 1; i < ARRAY_LEN(parts); i++)
+        if (str_is(line, parts[i].name))
+            return (enum part)i;
+    return PART_ALL;
+}
+
+static void note_config(struct printing *p, str doc)
+{
+    if (str_find(doc, STR("config.yaml: |")) >= 0)
+        (void)snprintf(p->config_hash, sizeof(p->config_hash), "%016llx",
+                       (unsigned long long)hash_fnv1a64(doc));
+}
+
+static void add_components(struct printing *p)
+{
+    str rest = str_of(install_components);
+    static const str mark = STR_INIT("\n---\n");
+    bool first = true; /* what stands before the first mark is a comment */
+    while (rest.len > 0) {
+        ptrdiff_t at = str_find(rest, mark);
+        str doc = at < 0 ? rest : str_n(rest.p, (size_t)at + 1);
+        rest = at < 0 ? STR_NONE : str_sub(rest, (size_t)at + mark.len, SIZE_MAX);
+        if (!first) {
+            struct strbuf text CLEANUP(strbuf_done) = STRBUF_INIT(1 << 20);
+            enum part part = part_of_text(&doc);
+            fill_in(p, doc, &text);
+            note_config(p, strbuf_str(&text));
+            if (begin(p, part)) {
+                strbuf_add_str(p->out, strbuf_str(&text));
+                end(p, part);
+            }
+        }
+        first = false;
+    }
+}
+
+/* ---- as a chart ---- */
+
+static int make_dir(const char *path, struct err *err)
+{
+    if (mkdir(path, 0755) == 0 || errno == EEXIST)
+        return 0;
+    return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+}
+
+static void add_version(struct printing *p, const char *text)
+{
+    fill_in(p, str_of(text), p->out);
+}
+
+static void add_chart_head(struct printing *p)
+{
+    add_version(p, install_chart);
+}
+
+static void add_chart_values(struct printing *p)
+{
+    strbuf_add_cstr(p->out, install_values);
+}
+
+static int write_chart(const struct manifests_opts *o, struct err *err)
+{
+    static const struct {
+        const char *file;
+        void (*add)(struct printing *p);
+    } files[] = {
+        {"Chart.yaml", add_chart_head},
+        {"values.yaml", add_chart_values},
+        {"crds/grove.yaml", add_crds},
+        {"templates/roles.yaml", add_roles},
+        {"templates/webhooks.yaml", add_webhooks},
+        {"templates/components.yaml", add_components},
+    };
+    static const char *const dirs[] = {"", "/crds", "/templates"};
+    struct arena a = ARENA_INIT;
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_LEN(dirs) && r == 0; i++)
+        r = make_dir(arena_printf(&a, "%.*s%s", STR_ARG(o->chart), dirs[i]).p, err);
+    for (size_t i = 0; i < ARRAY_LEN(files) && r == 0; i++) {
+        struct strbuf out CLEANUP(strbuf_done) = STRBUF_INIT(16 << 20);
+        struct printing p = {.opts = o, .chart = true, .out = &out};
+        files[i].add(&p);
+        r = file_write(arena_printf(&a, "%.*s/%s", STR_ARG(o->chart), files[i].file).p,
+                       strbuf_str(&out), 0644, err);
+    }
+    arena_done(&a);
+    return r;
 }
 
 static int run_manifests(void *ctx, const void *opts, const struct command_call *call)
 {
     const struct manifests_opts *o = opts;
     struct strbuf out CLEANUP(strbuf_done) = STRBUF_INIT(16 << 20);
+    struct printing p = {.opts = o, .out = &out};
     struct err err = ERR_INIT;
     (void)ctx;
     (void)call;
+    if (!str_is_empty(o->chart))
+        return write_chart(o, &err) < 0 ? cli_fail(&err) : EXIT_OK;
+    add_crds(&p);
     if (!o->crds) {
-        (void)err_set(&err, ERR_USAGE, "say which manifests: --crds");
-        return cli_fail(&err);
+        add_components(&p);
+        add_roles(&p);
+        add_webhooks(&p);
     }
-    write_crds(&out);
     return fwrite(out.p, 1, out.len, stdout) == out.len && fflush(stdout) == 0 ? EXIT_OK : EXIT_NO;
 }
 
 const struct command cmd_manifests = {
     .name = "manifests",
-    .summary = "Print what a cluster needs to know of Grove, as YAML",
+    .summary = "Print what installs Grove into a cluster, as YAML",
+    .description = "Namespace, kinds, operator, scheduler, roles with no more than they need, and "
+                   "webhooks: `grove manifests | kubectl apply --server-side -f -`. The "
+                   "certificate of the webhooks is made by the operator and is not in here, so "
+                   "that applying again changes nothing. --chart writes a Helm chart of the same.",
     .opts = manifests_options,
     .opts_size = sizeof(struct manifests_opts),
     .run = run_manifests,

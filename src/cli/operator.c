@@ -152,7 +152,8 @@ static void add(void *ctx, struct runtime *r, struct api *api)
         .health = o->health, .metrics = o->metrics, .not_ready = not_ready, .ctx = o};
     add_webhooks(o, r, api);
     if (!o->webhooks_only) {
-        mnnvl_assume_served();
+        if (!o->config || o->config->mnnvl)
+            mnnvl_assume_served();
         operator_add(r, api);
         o->backends = backend_add(r, api);
     }

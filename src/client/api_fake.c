@@ -502,6 +502,10 @@ static void fake_watch(struct api *api, struct api_watch *aw)
     if (aw->send_initial && f->classic) {
         w->ending = true;
         w->why = status_new(&w->arena, 422, "Invalid", "sendInitialEvents is not known");
+    } else if (aw->send_initial && f->refuse_n[API_LIST]) {
+        f->refuse_n[API_LIST]--;
+        w->ending = true;
+        w->why = status_new(&w->arena, f->refuse_code[API_LIST], "Refused", "as the test wishes");
     } else if (aw->send_initial) {
         watch_begin_initial(f, w);
     } else if (aw->rv < f->forgotten_rv) {

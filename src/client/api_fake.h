@@ -28,7 +28,8 @@ uint64_t api_fake_rv(struct api *api);
 
 /* ---- misbehaviour on demand ---- */
 
-/* The next n requests with this verb are answered so and not carried out. */
+/* The next n requests with this verb are answered so and not carried out. A watch that begins with
+ * what there is counts as a list. */
 void api_fake_refuse(struct api *api, enum api_verb verb, unsigned n, int code);
 /* Forgets the past: a watch that resumes at an older revision gets 410. */
 void api_fake_compact(struct api *api);

@@ -17,7 +17,9 @@
 #define PAGE_LIMIT 500
 #define SWEEP_BUDGET 1000
 #define PAUSE_BASE (100 * USEC_PER_MSEC)
-#define PAUSE_MAX (30 * USEC_PER_SEC)
+/* A server that was away is heard again within this; one that lacks the kind is asked rarely. */
+#define PAUSE_MAX (5 * USEC_PER_SEC)
+#define PAUSE_ABSENT (60 * USEC_PER_SEC)
 #define LASTING (5 * USEC_PER_SEC)
 
 struct feed_list {
@@ -63,9 +65,10 @@ static enum feed_state first_state(const struct feed *f)
 /* At least what the server asked for. */
 static usec failure_delay(struct cache *c, const struct status *why)
 {
-    usec delay = backoff_delay(c->loop, PAUSE_BASE, PAUSE_MAX, ++c->feed.failures);
+    usec max = c->absent ? PAUSE_ABSENT : PAUSE_MAX;
+    usec delay = backoff_delay(c->loop, PAUSE_BASE, max, ++c->feed.failures);
     usec asked = why ? why->retry_after * USEC_PER_SEC : 0;
-    return MAX(delay, MIN(asked, PAUSE_MAX));
+    return MAX(delay, MIN(asked, PAUSE_ABSENT));
 }
 
 static bool is_expired(const struct status *s)
@@ -136,6 +139,14 @@ static void sync_complete(struct cache *c, uint64_t rv)
     sweep_run(&f->sweep);
 }
 
+/* There is no such kind, or it is not for us. */
+static void note_absence(struct cache *c, int code)
+{
+    c->absent = code == 404 || code == 403;
+    if (c->absent && c->on_absent.fn)
+        c->on_absent.fn(c->on_absent.ctx);
+}
+
 /* ---- watch ---- */
 
 static void on_event(struct api_watch *w, enum api_event_type type, struct obj *o, uint64_t rv,
@@ -181,6 +192,8 @@ static void on_end(struct api_watch *w, const struct status *why)
     bool at_once = !initial && f->failures == 0 && (!why || is_expired(why));
     usec delay = failure_delay(c, why);
     pause_then(c, next, at_once ? 0 : delay);
+    if (initial && why)
+        note_absence(c, why->code);
 }
 
 static void open_watch(struct cache *c, bool initial)
@@ -238,9 +251,7 @@ static void on_list_failed(struct cache *c, const struct api_reply *reply)
     /* An expired token or a broken page: the pages before are of no use either. */
     set_token(f, STR_NONE);
     pause_then(c, FEED_LIST, failure_delay(c, reply->status));
-    c->absent = reply->code == 404 || reply->code == 403;
-    if (c->absent && c->on_absent.fn)
-        c->on_absent.fn(c->on_absent.ctx);
+    note_absence(c, reply->code);
 }
 
 static void on_list(struct api_request *r, const struct api_reply *reply)

@@ -614,10 +614,10 @@ TEST(cache_backs_off_while_lists_fail)
     api_fake_refuse(r.api, API_LIST, 1000000, 503);
     cache_start(r.cache);
     REQUIRE(loop_run_until(r.loop, loop_now(r.loop) + 10 * USEC_PER_MIN, 100000));
-    /* 0.1 s doubling to 30 s, up to a quarter less: at least 20, at most 38 in ten minutes. */
+    /* 0.1 s doubling to 5 s, up to a quarter less: at least 120, at most 168 in ten minutes. */
     uint64_t lists = api_fake_stats(r.api).sent[API_LIST];
-    CHECK(lists >= 20);
-    CHECK(lists <= 38);
+    CHECK(lists >= 120);
+    CHECK(lists <= 168);
     CHECK(!cache_is_synced(r.cache));
     api_fake_refuse(r.api, API_LIST, 0, 0);
     REQUIRE(loop_run_until(r.loop, loop_now(r.loop) + USEC_PER_MIN, 100000));

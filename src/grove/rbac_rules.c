@@ -5,6 +5,8 @@
 
 #define READ "get,list,watch"
 #define WRITE "create,delete,deletecollection,patch,update"
+/* What a planner does to objects of its own. */
+#define KEEP "create,delete,get,list,patch,watch"
 #define ALL "create,delete,deletecollection,get,list,patch,update,watch"
 
 #define GROVE_KINDS \
@@ -23,7 +25,7 @@
         .urls = (u), .verbs = (v) \
     }
 /* The recorder of the runtime, which every controller has. */
-#define EVENTS ON(",events.k8s.io", "events", "create,get,patch,update")
+#define EVENTS ON("", "events", "create,get,patch")
 
 /* ---- what every API server has ---- */
 
@@ -128,29 +130,35 @@ static const struct rbac_rule grove_edit[] = {
 /* ---- components ---- */
 
 static const struct rbac_rule operator_rules[] = {
-    ON("scheduler.grove.io", "podgangs,podgangs/status", ALL),
-    ON("grove.io", GROVE_KINDS "," GROVE_STATUS, ALL),
-    ON("", "pods,pods/status,serviceaccounts,services,secrets", ALL),
+    ON("grove.io", "podcliquesets", "get,list,patch,watch"),
+    ON("grove.io", "podcliques,podcliquescalinggroups,podgangmaps", KEEP),
+    ON("grove.io", "podcliquesets/status,podcliques/status,podcliquescalinggroups/status", "patch"),
+    ON("grove.io", "clustertopologybindings", READ),
+    ON("grove.io", "clustertopologybindings/status", "patch"),
+    ON("scheduler.grove.io", "podgangs", KEEP),
+    ON("scheduler.grove.io", "podgangs/status", "patch"),
+    ON("", "pods,services", KEEP),
+    ON("", "serviceaccounts,secrets", "create,get,list,patch,watch"),
+    /* Waiting pods read this, and nobody can give what he does not have. */
+    ON("", "pods/status", READ),
     ON("", "nodes,namespaces", READ),
-    ON(",events.k8s.io", "events", "create,get,list,patch,update,watch"),
+    EVENTS,
     ON("admissionregistration.k8s.io",
-       "mutatingwebhookconfigurations,validatingwebhookconfigurations",
-       "get,list,patch,update,watch"),
-    ON(RBAC_GROUP, "roles,rolebindings", "create,delete,get,list,patch,watch"),
-    ON("apps", "controllerrevisions", ALL),
-    ON("autoscaling", "horizontalpodautoscalers", ALL),
-    ON("policy", "poddisruptionbudgets", ALL),
-    ON("resource.k8s.io", "resourceclaims", ALL),
+       "mutatingwebhookconfigurations,validatingwebhookconfigurations", "get,list,patch,watch"),
+    ON(RBAC_GROUP, "roles,rolebindings", "create,get,list,patch,watch"),
+    ON("apps", "controllerrevisions", KEEP),
+    ON("autoscaling", "horizontalpodautoscalers", KEEP),
+    ON("policy", "poddisruptionbudgets", KEEP),
+    ON("resource.k8s.io", "resourceclaims", KEEP),
     ON("resource.k8s.io", "resourceclaimtemplates", READ),
-    ON("resource.nvidia.com", "computedomains", ALL),
 };
 
 /* What only some installations need: multi-node NVLink domains and other schedulers. */
 static const struct rbac_rule operator_extra_rules[] = {
-    ON("resource.k8s.io", "resourceclaimtemplates", "create,delete,patch,update"),
-    ON("resource.nvidia.com", "computedomains", "create,delete,get,list,patch,update,watch"),
-    ON("kai.scheduler", "topologies", "create,delete,get,list,patch,update,watch"),
-    ON("scheduling.run.ai,scheduling.volcano.sh", "podgroups", ALL),
+    ON("resource.k8s.io", "resourceclaimtemplates", "create,delete,patch"),
+    ON("resource.nvidia.com", "computedomains", KEEP),
+    ON("kai.scheduler", "topologies", KEEP),
+    ON("scheduling.run.ai,scheduling.volcano.sh", "podgroups", KEEP),
     ON("scheduling.volcano.sh", "queues", READ),
     {.groups = "apiextensions.k8s.io",
      .resources = "customresourcedefinitions",
@@ -159,16 +167,15 @@ static const struct rbac_rule operator_extra_rules[] = {
 };
 
 static const struct rbac_rule lease_rules[] = {
-    ON("coordination.k8s.io", "leases", "create,delete,get,list,patch,update,watch"),
-    ON(",events.k8s.io", "events", "create,patch"),
+    ON("coordination.k8s.io", "leases", "create,get,update"),
 };
 
 static const struct rbac_rule scheduler_rules[] = {
     ON("", "pods,nodes", READ),
     ON("", "pods/binding", "create"),
-    ON("", "pods/status", "get,patch"),
+    ON("", "pods/status", "patch"),
     ON("scheduler.grove.io", "podgangs", READ),
-    ON("scheduler.grove.io", "podgangs/status", "get,patch"),
+    ON("scheduler.grove.io", "podgangs/status", "patch"),
     ON("grove.io", "clustertopologybindings", READ),
     ON("scheduling.k8s.io", "priorityclasses", READ),
     EVENTS,
@@ -327,7 +334,8 @@ static void put_words(struct jw *w, const char *key, const char *words)
     jw_end(w);
 }
 
-static void put_head(struct jw *w, const struct kind *k, const struct rbac_role *r, bool labels)
+static void put_head(struct jw *w, const struct kind *k, const struct rbac_role *r, const char *ns,
+                     bool labels)
 {
     jw_init(w);
     jw_object(w);
@@ -336,18 +344,23 @@ static void put_head(struct jw *w, const struct kind *k, const struct rbac_role 
     jw_put_object(w, "metadata");
     jw_put_cstr(w, "name", r->name);
     if (r->ns)
-        jw_put_cstr(w, "namespace", r->ns);
+        jw_put_cstr(w, "namespace", ns ? ns : r->ns);
     jw_put_object(w, "labels");
-    jw_put_cstr(w, "kubernetes.io/bootstrapping", "rbac-defaults");
+    if (ns)
+        jw_put_cstr(w, "app.kubernetes.io/part-of", "grove");
+    else
+        jw_put_cstr(w, "kubernetes.io/bootstrapping", "rbac-defaults");
     if (labels && r->joins) {
         char key[64];
         (void)snprintf(key, sizeof(key), RBAC_GROUP "/aggregate-to-%s", r->joins);
         jw_put_cstr(w, key, "true");
     }
     jw_end(w);
-    jw_put_object(w, "annotations");
-    jw_put_cstr(w, RBAC_AUTOUPDATE, "true");
-    jw_end(w);
+    if (!ns) {
+        jw_put_object(w, "annotations");
+        jw_put_cstr(w, RBAC_AUTOUPDATE, "true");
+        jw_end(w);
+    }
     jw_end(w);
 }
 
@@ -387,10 +400,10 @@ static void put_rules(struct jw *w, const struct rbac_role *r)
             put_rules(w, &roles[i]);
 }
 
-struct doc *rbac_role_doc(const struct rbac_role *r)
+struct doc *rbac_role_doc(const struct rbac_role *r, const char *ns)
 {
     struct jw w;
-    put_head(&w, rbac_role_kind(r), r, true);
+    put_head(&w, rbac_role_kind(r), r, ns, true);
     if (r->aggregates)
         put_aggregation(&w, r->aggregates);
     jw_put_array(&w, "rules");
@@ -400,7 +413,7 @@ struct doc *rbac_role_doc(const struct rbac_role *r)
     return jw_doc(&w);
 }
 
-static void put_subjects(struct jw *w, const char *kind, const char *words)
+static void put_subjects(struct jw *w, const char *kind, const char *words, const char *ns)
 {
     bool account = str_is(str_of(kind), "ServiceAccount");
     for (str rest = str_of(words); rest.p;) {
@@ -410,21 +423,21 @@ static void put_subjects(struct jw *w, const char *kind, const char *words)
             jw_put_cstr(w, "apiGroup", RBAC_GROUP);
         jw_put_str(w, "name", str_cut(&rest, ','));
         if (account)
-            jw_put_cstr(w, "namespace", RBAC_NAMESPACE);
+            jw_put_cstr(w, "namespace", ns ? ns : RBAC_NAMESPACE);
         jw_end(w);
     }
 }
 
-struct doc *rbac_binding_doc(const struct rbac_role *r)
+struct doc *rbac_binding_doc(const struct rbac_role *r, const char *ns)
 {
     const struct kind *k = rbac_binding_kind(r);
     struct jw w;
     if (!k)
         return NULL;
-    put_head(&w, k, r, false);
+    put_head(&w, k, r, ns, false);
     jw_put_array(&w, "subjects");
-    put_subjects(&w, "ServiceAccount", r->accounts);
-    put_subjects(&w, "Group", r->groups);
+    put_subjects(&w, "ServiceAccount", r->accounts, ns);
+    put_subjects(&w, "Group", r->groups, ns);
     jw_end(&w);
     jw_put_object(&w, "roleRef");
     jw_put_cstr(&w, "apiGroup", RBAC_GROUP);

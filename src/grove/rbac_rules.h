@@ -38,9 +38,10 @@ struct rbac_role {
 /* NULL after the last. */
 const struct rbac_role *rbac_role_at(size_t i);
 const struct kind *rbac_role_kind(const struct rbac_role *r);
-struct doc *rbac_role_doc(const struct rbac_role *r);
+/* As the embedded server has it; with `ns` as part of an installation into that namespace. */
+struct doc *rbac_role_doc(const struct rbac_role *r, const char *ns);
 /* NULL: nobody is bound to it. The binding has the name of its role. */
 const struct kind *rbac_binding_kind(const struct rbac_role *r);
-struct doc *rbac_binding_doc(const struct rbac_role *r);
+struct doc *rbac_binding_doc(const struct rbac_role *r, const char *ns);
 
 #endif
