@@ -45,25 +45,33 @@ static int cmp_entry(const void *key, const struct tree_node *n)
     return cmp_name(k->ns, k->name, container_of(n, struct cache_entry, node)->obj);
 }
 
-static str ref_key(const struct index_ref *r)
-{
-    return str_n(r->key, r->len);
-}
-
-struct index_key {
-    str key, ns, name;
-};
-
 static int cmp_ref(const void *key, const struct tree_node *n)
 {
-    const struct index_key *k = key;
-    const struct index_ref *r = container_of(n, struct index_ref, node);
-    int c = str_cmp(k->key, ref_key(r));
-    return c ? c : cmp_name(k->ns, k->name, r->entry->obj);
+    const struct name_key *k = key;
+    return cmp_name(k->ns, k->name, container_of(n, struct index_ref, node)->entry->obj);
+}
+
+/* Longer ones do not occur in practice and are found in the tree. */
+enum { KEY_MAX = 512 };
+
+static size_t write_key(char *to, str ns, str name)
+{
+    if (ns.len + name.len + 1 > KEY_MAX)
+        return 0;
+    if (ns.len)
+        memcpy(to, ns.p, ns.len);
+    to[ns.len] = '/';
+    if (name.len)
+        memcpy(to + ns.len + 1, name.p, name.len);
+    return ns.len + 1 + name.len;
 }
 
 static struct cache_entry *find_entry(const struct cache *c, str ns, str name)
 {
+    char key[KEY_MAX];
+    size_t len = write_key(key, ns, name);
+    if (len)
+        return map_get(&c->by_key, str_n(key, len));
     struct name_key k = {ns, name};
     struct tree_node *n = tree_find(&c->entries, &k, cmp_entry);
     return n ? container_of(n, struct cache_entry, node) : NULL;
@@ -91,22 +99,36 @@ static bool take_key(str *keys, size_t *n, str key)
 
 static void ref_free(struct cache *c, struct index_ref *r)
 {
-    tree_remove(&c->indexes.p[r->index].tree, &r->node);
+    struct index_group *g = r->group;
+    tree_remove(&g->refs, &r->node);
+    if (!g->refs.root) {
+        (void)map_del(&c->indexes.p[r->index].groups, str_n(g->key, g->len));
+        free(g);
+    }
     free(r);
+}
+
+static struct index_group *group_of(struct cache_index *index, str key)
+{
+    struct index_group *g = map_get(&index->groups, key);
+    if (g)
+        return g;
+    g = xcalloc(1, sizeof(*g) + key.len);
+    g->len = key.len;
+    if (key.len)
+        memcpy(g->key, key.p, key.len);
+    (void)map_put(&index->groups, str_n(g->key, g->len), g);
+    return g;
 }
 
 static void index_add(struct cache *c, struct cache_entry *e, unsigned index, str key)
 {
-    if (key.len > UINT32_MAX)
-        return;
-    struct index_ref *r = xcalloc(1, sizeof(*r) + key.len);
+    struct index_ref *r = xnew(struct index_ref);
     r->entry = e;
     r->index = index;
-    r->len = (uint32_t)key.len;
-    if (key.len)
-        memcpy(r->key, key.p, key.len);
-    struct index_key k = {ref_key(r), e->obj->ns, e->obj->name};
-    if (tree_insert(&c->indexes.p[index].tree, &r->node, &k, cmp_ref)) {
+    r->group = group_of(&c->indexes.p[index], key);
+    struct name_key k = {e->obj->ns, e->obj->name};
+    if (tree_insert(&r->group->refs, &r->node, &k, cmp_ref)) {
         free(r); /* the function named the key twice */
         return;
     }
@@ -236,8 +258,12 @@ static void notify(struct cache *c, const struct obj *old, const struct obj *new
 
 static void entry_add(struct cache *c, struct obj *o, bool from_server)
 {
-    struct cache_entry *e = xnew(struct cache_entry);
+    size_t len = o->ns.len + 1 + o->name.len;
+    struct cache_entry *e = xcalloc(1, sizeof(*e) + (len <= KEY_MAX ? len : 0));
     e->obj = obj_ref(o);
+    e->len = (uint32_t)(len <= KEY_MAX ? write_key(e->key, o->ns, o->name) : 0);
+    if (e->len)
+        (void)map_put(&c->by_key, str_n(e->key, e->len), e);
     struct name_key k = {e->obj->ns, e->obj->name};
     struct tree_node *twin = tree_insert(&c->entries, &e->node, &k, cmp_entry);
     BUG_ON(twin);
@@ -265,6 +291,8 @@ static void entry_unlink(struct cache *c, struct cache_entry *e)
         ref_free(c, r);
     }
     tree_remove(&c->entries, &e->node);
+    if (e->len)
+        (void)map_del(&c->by_key, str_n(e->key, e->len));
     list_remove(&e->link);
 }
 
@@ -437,9 +465,12 @@ void cache_free(struct cache *c)
     while (!list_is_empty(&c->tomb_order))
         tomb_free(c, list_entry(c->tomb_order.next, struct tomb, link));
     map_done(&c->tombs);
+    map_done(&c->by_key);
     loop_task_cancel(&c->bury);
     bury_run(&c->bury);
     vec_done(&c->grave);
+    for (size_t i = 0; i < c->indexes.len; i++)
+        map_done(&c->indexes.p[i].groups);
     vec_done(&c->indexes);
     vec_done(&c->handlers);
     vec_done(&c->listeners);
@@ -460,7 +491,23 @@ void cache_on_synced(struct cache *c, void (*fn)(void *ctx), void *ctx)
 
 void cache_start(struct cache *c)
 {
+    c->absent = false;
     feed_start(c);
+}
+
+/* Without tombstones: what is forgotten here was not seen deleted. */
+void cache_stop(struct cache *c)
+{
+    feed_stop(c);
+    c->synced = c->syncing = false;
+    c->absent = true;
+    for (struct tree_node *n; (n = tree_first(&c->entries));)
+        entry_remove(c, container_of(n, struct cache_entry, node));
+}
+
+bool cache_is_started(const struct cache *c)
+{
+    return c->feed.state != FEED_IDLE;
 }
 
 void cache_resync(struct cache *c)
@@ -521,16 +568,8 @@ struct cache_iter cache_all(const struct cache *c, str ns)
 struct cache_iter cache_by(const struct cache *c, unsigned index, str key)
 {
     BUG_ON(index >= c->indexes.len);
-    struct index_key k = {.key = key};
-    const struct tree_node *n = tree_lower_bound(&c->indexes.p[index].tree, &k, cmp_ref);
-    if (!n || !str_eq(ref_key(container_of(n, struct index_ref, node)), key))
-        return (struct cache_iter){.by_index = true};
-    /* The index's own copy of the key: the caller's slice may be shorter-lived than the loop. */
-    return (struct cache_iter){
-        .node = n,
-        .ns = ref_key(container_of(n, struct index_ref, node)),
-        .by_index = true,
-    };
+    const struct index_group *g = map_get(&c->indexes.p[index].groups, key);
+    return (struct cache_iter){.node = g ? tree_first(&g->refs) : NULL, .by_index = true};
 }
 
 struct obj *cache_next(struct cache_iter *it)
@@ -540,9 +579,7 @@ struct obj *cache_next(struct cache_iter *it)
         return NULL;
     struct obj *o = NULL;
     if (it->by_index) {
-        const struct index_ref *r = container_of(n, struct index_ref, node);
-        if (str_eq(ref_key(r), it->ns))
-            o = r->entry->obj;
+        o = container_of(n, struct index_ref, node)->entry->obj;
     } else {
         struct obj *next = container_of(n, struct cache_entry, node)->obj;
         if (!it->ns.len || str_eq(next->ns, it->ns))

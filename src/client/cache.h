@@ -44,6 +44,10 @@ void cache_free(struct cache *c);
 unsigned cache_add_index(struct cache *c, cache_index_fn *fn);
 void cache_add_handler(struct cache *c, cache_handler *fn, void *ctx);
 void cache_start(struct cache *c);
+/* Asks no more and forgets what it knew (handlers are told); it is absent until it is started
+ * again. For a kind that is served no more. */
+void cache_stop(struct cache *c);
+bool cache_is_started(const struct cache *c);
 /* The first list is complete. */
 bool cache_is_synced(const struct cache *c);
 /* Reads everything anew, consistently (from now, not from what a server remembers): not synced
@@ -64,7 +68,7 @@ size_t cache_count(const struct cache *c);
 /* for (struct cache_iter it = cache_all(c, ns); (o = cache_next(&it));) */
 struct cache_iter {
     const void *node;
-    str ns; /* or the key of the index */
+    str ns; /* empty: all */
     bool by_index;
 };
 struct cache_iter cache_all(const struct cache *c, str ns);

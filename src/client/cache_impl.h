@@ -24,22 +24,35 @@ struct cache_entry {
     struct list link;       /* live or stale */
     struct index_ref *refs; /* its places in the indexes */
     struct obj *obj;
+    uint32_t len; /* of the key; 0: too long for one */
+    char key[];   /* "namespace/name" */
 };
 
 struct cache_index {
     cache_index_fn *fn;
-    struct tree tree; /* of index_ref, by (key, namespace, name) */
+    struct map groups; /* key → struct index_group, of the keys that some entry has */
+};
+
+/* The entries of one key. */
+struct index_group {
+    struct tree refs; /* by (namespace, name) */
+    size_t len;
+    char key[];
 };
 
 /* One place of an entry in one index. */
 struct index_ref {
-    struct tree_node node;
+    struct tree_node node;  /* of its group */
     struct index_ref *next; /* of the same entry */
     struct cache_entry *entry;
+    struct index_group *group;
     unsigned index;
-    uint32_t len;
-    char key[];
 };
+
+static inline str ref_key(const struct index_ref *r)
+{
+    return str_n(r->group->key, r->group->len);
+}
 
 struct cache_fold {
     struct cache_fold_def def;
@@ -63,6 +76,8 @@ struct cache_listener {
  *   IDLE ──start──► PAUSE ──► LIST ──► PAUSE ──► WATCH ──end──► PAUSE ...
  *                     │                            ▲
  *                     └────── INITIAL (watch-list) ┘
+ *
+ * and from each back to IDLE when it is stopped.
  *
  * PAUSE is the only state with a timer (of zero or more delay) and says what comes next in `next`,
  * so nothing is ever started from inside a callback of the API.
@@ -102,6 +117,7 @@ struct cache {
     usec stall_timeout;
 
     struct tree entries;
+    struct map by_key; /* those with a key: "namespace/name" → entry */
     struct list live, stale;
     bool syncing; /* a list is under way */
     bool synced;
@@ -151,6 +167,8 @@ void feed_init(struct cache *c);
 void feed_start(struct cache *c);
 /* Begins again with everything; nothing that was asked for before counts. */
 void feed_resync(struct cache *c);
+/* As if never started. */
+void feed_stop(struct cache *c);
 void feed_done(struct cache *c);
 
 #endif

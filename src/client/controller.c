@@ -40,6 +40,9 @@ static struct metric metric_retries =
     METRIC_COUNTER("workqueue_retries_total", "Plans that failed and were tried again.", "name");
 static struct metric metric_wait = METRIC_HISTOGRAM("workqueue_queue_duration_seconds",
                                                     "From ready to planned.", wait_bounds, "name");
+static struct metric metric_latency =
+    METRIC_HISTOGRAM("grove_controller_plan_duration_seconds",
+                     "How long a planner takes for one key.", wait_bounds, "name");
 static struct metric metric_plans =
     METRIC_COUNTER("grove_controller_plans_total", "Planner calls.", "name");
 static struct metric metric_writes =
@@ -49,7 +52,7 @@ static struct metric metric_refusals = METRIC_COUNTER(
 
 /* One of each per controller; several runtimes of a process (simulations) share them. */
 struct controller_metrics {
-    struct metric_series *depth, *adds, *retries, *wait, *plans, *writes, *refusals;
+    struct metric_series *depth, *adds, *retries, *wait, *latency, *plans, *writes, *refusals;
 };
 
 static void metrics_init(struct controller_metrics *m, str name)
@@ -59,6 +62,7 @@ static void metrics_init(struct controller_metrics *m, str name)
         .adds = metric_with(&metric_adds, name),
         .retries = metric_with(&metric_retries, name),
         .wait = metric_with(&metric_wait, name),
+        .latency = metric_with(&metric_latency, name),
         .plans = metric_with(&metric_plans, name),
         .writes = metric_with(&metric_writes, name),
         .refusals = metric_with(&metric_refusals, name),
@@ -76,7 +80,8 @@ struct controller {
     struct queue queue;
     struct executor executor;
     struct recorder *recorder;
-    struct subscription *subscriptions; /* one per watch */
+    VEC(struct subscription *) subscriptions; /* one per watch */
+    VEC(const struct cache *) late;           /* those of kinds defined while we run */
     uint64_t plans;
     uint64_t refusals;
     struct controller_metrics metrics;
@@ -95,8 +100,12 @@ struct runtime {
     bool started;
     bool standby;
     bool synced;
-    size_t rotation; /* the controller whose turn is next */
+    bool has_patient; /* a controller that waits for others */
+    size_t rotation;  /* the controller whose turn is next */
     struct loop_task turn;
+    struct loop_timer patience; /* of a controller that waits for others */
+    struct kinds_listener kinds;
+    struct loop_task kinds_task;
     ledger_fn *ledger;
     void *ledger_ctx;
     void (*journal)(void *ctx, str line);
@@ -304,7 +313,7 @@ static void write_journal(const struct controller *c, const struct queue_item *i
                           const struct plan *p)
 {
     struct runtime *r = c->runtime;
-    if (!r->journal || !p->writes.len)
+    if (!p->writes.len || (!r->journal && !log_enabled(LOG_LEVEL_DEBUG)))
         return;
     struct strbuf b = STRBUF_INIT(JOURNAL_MAX);
     usec now = loop_now(r->loop);
@@ -316,8 +325,13 @@ static void write_journal(const struct controller *c, const struct queue_item *i
     for (size_t i = 0; i < p->writes.len; i++) {
         strbuf_add_cstr(&b, i ? "; " : ": ");
         plan_print_write(&p->writes.p[i], &b);
+        if (p->writes.p[i].why.len)
+            strbuf_printf(&b, " (%.*s)", STR_ARG(p->writes.p[i].why));
     }
-    r->journal(r->journal_ctx, strbuf_str(&b));
+    if (r->journal)
+        r->journal(r->journal_ctx, strbuf_str(&b));
+    else
+        log_debug("plan", LOG_S("plan", strbuf_str(&b)));
     strbuf_done(&b);
 }
 
@@ -343,11 +357,13 @@ struct job {
     bool refused; /* part of the plan was, by the ledger */
 };
 
-static void send_events(struct controller *c, const struct plan *p, bool done)
+static void send_events(struct controller *c, const struct run *run)
 {
+    const struct plan *p = &run->plan;
     for (size_t i = 0; i < p->events.len; i++) {
         const struct plan_event *e = &p->events.p[i];
-        if (done || e->warning)
+        bool done = run->dropped ? e->n_writes > 0 && run_has_done(run, e->stage) : !run->failed;
+        if (done || (e->warning && !run->dropped))
             recorder_event(c->recorder, e->about, e->warning, e->reason, e->message);
     }
 }
@@ -396,6 +412,7 @@ static void on_finished(void *ctx, struct run *run)
     struct job *job = run->owner;
     struct queue_item *it = job->item;
     if (run->dropped) {
+        send_events(c, run);
         it->dirty = true;
         queue_finish(it, 0);
         return;
@@ -403,12 +420,12 @@ static void on_finished(void *ctx, struct run *run)
     if (run->failed) {
         metric_add(c->metrics.retries, 1);
         remember_failures(c, it, run);
-        send_events(c, &run->plan, false);
+        send_events(c, run);
         queue_fail(it, run->least);
         return;
     }
     forget_failures(c, it);
-    send_events(c, &run->plan, true);
+    send_events(c, run);
     if (job->refused)
         queue_defer(it, REFUSED_BASE, REFUSED_MAX, job->look_at);
     else
@@ -486,7 +503,9 @@ static void plan_item(struct controller *c, struct queue_item *it)
     it->run = run;
     c->plans++;
     metric_add(c->metrics.plans, 1);
+    usec begin = loop_clock(r->loop);
     c->def.plan(&w, &key, c->def.ctx, &run->plan);
+    metric_observe(c->metrics.latency, (double)(loop_clock(r->loop) - begin) / USEC_PER_SEC);
     job->look_at = due_of(r, run->plan.look_again);
     admit(job, &w, &run->plan);
     write_journal(c, it, &run->plan);
@@ -499,9 +518,48 @@ static void plan_item(struct controller *c, struct queue_item *it)
     run_free(run);
 }
 
+/* What it does not see yet is not to be taken for missing. */
+static bool is_blind(const struct controller *c)
+{
+    for (size_t i = 0; i < c->late.len; i++)
+        if (!cache_is_synced(c->late.p[i]) && !cache_is_absent(c->late.p[i]))
+            return true;
+    return false;
+}
+
 static bool can_plan(const struct controller *c)
 {
-    return c->queue.n_ready && executor_has_room(&c->executor);
+    return c->queue.n_ready && executor_has_room(&c->executor) && !is_blind(c);
+}
+
+/* Some controller that does not wait for others has work. */
+static bool is_busy(const struct runtime *r)
+{
+    for (size_t i = 0; i < r->controllers.len; i++) {
+        const struct controller *c = r->controllers.p[i];
+        if (!c->def.patience && (c->queue.n_ready || c->executor.in_flight))
+            return true;
+    }
+    return false;
+}
+
+/* It lets others go first; it is woken when they are done, or when its patience ends. */
+static bool waits_for_others(struct controller *c)
+{
+    struct runtime *r = c->runtime;
+    if (!c->def.patience || !is_busy(r))
+        return false;
+    usec due = queue_ready_since(&c->queue) + c->def.patience;
+    if (due <= loop_now(r->loop))
+        return false;
+    if (!loop_timer_is_set(&r->patience) || due < r->patience.due)
+        loop_timer_set(&r->patience, due);
+    return true;
+}
+
+static void on_patience_over(struct loop_timer *t)
+{
+    wake(container_of(t, struct runtime, patience));
 }
 
 static struct queue_item *take_item(struct controller *c)
@@ -528,7 +586,7 @@ static void turn(struct loop_task *t)
     for (size_t skipped = 0; skipped < n && budget;) {
         struct controller *c = r->controllers.p[r->rotation];
         r->rotation = (r->rotation + 1) % n;
-        if (!can_plan(c)) {
+        if (!can_plan(c) || waits_for_others(c)) {
             skipped++;
             continue;
         }
@@ -542,18 +600,49 @@ static void turn(struct loop_task *t)
 
 /* ---- life cycle ---- */
 
+/* Kinds came or went: caches of those that went stop, controllers of every kind add the new ones,
+ * and then what is not started yet is. */
+static void follow_kinds(struct loop_task *t)
+{
+    struct runtime *r = container_of(t, struct runtime, kinds_task);
+    for (size_t i = 0; i < r->caches.len; i++)
+        if (r->caches.p[i] && kind_is(kinds_at(i), KIND_RETIRED))
+            cache_stop(r->caches.p[i]);
+    for (size_t i = 0; i < r->controllers.len; i++)
+        if (r->controllers.p[i]->def.on_kinds)
+            r->controllers.p[i]->def.on_kinds(r->controllers.p[i]);
+    for (size_t i = 0; i < r->caches.len; i++)
+        if (r->caches.p[i] && !kind_is(kinds_at(i), KIND_RETIRED) &&
+            !cache_is_started(r->caches.p[i]))
+            cache_start(r->caches.p[i]);
+    wake(r);
+}
+
+static void on_kinds_changed(struct kinds_listener *l)
+{
+    struct runtime *r = container_of(l, struct runtime, kinds);
+    if (r->started)
+        loop_defer(r->loop, LOOP_APPLY, &r->kinds_task);
+}
+
 struct runtime *runtime_new(struct loop *l, struct api *cache_api)
 {
     struct runtime *r = xnew(struct runtime);
     r->loop = l;
     r->api = cache_api;
     loop_task_init(&r->turn, turn);
+    loop_timer_init(l, &r->patience, on_patience_over);
+    loop_task_init(&r->kinds_task, follow_kinds);
+    r->kinds.changed = on_kinds_changed;
+    kinds_listen(&r->kinds);
     unsure_init(&r->unsure);
     return r;
 }
 
 static bool is_lacking(const struct runtime *r, const struct cache *c)
 {
+    if (kind_is(cache_kind(c), KIND_DEFINED))
+        return cache_is_absent(c);
     for (size_t i = 0; i < r->optional.len; i++) {
         if (r->optional.p[i] == c)
             return cache_is_absent(c);
@@ -574,6 +663,8 @@ static bool all_synced(const struct runtime *r)
 static void on_synced(void *ctx)
 {
     struct runtime *r = ctx;
+    if (r->synced)
+        wake(r); /* somebody may have waited for this one */
     if (r->synced || r->standby || !all_synced(r))
         return;
     r->synced = true;
@@ -587,11 +678,12 @@ struct cache *runtime_cache(struct runtime *r, const struct kind *k)
     struct cache *c = r->caches.p[kind_id(k)];
     if (c)
         return c;
-    BUG_ON(r->started);
     c = cache_new(r->loop, r->api,
                   &(struct cache_options){.kind = k, .stall_timeout = r->stall_timeout});
     cache_add_handler(c, on_own_change, r);
     cache_on_synced(c, on_synced, r);
+    if (kind_is(k, KIND_DEFINED))
+        cache_on_absent(c, on_synced, r);
     r->caches.p[kind_id(k)] = c;
     return c;
 }
@@ -613,7 +705,7 @@ static struct cache *env_cache(void *ctx, const struct kind *k)
 static void env_room(void *ctx)
 {
     struct controller *c = ctx;
-    if (c->queue.n_ready)
+    if (c->queue.n_ready || (c->runtime->has_patient && !c->executor.in_flight))
         wake(c->runtime);
 }
 
@@ -630,13 +722,34 @@ struct controller *runtime_add(struct runtime *r, const struct controller_def *d
     const char *source = def->source ? def->source : def->name;
     executor_init(&c->executor, r->loop, api, source, limit, &env);
     c->recorder = recorder_new(r->loop, api, source);
-    c->subscriptions = xcalloc(MAX(def->n_watches, 1), sizeof(*c->subscriptions));
-    for (size_t i = 0; i < def->n_watches; i++) {
-        c->subscriptions[i] = (struct subscription){c, def->watches[i].map};
-        cache_add_handler(runtime_cache(r, def->watches[i].kind), on_change, &c->subscriptions[i]);
-    }
+    for (size_t i = 0; i < def->n_watches; i++)
+        controller_watch(c, def->watches[i].kind, def->watches[i].map);
     *vec_push(&r->controllers) = c;
+    r->has_patient |= def->patience != 0;
+    if (def->on_kinds)
+        def->on_kinds(c);
     return c;
+}
+
+void controller_watch(struct controller *c, const struct kind *k, map_fn *map)
+{
+    struct subscription *s = xnew(struct subscription);
+    struct cache *cache = runtime_cache(c->runtime, k);
+    *s = (struct subscription){c, map};
+    *vec_push(&c->subscriptions) = s;
+    cache_add_handler(cache, on_change, s);
+    if (c->runtime->started || kind_is(k, KIND_DEFINED))
+        *vec_push(&c->late) = cache;
+}
+
+struct runtime *controller_runtime(struct controller *c)
+{
+    return c->runtime;
+}
+
+void *controller_ctx(const struct controller *c)
+{
+    return c->def.ctx;
 }
 
 void runtime_start(struct runtime *r)
@@ -644,7 +757,9 @@ void runtime_start(struct runtime *r)
     BUG_ON(r->started);
     r->started = true;
     for (size_t i = 0; i < r->caches.len; i++) {
-        if (r->caches.p[i])
+        if (r->caches.p[i] && kind_is(kinds_at(i), KIND_RETIRED))
+            cache_stop(r->caches.p[i]);
+        else if (r->caches.p[i])
             cache_start(r->caches.p[i]);
     }
     on_synced(r); /* without caches there is nothing to wait for */
@@ -689,7 +804,12 @@ static void controller_free(struct controller *c)
     executor_done(&c->executor);
     queue_done(&c->queue);
     recorder_free(c->recorder);
-    free(c->subscriptions);
+    for (size_t i = 0; i < c->subscriptions.len; i++)
+        free(c->subscriptions.p[i]);
+    vec_done(&c->subscriptions);
+    vec_done(&c->late);
+    if (c->def.ctx_free)
+        c->def.ctx_free(c->def.ctx);
     free(c);
 }
 
@@ -698,6 +818,9 @@ void runtime_free(struct runtime *r)
     if (!r)
         return;
     loop_task_cancel(&r->turn);
+    loop_timer_cancel(&r->patience);
+    loop_task_cancel(&r->kinds_task);
+    kinds_unlisten(&r->kinds);
     for (size_t i = 0; i < r->controllers.len; i++)
         controller_free(r->controllers.p[i]);
     for (size_t i = 0; i < r->caches.len; i++)

@@ -89,6 +89,14 @@ struct controller_def {
      * changes come; the last one is always looked at. A change of generation or deletionTimestamp
      * of the key's own object does not wait. 0: no limit. */
     usec min_interval;
+    /* For what only tells how things stand: as long as other controllers of the runtime have keys
+     * to plan or writes in flight, a key waits for them, but no longer than this. Many changes then
+     * make one write when much happens, and nothing waits when little does. 0: it does not wait. */
+    usec patience;
+    /* For a controller of every kind there is: asked when it is added and whenever kinds came or
+     * went (kinds.h), to controller_watch those that are new. */
+    void (*on_kinds)(struct controller *c);
+    void (*ctx_free)(void *ctx); /* with the controller; NULL: nothing to do */
 };
 
 /* `api` is who the controller acts as; caches are shared by all controllers of a runtime and use
@@ -96,7 +104,7 @@ struct controller_def {
 struct runtime *runtime_new(struct loop *l, struct api *cache_api);
 struct controller *runtime_add(struct runtime *r, const struct controller_def *def,
                                struct api *api);
-/* The shared cache of a kind, made on first use; before runtime_start. */
+/* The shared cache of a kind, made on first use; before runtime_start, or from on_kinds. */
 struct cache *runtime_cache(struct runtime *r, const struct kind *k);
 /* The same of a kind that a server may lack: while it does (cache_is_absent), nobody waits for it.
  */
@@ -134,6 +142,12 @@ typedef bool ledger_fn(void *ctx, const struct world *w, const struct plan_write
 void runtime_set_ledger(struct runtime *r, ledger_fn *fn, void *ctx);
 void runtime_free(struct runtime *r);
 
+/* One more kind, before runtime_start or from on_kinds; the controller plans nothing while its
+ * cache is being filled. The caches of kinds that are defined (KIND_DEFINED) stop when the kind is
+ * retired and start anew when it comes back. */
+void controller_watch(struct controller *c, const struct kind *k, map_fn *map);
+struct runtime *controller_runtime(struct controller *c);
+void *controller_ctx(const struct controller *c);
 /* From map functions and set-up code. */
 void controller_enqueue(struct controller *c, const struct kind *k, str ns, str name);
 /* Maps that most controllers need. */
@@ -161,8 +175,8 @@ struct controller_stats {
 struct controller_stats controller_stats(const struct controller *c);
 const char *controller_name(const struct controller *c);
 
-/* One line per plan with writes, for simulations and --log-level debug; NULL turns it off:
- * "12.000345 podclique default/foo: create Pod default/foo-abc12; delete Pod default/foo-x". */
+/* One line per plan with writes and why; without a function they go to the log, at level debug:
+ * "12.000345 podclique default/foo: create Pod default/foo-abc12 (2 of 5 pods exist)". */
 void runtime_set_journal(struct runtime *r, void (*fn)(void *ctx, str line), void *ctx);
 struct loop *runtime_loop(struct runtime *r);
 

@@ -116,6 +116,11 @@ static void run_advance(struct run *r)
         stage_begin(r);
 }
 
+bool run_has_done(const struct run *r, unsigned stage)
+{
+    return !r->failed && (r->next == r->n_ops || r->ops[r->next].w->stage > stage);
+}
+
 void run_drop(struct run *r)
 {
     if (r->dropped)

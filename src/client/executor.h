@@ -89,6 +89,8 @@ bool run_is_outdated(const struct run *r, const struct obj *own);
 void executor_book(struct executor *x, const struct plan_write *w);
 /* Starts sending; takes the run and its bookings over. It must have writes. */
 void executor_accept(struct executor *x, struct run *r);
+/* All writes of the stages up to this one succeeded; of one that ended. */
+bool run_has_done(const struct run *r, unsigned stage);
 /* Drops what was not sent. The run ends, perhaps within this call, when what is in flight ended. */
 void run_drop(struct run *r);
 

@@ -38,10 +38,10 @@ static void set_state(struct feed *f, enum feed_state to)
 {
     static const unsigned allowed[] = {
         [FEED_IDLE] = 1 << FEED_PAUSE,
-        [FEED_PAUSE] = 1 << FEED_LIST | 1 << FEED_INITIAL | 1 << FEED_WATCH,
-        [FEED_LIST] = 1 << FEED_PAUSE,
-        [FEED_INITIAL] = 1 << FEED_WATCH | 1 << FEED_PAUSE,
-        [FEED_WATCH] = 1 << FEED_PAUSE,
+        [FEED_PAUSE] = 1 << FEED_LIST | 1 << FEED_INITIAL | 1 << FEED_WATCH | 1 << FEED_IDLE,
+        [FEED_LIST] = 1 << FEED_PAUSE | 1 << FEED_IDLE,
+        [FEED_INITIAL] = 1 << FEED_WATCH | 1 << FEED_PAUSE | 1 << FEED_IDLE,
+        [FEED_WATCH] = 1 << FEED_PAUSE | 1 << FEED_IDLE,
     };
     BUG_ON(!(allowed[f->state] & 1u << to));
     f->state = to;
@@ -323,11 +323,10 @@ void feed_start(struct cache *c)
     pause_then(c, FEED_INITIAL, 0);
 }
 
-void feed_resync(struct cache *c)
+/* Nothing that was asked for counts any more. */
+static void forget_requests(struct cache *c)
 {
     struct feed *f = &c->feed;
-    if (f->state == FEED_IDLE)
-        return;
     if (f->state == FEED_INITIAL || f->state == FEED_WATCH)
         api_watch_stop(c->api, &f->watch);
     if (f->list)
@@ -335,11 +334,32 @@ void feed_resync(struct cache *c)
     set_token(f, STR_NONE);
     loop_task_cancel(&f->sweep);
     f->sweeping = false;
+    loop_timer_cancel(&f->stall);
+}
+
+void feed_resync(struct cache *c)
+{
+    struct feed *f = &c->feed;
+    if (f->state == FEED_IDLE)
+        return;
+    forget_requests(c);
     if (f->state != FEED_PAUSE)
         set_state(f, FEED_PAUSE);
-    loop_timer_cancel(&f->stall);
     f->next = first_state(f);
     loop_timer_set(&f->pause, loop_now(c->loop));
+}
+
+void feed_stop(struct cache *c)
+{
+    struct feed *f = &c->feed;
+    if (f->state == FEED_IDLE)
+        return;
+    forget_requests(c);
+    loop_timer_cancel(&f->pause);
+    set_state(f, FEED_IDLE);
+    f->failures = 0;
+    f->rv = 0;
+    f->classic = false;
 }
 
 void feed_done(struct cache *c)

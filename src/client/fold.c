@@ -82,11 +82,6 @@ void folds_done(struct cache *c)
 
 /* ---- changes ---- */
 
-static str ref_key(const struct index_ref *r)
-{
-    return str_n(r->key, r->len);
-}
-
 static void take_out(struct cache_fold *f, struct aggregate *g, const struct obj *o)
 {
     f->def.remove(g->data, o);

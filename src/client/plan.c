@@ -173,7 +173,12 @@ void plan_event(struct plan *p, const struct obj *about, bool warning, str reaso
     va_start(ap, fmt);
     str message = arena_vprintf(p->arena, fmt, ap);
     va_end(ap);
+    unsigned stage = 0;
+    for (size_t i = 0; i < p->writes.len; i++)
+        stage = MAX(stage, p->writes.p[i].stage);
     *vec_push(&p->events) = (struct plan_event){
+        .n_writes = p->writes.len,
+        .stage = stage,
         .about = obj_hold(p->arena, obj_ref(about)),
         .warning = warning,
         .reason = arena_str(p->arena, reason),

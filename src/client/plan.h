@@ -57,6 +57,8 @@ struct plan_event {
     bool warning;
     str reason;
     str message;
+    size_t n_writes; /* planned before it: what it tells of */
+    unsigned stage;  /* the last of theirs */
 };
 
 struct plan {
@@ -97,8 +99,9 @@ void plan_why(struct plan_write *w, struct plan *p, const char *fmt, ...) PRINTF
 void plan_verify_absent(struct plan_write *w, const struct kind *k, str ns, str name, str uid);
 /* Earliest of all calls. */
 void plan_look_again(struct plan *p, usec wall);
-/* Normal ones say what was done, and are reported when all of the plan was; warnings say what was
- * seen, and are reported also when it fails. */
+/* Normal ones say what was done by the writes planned before them, and are reported when all of the
+ * plan was done, or, where the key's own object changed meanwhile, when those writes were; warnings
+ * say what was seen, and are reported also when it fails. */
 void plan_event(struct plan *p, const struct obj *about, bool warning, str reason, const char *fmt,
                 ...) PRINTF_LIKE(5, 6);
 /* One line per write, stage by stage, then events and when to look again:

@@ -192,6 +192,11 @@ struct queue_item *queue_pop(struct queue *q)
     return it;
 }
 
+usec queue_ready_since(const struct queue *q)
+{
+    return list_entry(q->ready.next, struct queue_item, link)->ready_at;
+}
+
 static void end_processing(struct queue_item *it)
 {
     BUG_ON(!it->processing);

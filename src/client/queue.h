@@ -73,6 +73,8 @@ void queue_add(struct queue *q, const struct kind *k, str ns, str name);
 struct queue_item *queue_find(const struct queue *q, const struct kind *k, str ns, str name);
 /* The next one to look at, now processing; NULL when none is ready. */
 struct queue_item *queue_pop(struct queue *q);
+/* Since when the next one has been ready; there is one. */
+usec queue_ready_since(const struct queue *q);
 /* Exactly one of the three ends processing. The item must not be touched after it. look_at:
  * monotonic, 0: only when something changes. */
 void queue_finish(struct queue_item *it, usec look_at);

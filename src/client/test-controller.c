@@ -156,6 +156,68 @@ TEST(controller_in_flight_writes_are_bounded)
     toy_rig_done(&r);
 }
 
+/* Counts ConfigMaps, under one key. */
+struct counter {
+    unsigned plans;
+    size_t seen;
+    usec at;
+};
+
+static void count_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
+{
+    struct counter *c = ctx;
+    (void)key;
+    (void)p;
+    c->plans++;
+    c->seen = cache_count(world_cache(w, CM));
+    c->at = w->now;
+}
+
+static void map_to_sum(struct controller *c, const struct world *w, const struct obj *old,
+                       const struct obj *new)
+{
+    (void)w;
+    (void)old;
+    (void)new;
+    controller_enqueue(c, CM, STR("ns"), STR("sum"));
+}
+
+TEST(controller_with_patience_waits_while_others_are_busy_and_sees_the_end)
+{
+    struct toy_rig r;
+    struct counter count = {0};
+    const struct controller_watch watch = {CM, map_to_sum};
+    struct controller_def def = {.name = "counter",
+                                 .plan = count_plan,
+                                 .ctx = &count,
+                                 .watches = &watch,
+                                 .n_watches = 1,
+                                 .patience = 50 * USEC_PER_MSEC};
+    toy_rig_init(&r, 1, NULL);
+    struct controller_def toy = toy_def(&r.toy, 1);
+    r.runtime = runtime_new(r.loop, r.api);
+    r.controller = runtime_add(r.runtime, &toy, r.api);
+    (void)runtime_add(r.runtime, &def, r.api);
+    runtime_start(r.runtime);
+    toy_run_for(&r, USEC_PER_SEC);
+    /* One write at a time, a millisecond each at most. */
+    usec began = loop_wall(r.loop);
+    toy_put_parent(r.fake, "p", 300);
+    toy_run_for(&r, USEC_PER_SEC);
+    CHECK_INT(count.seen, 301);
+    usec took = count.at - began;
+    CHECK(took > 100 * USEC_PER_MSEC);
+    CHECK(count.plans >= took / (50 * USEC_PER_MSEC));
+    CHECK(count.plans <= took / (50 * USEC_PER_MSEC) + 3);
+    /* Nobody has anything to do: at once. */
+    began = loop_wall(r.loop);
+    toy_put_parent(r.fake, "q", 0);
+    toy_run_for(&r, USEC_PER_SEC);
+    CHECK_INT(count.seen, 302);
+    CHECK(count.at - began < 10 * USEC_PER_MSEC);
+    toy_rig_done(&r);
+}
+
 TEST(controller_refused_creates_stop_and_back_off)
 {
     struct toy_rig r;
@@ -391,6 +453,45 @@ TEST(controller_events_come_after_the_writes_succeeded)
     api_fake_refuse(r.fake, API_DELETE, 0, 0);
     toy_run_for(&r, USEC_PER_MIN);
     CHECK_INT(api_fake_count(r.fake, &kind_event), 1);
+    toy_rig_done(&r);
+}
+
+/* Makes the key's own object, tells of it, and has more to do. */
+static void make_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
+{
+    const struct obj *seed = world_get(w, CM, key->ns, STR("seed"));
+    if (!seed || !str_is(key->name, "made") || world_get(w, CM, key->ns, key->name))
+        return;
+    plan_create(
+        p, 0, CM, key->ns, key->name,
+        doc_parse(STR("{\"metadata\":{\"name\":\"made\",\"namespace\":\"ns\"}}"), NULL, NULL));
+    plan_event(p, seed, false, STR("Made"), "made it");
+    plan_merge_patch(p, 1, seed, STR_NONE, doc_parse(STR("{\"data\":{\"a\":\"b\"}}"), NULL, NULL),
+                     0);
+    plan_event(p, seed, false, STR("Patched"), "and more");
+}
+
+TEST(controller_events_of_done_writes_outlive_a_plan_that_its_own_create_ended)
+{
+    struct toy_rig r;
+    static const struct controller_watch watches[] = {{CM, map_self}};
+    struct controller_def def = {
+        .name = "maker", .plan = make_plan, .watches = watches, .n_watches = 1};
+    /* The watch shows what was made before the answer comes. */
+    toy_rig_init(&r, 1, &(struct api_faulty_options){.max_delay = USEC_PER_SEC});
+    api_fake_put(r.fake, CM, "{\"metadata\":{\"name\":\"seed\",\"namespace\":\"ns\"}}");
+    r.runtime = runtime_new(r.loop, r.api);
+    r.controller = runtime_add(r.runtime, &def, r.api);
+    runtime_start(r.runtime);
+    toy_run_for(&r, 5 * USEC_PER_SEC);
+    controller_enqueue(r.controller, CM, STR("ns"), STR("made"));
+    toy_run_for(&r, 10 * USEC_PER_SEC);
+    CHECK_INT(api_fake_count(r.fake, CM), 2);
+    CHECK_INT(api_fake_count(r.fake, &kind_event), 1);
+    struct obj *e = api_fake_any(r.fake, &kind_event);
+    CHECK_STR(jstr(jgetc(obj_root(e), "reason")), STR("Made"));
+    e = api_fake_get(r.fake, CM, "ns", "seed");
+    CHECK(j_is_absent(jgetc(obj_root(e), "data")));
     toy_rig_done(&r);
 }
 

@@ -195,6 +195,11 @@ usec loop_now(struct loop *l)
     return l->now;
 }
 
+usec loop_clock(struct loop *l)
+{
+    return l->ops->now(l);
+}
+
 usec loop_wall(struct loop *l)
 {
     return l->ops->wall(l);

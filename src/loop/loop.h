@@ -108,6 +108,9 @@ bool loop_is_virtual(const struct loop *l);
 /* Monotonic; for timers and time-outs. Fixed during one iteration of a virtual loop, during one
  * phase of a real one. */
 usec loop_now(struct loop *l);
+/* As it is this moment, also within a phase: to measure how long something took. No decision may
+ * depend on it. Virtual: nothing takes time. */
+usec loop_clock(struct loop *l);
 /* Microseconds since 1970; for what people and objects see. */
 usec loop_wall(struct loop *l);
 /* Real: getrandom. Virtual: from the seed. */
