@@ -1,0 +1,732 @@
+/*
+ * The configurations, and the rounds of a request.
+ *
+ * A round is made in the request's arena and goes with it: a request that is dropped cancels the
+ * calls it has open. It works on a snapshot of the configurations, so one that changes meanwhile
+ * concerns the next request.
+ *
+ *   mutating    one call at a time; after the last one a second pass over those that asked for it
+ *               and were followed by a change
+ *   validating  all calls at once; of several refusals the first in order counts, whichever answer
+ *               came first
+ */
+#include "apiserver/webhook.h"
+#include "apiserver/request.h"
+#include "base/log.h"
+#include "base/uuid.h"
+#include "json/edit.h"
+#include "json/patch.h"
+
+#define TIMEOUT_DEFAULT 10
+#define TIMEOUT_MAX 30
+/* All calls of one round together: what a request may take. */
+#define ROUND_MAX (60 * USEC_PER_SEC)
+#define HOOKS_MAX 1000 /* in one round */
+#define EQUIVALENTS_MAX 8
+
+enum { MUTATING, VALIDATING, HOOK_KINDS };
+
+struct hooks {
+    struct apiserver *server;
+    struct hook_pool *pool;
+    VEC(struct obj *) configs[HOOK_KINDS]; /* by name */
+    size_t n_hooks;
+    unsigned turn; /* of endpoints */
+};
+
+/* ---- configurations ---- */
+
+static int type_of(const struct kind *k)
+{
+    return k == &kind_mutating_webhook ? MUTATING : k == &kind_validating_webhook ? VALIDATING : -1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return str_cmp((*(struct obj *const *)a)->name, (*(struct obj *const *)b)->name);
+}
+
+static void drop_config(struct hooks *h, int type, str name)
+{
+    for (size_t i = 0; i < h->configs[type].len; i++) {
+        struct obj *o = h->configs[type].p[i];
+        if (!str_eq(o->name, name))
+            continue;
+        h->n_hooks -= jlen(jgetc(obj_root(o), "webhooks"));
+        vec_remove(&h->configs[type], i);
+        obj_unref(o);
+        return;
+    }
+}
+
+static void add_config(struct hooks *h, int type, struct obj *o)
+{
+    *vec_push(&h->configs[type]) = obj_ref(o);
+    vec_sort(&h->configs[type], by_name);
+    h->n_hooks += jlen(jgetc(obj_root(o), "webhooks"));
+}
+
+void hooks_event(struct hooks *h, const struct store_event *e)
+{
+    int type = type_of(e->obj->kind);
+    if (type < 0)
+        return;
+    drop_config(h, type, e->obj->name);
+    if (e->type != STORE_DELETED)
+        add_config(h, type, e->obj);
+}
+
+struct hooks *hooks_new(struct apiserver *a)
+{
+    static const struct kind *const kinds[] = {&kind_mutating_webhook, &kind_validating_webhook};
+    struct hooks *h = xnew(struct hooks);
+    h->server = a;
+    h->pool = hook_pool_new(a->loop);
+    for (int i = 0; i < HOOK_KINDS; i++) {
+        struct store_iter it = store_range(a->store, kinds[i], STR_NONE, STR_NONE, STR_NONE);
+        for (struct obj *o; (o = store_next(&it));)
+            add_config(h, i, o);
+    }
+    return h;
+}
+
+void hooks_free(struct hooks *h)
+{
+    if (!h)
+        return;
+    for (int i = 0; i < HOOK_KINDS; i++) {
+        for (size_t j = 0; j < h->configs[i].len; j++)
+            obj_unref(h->configs[i].p[j]);
+        vec_done(&h->configs[i]);
+    }
+    hook_pool_free(h->pool);
+    free(h);
+}
+
+bool hooks_concern(const struct req *q)
+{
+    const struct apiserver *a = q->server;
+    return UNLIKELY(a->hooks->n_hooks) && !a->booting && q->user != &server_user;
+}
+
+/* ---- rounds ---- */
+
+struct item {
+    struct round *round;
+    jval hook;
+    str name;
+    struct hook_question question;
+    struct doc *review; /* held by the arena */
+    struct hook_call call;
+    struct hook_verdict verdict;
+    bool is_asked;
+    bool may_again; /* asked already, and wants to be again when somebody changes the object */
+    bool is_due_again;
+};
+
+enum round_use { FOR_CANDIDATE, FOR_VERDICT, FOR_BARE };
+
+struct round {
+    struct req *q;
+    struct hooks *hooks;
+    enum round_use use;
+    bool mutating;
+    struct hook_target target;
+    const struct kind *equivalents[EQUIVALENTS_MAX];
+    struct doc *object, *old; /* held by the arena; NULL: none */
+    str object_kind;
+    struct item *items;
+    size_t n_items, next, n_open;
+    bool changed, is_second_pass;
+    usec due;
+};
+
+static void round_cancel(void *ctx)
+{
+    struct round *r = ctx;
+    for (size_t i = 0; i < r->n_items; i++)
+        hook_call_cancel(&r->items[i].call);
+}
+
+/* ---- what it is about ---- */
+
+static bool same_storage(const struct kind *a, const struct kind *b)
+{
+    if (a->storage || b->storage)
+        return str_eq(str_of(a->storage ? a->storage : a->plural),
+                      str_of(b->storage ? b->storage : b->plural));
+    return str_eq(str_of(a->group), str_of(b->group)) &&
+           str_eq(str_of(a->plural), str_of(b->plural));
+}
+
+static size_t find_equivalents(const struct kind *k, const struct kind **ret)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < kinds_count() && n < EQUIVALENTS_MAX; i++) {
+        const struct kind *o = kinds_at(i);
+        if (o != k && !kind_is(o, KIND_RETIRED) && same_storage(o, k))
+            ret[n++] = o;
+    }
+    return n;
+}
+
+static const char *operation_of(const struct req *q)
+{
+    if (q->r->verb == API_DELETE)
+        return "DELETE";
+    return q->r->verb == API_CREATE || !q->base ? "CREATE" : "UPDATE";
+}
+
+static struct doc *scale_of(struct req *q, struct doc *d)
+{
+    struct obj *o = obj_new(q->kind, doc_ref(d), NULL);
+    struct doc *scale = o ? scale_doc(o) : NULL;
+    obj_unref(o);
+    return scale ? doc_hold(&q->arena, scale) : NULL;
+}
+
+/* The object a webhook sees: the candidate, or what was sent to a subresource of its own kind. */
+static void set_objects(struct round *r)
+{
+    struct req *q = r->q;
+    bool scale = str_is(q->r->subresource, "scale");
+    bool deletes = q->r->verb == API_DELETE, has_old = q->base && q->r->verb != API_CREATE;
+    struct doc *object = q->ops->admits ? q->doc : q->r->body;
+    r->object = deletes || !object ? NULL
+                : scale            ? scale_of(q, object)
+                                   : doc_hold(&q->arena, doc_ref(object));
+    r->old = !has_old ? NULL : scale ? scale_of(q, q->base->doc) : q->base->doc;
+    r->target.object = r->object ? doc_root(r->object) : JVAL_ABSENT;
+    r->target.old_object = r->old ? doc_root(r->old) : JVAL_ABSENT;
+}
+
+/* "policy/v1 Eviction" */
+static str kind_of_subresource(struct req *q)
+{
+    str sub = q->r->subresource;
+    if (str_is(sub, "scale"))
+        return STR("autoscaling/v1 Scale");
+    for (size_t i = 0; sub.len && i < q->kind->n_subresources; i++) {
+        const struct subresource *s = &q->kind->subresources[i];
+        if (str_is(sub, s->name) && !str_is(str_of(s->kind), q->kind->kind))
+            return arena_printf(&q->arena, "%s%s%s %s", s->group, *s->group ? "/" : "", s->version,
+                                s->kind);
+    }
+    return STR_NONE;
+}
+
+/* Labels of a namespace as they will be: a write of the namespace itself counts already. */
+static jval namespace_labels(const struct round *r)
+{
+    const struct req *q = r->q;
+    if (q->kind == &kind_namespace && !q->r->subresource.len && j_has(r->target.object))
+        return jpath(r->target.object, "metadata.labels");
+    const struct obj *o = store_newest(q->server->store, &kind_namespace, STR_NONE, r->target.ns);
+    return o ? o->labels : JVAL_ABSENT;
+}
+
+static void set_target(struct round *r)
+{
+    struct req *q = r->q;
+    struct hook_target *t = &r->target;
+    bool creates = !q->r->subresource.len && !q->base && q->r->body;
+    t->operation = operation_of(q);
+    t->kind = q->kind;
+    t->equivalents = r->equivalents;
+    t->n_equivalents = find_equivalents(q->kind, r->equivalents);
+    t->sub = q->r->subresource;
+    /* What is to be named by the server has no name yet. */
+    t->name = creates ? jstr(jpath(doc_root(q->r->body), "metadata.name")) : q->name;
+    t->ns = q->kind == &kind_namespace ? q->name : q->r->ns;
+    set_objects(r);
+    t->ns_labels = namespace_labels(r);
+    r->object_kind = kind_of_subresource(q);
+}
+
+/* ---- options ---- */
+
+static void put_delete_options(struct jw *w, const struct api_request *r)
+{
+    static const char *const policies[] = {
+        [API_BACKGROUND] = "Background", [API_FOREGROUND] = "Foreground", [API_ORPHAN] = "Orphan"};
+    if (r->grace_seconds >= 0)
+        jw_put_int(w, "gracePeriodSeconds", r->grace_seconds);
+    if (r->uid.len || r->rv) {
+        jw_put_object(w, "preconditions");
+        if (r->uid.len)
+            jw_put_str(w, "uid", r->uid);
+        if (r->rv) {
+            jw_key(w, STR("resourceVersion"));
+            jw_printf(w, "%llu", (unsigned long long)r->rv);
+        }
+        jw_end(w);
+    }
+    if (r->propagation != API_PROPAGATION_DEFAULT)
+        jw_put_cstr(w, "propagationPolicy", policies[r->propagation]);
+}
+
+static void put_write_options(struct jw *w, const struct api_request *r)
+{
+    static const char *const validation[] = {[API_VALIDATE_WARN] = "Warn",
+                                             [API_VALIDATE_STRICT] = "Strict",
+                                             [API_VALIDATE_IGNORE] = "Ignore"};
+    if (r->verb == API_PATCH && r->patch == API_PATCH_APPLY)
+        jw_put_bool(w, "force", r->force);
+    if (r->field_manager.len)
+        jw_put_str(w, "fieldManager", r->field_manager);
+    jw_put_cstr(w, "fieldValidation", validation[r->field_validation]);
+}
+
+static str options_text(const struct round *r)
+{
+    struct req *q = r->q;
+    const char *kind = q->r->verb == API_DELETE                        ? "DeleteOptions"
+                       : q->r->verb == API_PATCH                       ? "PatchOptions"
+                       : str_is(str_of(r->target.operation), "CREATE") ? "CreateOptions"
+                                                                       : "UpdateOptions";
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_cstr(&w, "kind", kind);
+    jw_put_cstr(&w, "apiVersion", "meta.k8s.io/v1");
+    if (q->dry_run) {
+        jw_put_array(&w, "dryRun");
+        jw_str(&w, STR("All"));
+        jw_end(&w);
+    }
+    if (q->r->verb == API_DELETE)
+        put_delete_options(&w, q->r);
+    else
+        put_write_options(&w, q->r);
+    jw_end(&w);
+    str text = arena_str(&q->arena, strbuf_str(&w.out));
+    jw_done(&w);
+    return text;
+}
+
+/* ---- asking ---- */
+
+static void round_step(struct round *r);
+
+/* The document as another version of its kind; NULL: it is no object any more. */
+static struct doc *as_kind(struct round *r, struct doc *d, const struct kind *from,
+                           const struct kind *to)
+{
+    struct arena *a = &r->q->arena;
+    if (!d || from == to || r->object_kind.len)
+        return d;
+    struct obj *o = obj_new(from, doc_ref(d), NULL);
+    if (!o)
+        return NULL;
+    struct obj *converted = convert_obj(o, to);
+    struct doc *out = doc_hold(a, doc_ref(converted->doc));
+    obj_unref(o);
+    obj_unref(converted);
+    return out;
+}
+
+static jval root_of(const struct doc *d)
+{
+    return d ? doc_root(d) : JVAL_ABSENT;
+}
+
+static str new_uid(struct req *q)
+{
+    uint8_t random[UUID_SIZE];
+    char text[UUID_TEXT_LEN + 1];
+    loop_random(q->server->loop, random, sizeof(random));
+    uuid_format_v4(random, text);
+    return arena_str(&q->arena, str_of(text));
+}
+
+static usec timeout_of(const struct round *r, jval hook)
+{
+    int64_t seconds = jint(jgetc(hook, "timeoutSeconds"), TIMEOUT_DEFAULT);
+    if (seconds < 1 || seconds > TIMEOUT_MAX)
+        seconds = TIMEOUT_DEFAULT;
+    return MIN(seconds * USEC_PER_SEC, r->due - loop_now(r->q->server->loop));
+}
+
+static void on_answer(struct hook_call *c)
+{
+    struct item *i = container_of(c, struct item, call);
+    struct round *r = i->round;
+    struct arena *a = &r->q->arena;
+    if (c->why.len)
+        hook_failed(a, &i->verdict, "%.*s", STR_ARG(c->why));
+    else
+        hook_judge(a, i->name, &i->question, r->mutating, &c->answer, &i->verdict);
+    r->n_open--;
+    round_step(r);
+}
+
+static void put_question(struct round *r, struct item *i, const struct kind *as)
+{
+    struct req *q = r->q;
+    str version = hook_review_version(i->hook);
+    i->question = (struct hook_question){
+        .target = &r->target,
+        .as = as,
+        .user = q->user,
+        .uid = new_uid(q),
+        .version = version,
+        .object = root_of(as_kind(r, r->object, q->kind, as)),
+        .old_object = root_of(as_kind(r, r->old, q->kind, as)),
+        .object_kind = r->object_kind,
+        .options = options_text(r),
+        .dry_run = q->dry_run,
+    };
+    i->review = hook_review(&q->arena, &i->question);
+}
+
+/* Says why it cannot be called at all; NULL: it is being called. */
+static const char *call_item(struct round *r, struct item *i)
+{
+    struct req *q = r->q;
+    struct arena *a = &q->arena;
+    str why = STR_NONE;
+    usec timeout = timeout_of(r, i->hook);
+    if (!i->question.version.len)
+        return "could not create admission objects: webhook does not accept known AdmissionReview "
+               "versions (v1, v1beta1)";
+    i->call = (struct hook_call){.timeout = timeout, .done = on_answer};
+    if (!hook_locate(a, q->server->store, i->hook, r->hooks->turn++, &i->call.place, &why)) {
+        bool service = i->call.place.url.len > 0;
+        return service
+                   ? arena_printf(a, "failed to call webhook: Post \"%.*s?timeout=%llds\": %.*s",
+                                  STR_ARG(i->call.place.url),
+                                  (long long)((timeout + USEC_PER_SEC - 1) / USEC_PER_SEC),
+                                  STR_ARG(why))
+                         .p
+                   : why.p;
+    }
+    long long seconds = (timeout + USEC_PER_SEC - 1) / USEC_PER_SEC;
+    struct hook_place *p = &i->call.place;
+    p->path = arena_printf(a, "%.*s?timeout=%llds", STR_ARG(p->path), seconds);
+    p->url = arena_printf(a, "%.*s?timeout=%llds", STR_ARG(p->url), seconds);
+    i->call.body = doc_text(i->review);
+    hook_call_start(r->hooks->pool, a, &i->call);
+    return NULL;
+}
+
+/* A webhook that might do something elsewhere is not asked about what will not happen. */
+static bool check_dry_run(struct round *r, struct item *i)
+{
+    str effects = jstr(jgetc(i->hook, "sideEffects"));
+    if (!r->q->dry_run || str_is(effects, "None") || str_is(effects, "NoneOnDryRun"))
+        return true;
+    i->verdict.outcome = HOOK_REFUSED;
+    i->verdict.status = status_bad_request(
+        &r->q->arena, "admission webhook \"%.*s\" does not support dry run", STR_ARG(i->name));
+    return false;
+}
+
+/* False: the webhook does not want it, or (is_asked) the request is refused. */
+static bool check_conditions(struct round *r, struct item *i)
+{
+    struct req *q = r->q;
+    str why = STR_NONE;
+    enum hook_condition c =
+        hook_conditions(&q->arena, i->hook, jgetc(doc_root(i->review), "request"), &why);
+    bool ignore = str_is(jstr(jgetc(i->hook, "failurePolicy")), "Ignore");
+    i->is_asked = c == HOOK_MATCHES || (c == HOOK_UNDECIDED && !ignore);
+    if (c == HOOK_MATCHES || !i->is_asked)
+        return i->is_asked;
+    i->verdict.outcome = HOOK_REFUSED;
+    i->verdict.status = status_forbidden(&q->arena, q->kind, q->name, why);
+    return false;
+}
+
+/* True: the answer comes later. */
+static bool ask(struct round *r, struct item *i, const struct kind *as)
+{
+    i->verdict = (struct hook_verdict){0};
+    put_question(r, i, as);
+    if (!check_conditions(r, i) || !check_dry_run(r, i))
+        return false;
+    const char *why = call_item(r, i);
+    if (why)
+        hook_failed(&r->q->arena, &i->verdict, "%s", why);
+    else
+        r->n_open++;
+    return !why;
+}
+
+/* ---- verdicts ---- */
+
+/* What a verdict means for the request: NULL to go on. */
+static const struct status *status_of(struct round *r, const struct item *i)
+{
+    const struct hook_verdict *v = &i->verdict;
+    for (size_t n = 0; n < v->n_warnings; n++)
+        field_warning_add(&r->q->errors, "%.*s", STR_ARG(v->warnings[n]));
+    if (v->outcome == HOOK_REFUSED)
+        return v->status;
+    if (v->outcome != HOOK_FAILED)
+        return NULL;
+    bool ignore = str_is(jstr(jgetc(i->hook, "failurePolicy")), "Ignore");
+    log_warn(ignore ? "failed calling a webhook, going on without it"
+                    : "failed calling a webhook, the request is refused",
+             LOG_S("webhook", i->name), LOG_S("why", v->why));
+    return ignore ? NULL : hook_failure_status(&r->q->arena, i->name, v->why);
+}
+
+/* managedFields are the server's, whatever a webhook's own types make of them. */
+static struct doc *keep_managed(struct round *r, struct doc *before, struct doc *after)
+{
+    jval had = jpath(doc_root(before), "metadata.managedFields");
+    struct edit e;
+    if (jequal(had, jpath(doc_root(after), "metadata.managedFields")))
+        return after;
+    edit_init(&e, &r->q->arena);
+    edit_set(&e, STR("/metadata/managedFields"), had);
+    struct doc *d = edit_apply(&e, after, NULL);
+    edit_done(&e);
+    return d ? doc_hold(&r->q->arena, d) : NULL;
+}
+
+static bool same_identity(jval a, jval b)
+{
+    static const char *const paths[] = {"kind", "apiVersion", "metadata.name",
+                                        "metadata.namespace"};
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+        if (!str_eq(jstr(jpath(a, paths[i])), jstr(jpath(b, paths[i]))))
+            return false;
+    return jtype(jgetc(b, "metadata")) == J_OBJECT;
+}
+
+/* The object after a patch; NULL: the reason is in ret_why. */
+static struct doc *patched(struct round *r, const struct item *i, str *ret_why)
+{
+    struct arena *a = &r->q->arena;
+    const struct kind *as = i->question.as;
+    struct err err = ERR_INIT;
+    struct doc *d = json_patch(i->question.object, doc_root(i->verdict.patch), &err);
+    if (!d) {
+        *ret_why = arena_printf(a, "%s", err.message);
+        return NULL;
+    }
+    (void)doc_hold(a, d);
+    if (!same_identity(i->question.object, doc_root(d))) {
+        *ret_why = arena_printf(a,
+                                "admission webhook \"%.*s\" may not change what the object is or "
+                                "how it is called",
+                                STR_ARG(i->name));
+        return NULL;
+    }
+    d = as_kind(r, d, as, r->q->kind);
+    d = d && r->object ? keep_managed(r, r->object, d) : d;
+    if (!d)
+        *ret_why = arena_printf(a, "admission webhook \"%.*s\" broke the object", STR_ARG(i->name));
+    return d;
+}
+
+/* Those asked before it that want to know. */
+static void mark_earlier(struct round *r, const struct item *by)
+{
+    for (struct item *i = r->items; i < by; i++) {
+        i->is_due_again |= i->may_again && !r->is_second_pass;
+        i->may_again = false;
+    }
+}
+
+/* Puts the patch into effect; what is returned refuses the request. */
+static const struct status *take_patch(struct round *r, struct item *i)
+{
+    struct req *q = r->q;
+    str why = STR_NONE;
+    if (r->use != FOR_CANDIDATE)
+        return hook_internal_error(
+            &q->arena, arena_printf(&q->arena,
+                                    "admission webhook \"%.*s\" attempted to modify the object, "
+                                    "which is not supported for this operation",
+                                    STR_ARG(i->name)));
+    struct doc *d = patched(r, i, &why);
+    if (!d)
+        return hook_internal_error(&q->arena, why);
+    if (jequal(doc_root(r->object), doc_root(d)))
+        return NULL;
+    const struct status *refused = write_take_patch(q, d);
+    if (refused)
+        return refused;
+    r->changed = true;
+    set_objects(r);
+    r->target.ns_labels = namespace_labels(r);
+    mark_earlier(r, i);
+    return NULL;
+}
+
+/* ---- the way through ---- */
+
+static void round_end(struct round *r, const struct status *refused)
+{
+    struct req *q = r->q;
+    if (refused)
+        write_refuse(q, refused);
+    else if (r->use == FOR_CANDIDATE)
+        write_mutated(q, r->changed);
+    else if (r->use == FOR_VERDICT)
+        write_resume(q);
+    else
+        write_asked(q, r->mutating);
+}
+
+static const struct status *is_late(struct round *r)
+{
+    if (loop_now(r->q->server->loop) < r->due)
+        return NULL;
+    return status_new(&r->q->arena, 504, "Timeout",
+                      "Timeout: request did not complete within requested timeout");
+}
+
+static const struct status *settle(struct round *r, struct item *i)
+{
+    if (!i->is_asked)
+        return NULL;
+    const struct status *refused = status_of(r, i);
+    if (refused)
+        return refused;
+    if (i->verdict.outcome == HOOK_ALLOWED && i->verdict.patch)
+        refused = take_patch(r, i);
+    i->may_again = str_is(jstr(jgetc(i->hook, "reinvocationPolicy")), "IfNeeded");
+    return refused;
+}
+
+/* The next that wants to be asked; false: there is none, or *ret_refused. */
+static bool ask_next(struct round *r, const struct status **ret_refused)
+{
+    for (;;) {
+        if (r->next == r->n_items) {
+            if (r->is_second_pass)
+                return false;
+            r->is_second_pass = true;
+            r->next = 0;
+        }
+        struct item *i = &r->items[r->next];
+        const struct kind *as = r->is_second_pass && !i->is_due_again
+                                    ? NULL
+                                    : hook_match(&r->q->arena, i->hook, &r->target);
+        if (!as) {
+            r->next++;
+            continue;
+        }
+        if (is_late(r)) {
+            *ret_refused = is_late(r);
+            return false;
+        }
+        if (ask(r, i, as))
+            return true;
+        r->next++;
+        *ret_refused = settle(r, i);
+        if (*ret_refused)
+            return false;
+    }
+}
+
+static void mutating_step(struct round *r)
+{
+    const struct status *refused = settle(r, &r->items[r->next]);
+    r->next++;
+    if (refused || !ask_next(r, &refused))
+        round_end(r, refused);
+}
+
+/* All are in. */
+static const struct status *first_refusal(struct round *r)
+{
+    const struct status *first = NULL;
+    for (size_t i = 0; i < r->n_items; i++) {
+        const struct status *s = r->items[i].is_asked ? status_of(r, &r->items[i]) : NULL;
+        first = first ? first : s;
+    }
+    return first;
+}
+
+static void round_step(struct round *r)
+{
+    if (r->mutating)
+        mutating_step(r);
+    else if (!r->n_open)
+        round_end(r, first_refusal(r));
+}
+
+/* ---- beginning ---- */
+
+static struct round *round_new(struct req *q, enum round_use use, bool mutating)
+{
+    struct hooks *h = q->server->hooks;
+    struct round *r = arena_new(&q->arena, struct round);
+    int type = mutating ? MUTATING : VALIDATING;
+    size_t n = 0;
+    *r = (struct round){.q = q,
+                        .hooks = h,
+                        .use = use,
+                        .mutating = mutating,
+                        .due = loop_now(q->server->loop) + ROUND_MAX};
+    for (size_t i = 0; i < h->configs[type].len; i++)
+        n += jlen(jgetc(obj_root(h->configs[type].p[i]), "webhooks"));
+    r->items = arena_array(&q->arena, struct item, MIN(n, (size_t)HOOKS_MAX));
+    for (size_t i = 0; i < h->configs[type].len; i++) {
+        struct obj *o = obj_hold(&q->arena, obj_ref(h->configs[type].p[i]));
+        for (struct jiter it = jiter(jgetc(obj_root(o), "webhooks"));
+             jnext(&it) && r->n_items < HOOKS_MAX;)
+            r->items[r->n_items++] =
+                (struct item){.round = r, .hook = it.value, .name = jstr(jgetc(it.value, "name"))};
+    }
+    arena_hold(&q->arena, r, round_cancel);
+    set_target(r);
+    return r;
+}
+
+static enum hook_step begin_mutating(struct req *q, enum round_use use)
+{
+    struct round *r = round_new(q, use, true);
+    const struct status *refused = NULL;
+    if (!r->n_items)
+        return HOOKS_NOBODY;
+    if (ask_next(r, &refused))
+        return HOOKS_WAITING;
+    if (!refused)
+        return HOOKS_NOBODY;
+    req_refuse(q, refused);
+    return HOOKS_REFUSED;
+}
+
+static enum hook_step begin_validating(struct req *q, enum round_use use)
+{
+    struct round *r = round_new(q, use, false);
+    bool any = false;
+    for (size_t i = 0; i < r->n_items; i++) {
+        const struct kind *as = hook_match(&q->arena, r->items[i].hook, &r->target);
+        if (as) {
+            (void)ask(r, &r->items[i], as);
+            any = true;
+        }
+    }
+    if (!any)
+        return HOOKS_NOBODY;
+    if (!r->n_open) {
+        /* None could be called: their verdicts are here already. */
+        const struct status *refused = first_refusal(r);
+        if (!refused)
+            return HOOKS_NOBODY;
+        req_refuse(q, refused);
+        return HOOKS_REFUSED;
+    }
+    return HOOKS_WAITING;
+}
+
+enum hook_step hooks_mutate(struct req *q)
+{
+    return begin_mutating(q, FOR_CANDIDATE);
+}
+
+enum hook_step hooks_validate(struct req *q)
+{
+    return hooks_concern(q) ? begin_validating(q, FOR_VERDICT) : HOOKS_NOBODY;
+}
+
+enum hook_step hooks_ask(struct req *q, bool mutating)
+{
+    return mutating ? begin_mutating(q, FOR_BARE) : begin_validating(q, FOR_BARE);
+}
