@@ -7,6 +7,8 @@
 #include "grove/admit.h"
 #include "apiserver/admit_impl.h"
 #include "apiserver/crd.h"
+#include "apiserver/quota.h"
+#include "apiserver/webhook.h"
 #include "base/b64.h"
 #include "grove/types.h"
 #include "kube/selector.h"
@@ -77,6 +79,9 @@ static void validate_frozen(const struct admit *a, jval root, const char *key)
 {
     if (!a->old || !j_is_true(jgetc(obj_root(a->old), "immutable")))
         return;
+    if (str_is(str_of(key), "data") && !j_is_true(jgetc(root, "immutable")))
+        field_error_add(a->errors, FIELD_ERR_FORBIDDEN, STR("immutable"), STR_NONE,
+                        "field is immutable when `immutable` is set");
     if (!jequal(jget(obj_root(a->old), str_of(key)), jget(root, str_of(key))))
         field_error_add(a->errors, FIELD_ERR_FORBIDDEN, str_of(key), STR_NONE,
                         "field is immutable when `immutable` is set");
@@ -103,6 +108,8 @@ static void secret_validate(const struct admit *a, jval root)
     validate_size(a, root, "data", map_size(jgetc(root, "data")) / 4 * 3);
     if (a->old && !jequal(jgetc(obj_root(a->old), "type"), jgetc(root, "type")))
         invalid(a, STR("type"), jgetc(root, "type"), "field is immutable");
+    data_keys_validate(a, root, "data");
+    secret_type_validate(a, root);
 }
 
 static void config_map_validate(const struct admit *a, jval root)
@@ -110,16 +117,18 @@ static void config_map_validate(const struct admit *a, jval root)
     validate_size(a, root, "[]",
                   map_size(jgetc(root, "data")) + map_size(jgetc(root, "binaryData")) / 4 * 3);
     validate_frozen(a, root, "binaryData");
+    data_keys_validate(a, root, "data");
+    data_keys_validate(a, root, "binaryData");
 }
 
 /* ---- workloads that are only stored ---- */
 
-static void template_default(const struct admit *a, jval root, struct edit *e)
+void template_default(const struct admit *a, jval root, struct edit *e)
 {
     containers_default(a, jpath(root, "spec.template.spec"), "/spec/template/spec", e);
 }
 
-static void template_validate(const struct admit *a, jval root)
+void template_validate(const struct admit *a, jval root)
 {
     jval spec = jgetc(root, "spec"), labels = jpath(spec, "template.metadata.labels");
     jval selector = jgetc(spec, "selector");
@@ -132,6 +141,7 @@ static void template_validate(const struct admit *a, jval root)
                         j_has(labels) ? jtext(labels) : STR("null"),
                         "`selector` does not match template `labels`");
     containers_validate(a, jpath(spec, "template.spec"), "spec.template.spec");
+    pod_spec_validate(a, jpath(spec, "template.spec"), "spec.template.spec");
     if (a->old && !jequal(jgetc(obj_spec(a->old), "selector"), selector))
         invalid(a, STR("spec.selector"), selector, "field is immutable");
 }
@@ -187,13 +197,54 @@ static const struct admit_ops all_ops[] = {
     {&kind_cluster_role, NULL, NULL, role_validate},
     {&kind_role_binding, role_binding_default, NULL, role_binding_validate},
     {&kind_cluster_role_binding, role_binding_default, NULL, role_binding_validate},
+    {&kind_pdb, NULL, NULL, pdb_validate},
+    {&kind_hpa, NULL, NULL, hpa_validate},
+    {&kind_hpa_v1, NULL, NULL, hpa_validate},
+    {&kind_lease, NULL, NULL, lease_validate},
     {&kind_crd, crd_default, crd_mutate, crd_validate},
+    {&kind_mutating_webhook, NULL, NULL, webhook_validate},
+    {&kind_validating_webhook, NULL, NULL, webhook_validate},
+    {&kind_limit_range, limit_range_default, NULL, limit_range_validate},
+    {&kind_resource_quota, NULL, NULL, quota_validate},
     {&kind_event, NULL, NULL, event_validate},
     {&kind_events_event, NULL, NULL, events_event_validate},
+    {&kind_pod_template, pod_template_default, NULL, pod_template_validate},
+    {&kind_replication_controller, replication_controller_default, NULL,
+     replication_controller_validate},
+    {&kind_daemon_set, template_default, NULL, daemon_set_validate},
+    {&kind_stateful_set, stateful_set_default, NULL, stateful_set_validate},
+    {&kind_job, job_default, NULL, job_validate},
+    {&kind_cron_job, cron_job_default, NULL, cron_job_validate},
+    {&kind_persistent_volume, NULL, volume_mutate, volume_validate},
+    {&kind_persistent_volume_claim, NULL, volume_mutate, claim_validate},
+    {&kind_volume_attachment, NULL, NULL, attachment_validate},
+    {&kind_storage_class, NULL, NULL, kept_validate},
+    {&kind_volume_attributes_class, NULL, NULL, kept_validate},
+    {&kind_csi_driver, NULL, NULL, kept_validate},
+    {&kind_csi_storage_capacity, NULL, NULL, kept_validate},
+    {&kind_network_policy, network_policy_default, NULL, network_policy_validate},
+    {&kind_ingress, NULL, NULL, ingress_validate},
+    {&kind_ingress_class, NULL, NULL, kept_validate},
+    {&kind_ip_address, NULL, NULL, ip_address_validate},
+    {&kind_service_cidr, NULL, NULL, service_cidr_validate},
+    {&kind_runtime_class, NULL, NULL, kept_validate},
+    {&kind_flow_schema, NULL, NULL, flow_schema_validate},
+    {&kind_priority_level, NULL, NULL, priority_level_validate},
+    {&kind_validating_policy, NULL, NULL, validating_policy_validate},
+    {&kind_validating_policy_binding, NULL, NULL, kept_validate},
+    {&kind_mutating_policy, NULL, NULL, kept_validate},
+    {&kind_mutating_policy_binding, NULL, NULL, kept_validate},
+    {&kind_signing_request, NULL, signing_request_mutate, signing_request_validate},
+    {&kind_cluster_trust_bundle, NULL, NULL, kept_validate},
+    {&kind_pod_certificate_request, NULL, NULL, kept_validate},
+    {&kind_lease_candidate, NULL, NULL, kept_validate},
+    {&kind_api_service, NULL, api_service_mutate, api_service_validate},
 };
 
 static const struct admit_ops *ops_of(const struct kind *k)
 {
+    if (kind_is(k, KIND_CUSTOM))
+        return NULL;
     for (size_t i = 0; i < ARRAY_LEN(all_ops); i++)
         if (all_ops[i].kind == k)
             return &all_ops[i];
@@ -230,10 +281,25 @@ struct doc *admit_default(const struct admit *a, struct doc *d)
     return apply(&e, 0, d);
 }
 
+/* What the namespace gives to containers counts for everything else. */
+static struct doc *mutate_pod(const struct admit *a, const struct admit_ops *ops, struct doc *d,
+                              struct edit *more)
+{
+    size_t n = more->items.len;
+    struct doc *limited = limits_default(a, d);
+    if (!is_status(a))
+        ops->mutate(a, doc_root(limited), more);
+    struct doc *out = apply(more, n, limited);
+    doc_unref(limited);
+    return out;
+}
+
 struct doc *admit_mutate(const struct admit *a, struct doc *d, struct edit *more)
 {
     const struct admit_ops *ops = ops_of(a->kind);
     size_t n = more->items.len;
+    if (a->kind == &kind_pod)
+        return mutate_pod(a, ops, d, more);
     if (!is_status(a) && ops && ops->mutate)
         ops->mutate(a, doc_root(d), more);
     if (is_status(a) || !kind_is(a->kind, KIND_CUSTOM))
@@ -267,6 +333,8 @@ void admit_validate(const struct admit *a, struct doc *d)
         return;
     if (ops && ops->validate)
         ops->validate(a, doc_root(d));
+    if (a->kind == &kind_pod)
+        limits_validate(a, doc_root(d));
     if (kind_is(a->kind, KIND_CUSTOM))
         validate_custom(a, d);
 }

@@ -19,12 +19,15 @@ struct admit_pools {
     uint8_t ports[2768 / 8]; /* 30000-32767 */
 };
 
+struct user;
+
 struct admit {
     const struct kind *kind;
     const struct obj *old; /* NULL on create */
     str ns;                /* of the request */
     str name;
     str subresource;
+    const struct user *user;
     struct store *store; /* for look-ups (priority classes) */
     struct admit_pools *pools;
     usec now; /* wall time */
@@ -41,6 +44,9 @@ struct doc *admit_default(const struct admit *a, struct doc *d);
  * tolerations); nobody owns it. The edits in `more` are applied in the same go; it is used up. */
 struct doc *admit_mutate(const struct admit *a, struct doc *d, struct edit *more);
 void admit_validate(const struct admit *a, struct doc *d);
+
+/* The labels that tell a job's pods apart; its UID is given when all else is settled. */
+void job_stamp(struct arena *a, jval root, str uid, struct edit *e);
 
 /* The pools follow what was applied and what is durably gone. */
 void admit_taken(struct admit_pools *p, const struct obj *o);

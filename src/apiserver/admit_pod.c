@@ -9,7 +9,10 @@
 
 /* ---- containers ---- */
 
-static const char *const container_lists[] = {"initContainers", "containers"};
+static const char *const container_lists[] = {"initContainers", "containers",
+                                              "ephemeralContainers"};
+/* Those before the ephemeral ones, which have no say in the class of service. */
+enum { QOS_LISTS = 2 };
 
 /* Without a tag, or with the tag "latest", an image may change behind its name. A colon before the
  * last slash belongs to a registry's port. */
@@ -23,10 +26,46 @@ static bool image_is_moving(str image)
     return colon < 0 || str_is(str_sub(last, (size_t)colon + 1, last.len), "latest");
 }
 
+/* An amount that was written as a number, as the text it stands for. */
+static str amount_text(const struct admit *a, jval v)
+{
+    struct quantity q;
+    struct strbuf b = STRBUF_INIT(256);
+    if (quantity_parse(jtext(v), &q, NULL) < 0)
+        return STR_NONE;
+    quantity_write(&q, &b);
+    str text = arena_str(a->arena, strbuf_str(&b));
+    strbuf_done(&b);
+    return text;
+}
+
+static bool is_number(jval v)
+{
+    return jtype(v) == J_INT || jtype(v) == J_REAL;
+}
+
+static void amounts_default(const struct admit *a, jval resources, const char *base,
+                            const char *list, size_t index, struct edit *e)
+{
+    static const char *const kinds[] = {"requests", "limits"};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        for (struct jiter it = jiter(jget(resources, str_of(kinds[i]))); jnext(&it);) {
+            str text = is_number(it.value) ? amount_text(a, it.value) : STR_NONE;
+            if (text.len)
+                edit_set_str(e,
+                             admit_path(a, "%s/%s/%zu/resources/%s%.*s", base, list, index,
+                                        kinds[i], STR_ARG(edit_path(a->arena, it.key))),
+                             text);
+        }
+}
+
 void containers_default(const struct admit *a, jval spec, const char *base, struct edit *e)
 {
     for (size_t l = 0; l < ARRAY_LEN(container_lists); l++) {
         for (struct jiter it = jiter(jget(spec, str_of(container_lists[l]))); jnext(&it);) {
+            if (jlen(jgetc(it.value, "resources")))
+                amounts_default(a, jgetc(it.value, "resources"), base, container_lists[l], it.index,
+                                e);
             if (j_has(jgetc(it.value, "imagePullPolicy")))
                 continue;
             bool moving = image_is_moving(jstr(jgetc(it.value, "image")));
@@ -47,10 +86,13 @@ static void requests_default(const struct admit *a, jval spec, struct edit *e)
                 if (j_has(jget(requests, r.key)))
                     continue;
                 str index = admit_path(a, "%zu", it.index);
-                edit_set(e,
-                         edit_path(a->arena, STR("spec"), str_of(container_lists[l]), index,
-                                   STR("resources"), STR("requests"), r.key),
-                         r.value);
+                str text = is_number(r.value) ? amount_text(a, r.value) : STR_NONE;
+                str path = edit_path(a->arena, STR("spec"), str_of(container_lists[l]), index,
+                                     STR("resources"), STR("requests"), r.key);
+                if (text.len)
+                    edit_set_str(e, path, text);
+                else
+                    edit_set(e, path, r.value);
             }
         }
     }
@@ -116,7 +158,7 @@ struct priority {
     str preemption;
 };
 
-static void refuse_pod(const struct admit *a, str why)
+void refuse_pod(const struct admit *a, str why)
 {
     if (*a->refused)
         return;
@@ -230,13 +272,13 @@ static void qos_container(struct qos *q, jval resources, str name)
     q->limits_everywhere &= limited;
 }
 
-static const char *qos_class(jval spec)
+const char *pod_qos_class(jval spec)
 {
     static const char *const names[] = {"cpu", "memory"};
     bool any = false, guaranteed = true;
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         struct qos q = {.limits_everywhere = true};
-        for (size_t l = 0; l < ARRAY_LEN(container_lists); l++)
+        for (size_t l = 0; l < QOS_LISTS; l++)
             for (struct jiter it = jiter(jget(spec, str_of(container_lists[l]))); jnext(&it);)
                 qos_container(&q, jgetc(it.value, "resources"), str_of(names[i]));
         any |= q.requested || q.limited;
@@ -266,7 +308,7 @@ static void first_status(const struct admit *a, jval spec, struct edit *e)
         jw_end(&w);
         jw_end(&w);
     }
-    jw_put_cstr(&w, "qosClass", qos_class(spec));
+    jw_put_cstr(&w, "qosClass", pod_qos_class(spec));
     jw_end(&w);
     edit_set_raw(e, STR("/status"), strbuf_str(&w.out));
     jw_done(&w);
@@ -290,6 +332,7 @@ void pod_mutate(const struct admit *a, jval root, struct edit *e)
     default_service_account(spec, e);
     default_tolerations(spec, e);
     default_priority(a, spec, e);
+    pod_runtime(a, spec, e);
     first_status(a, spec, e);
 }
 
@@ -306,9 +349,33 @@ static str place_field(const struct admit *a, const struct place *p, const char 
     return admit_path(a, "%s.%s[%zu].%s", p->base, p->list, p->index, field);
 }
 
+/* Of requests or limits: none is negative, and devices do not come in parts. */
+static void validate_each_amount(const struct admit *a, jval amounts, const char *which,
+                                 const struct place *p)
+{
+    for (struct jiter it = jiter(amounts); jnext(&it);) {
+        struct quantity q;
+        str text = jtype(it.value) == J_STRING ? jstr(it.value) : jtext(it.value);
+        bool whole = str_find_char(it.key, '/') > 0;
+        /* the sign is in the text: most need no closer look */
+        if ((!whole && !str_starts(text, STR("-"))) || quantity_parse(text, &q, NULL) < 0)
+            continue;
+        const char *why = quantity_sign(&q) < 0 ? "must be greater than or equal to 0"
+                          : whole && quantity_milli(&q) % 1000 != 0 ? "must be an integer"
+                                                                    : NULL;
+        if (!why)
+            continue;
+        str field = admit_path(a, "resources.%s[%.*s]", which, STR_ARG(it.key));
+        field_error_add(a->errors, FIELD_ERR_INVALID, place_field(a, p, field.p),
+                        admit_path(a, "\"%.*s\"", STR_ARG(text)), "%s", why);
+    }
+}
+
 static void validate_amounts(const struct admit *a, jval resources, const struct place *p)
 {
     jval limits = jgetc(resources, "limits");
+    validate_each_amount(a, limits, "limits", p);
+    validate_each_amount(a, jgetc(resources, "requests"), "requests", p);
     for (struct jiter it = jiter(jgetc(resources, "requests")); jnext(&it);) {
         jval limit = jget(limits, it.key);
         struct quantity request, most;
@@ -354,13 +421,20 @@ void containers_validate(const struct admit *a, jval spec, const char *base)
 void pod_validate(const struct admit *a, jval root)
 {
     jval spec = jgetc(root, "spec");
-    if (jtype(spec) != J_OBJECT)
+    if (jtype(spec) != J_OBJECT) {
+        field_error_add(a->errors, FIELD_ERR_REQUIRED, STR("spec.containers"), STR_NONE, NULL);
         return;
+    }
     if (a->old) {
-        pod_validate_update(a, spec);
+        if (!pod_validate_part(a, spec))
+            pod_validate_update(a, spec);
         return;
     }
     containers_validate(a, spec, "spec");
+    pod_spec_validate(a, spec, "spec");
+    if (jlen(jgetc(spec, "ephemeralContainers")))
+        field_error_add(a->errors, FIELD_ERR_FORBIDDEN, STR("spec.ephemeralContainers"), STR_NONE,
+                        "cannot be set on create");
     if (jlen(jgetc(spec, "schedulingGates")) && jstr(jgetc(spec, "nodeName")).len)
         field_error_add(a->errors, FIELD_ERR_FORBIDDEN, STR("spec.nodeName"), STR_NONE,
                         "cannot be set until all schedulingGates have been cleared");

@@ -204,6 +204,22 @@ void service_mutate(const struct admit *a, jval root, struct edit *e)
 
 /* ---- validation ---- */
 
+/* Several ports are told apart by their names. */
+static void validate_port_names(const struct admit *a, jval ports)
+{
+    for (struct jiter it = jiter(ports); jlen(ports) > 1 && jnext(&it);) {
+        jval name = jgetc(it.value, "name");
+        str path = admit_path(a, "spec.ports[%zu].name", it.index);
+        bool taken = false;
+        for (struct jiter o = jiter(ports); jnext(&o) && o.index < it.index;)
+            taken |= str_eq(jstr(jgetc(o.value, "name")), jstr(name));
+        if (!jstr(name).len)
+            field_error_add(a->errors, FIELD_ERR_REQUIRED, path, STR_NONE, NULL);
+        else if (taken)
+            field_error_add(a->errors, FIELD_ERR_DUPLICATE, path, jtext(name), NULL);
+    }
+}
+
 void service_validate(const struct admit *a, jval root)
 {
     jval spec = jgetc(root, "spec");
@@ -221,4 +237,5 @@ void service_validate(const struct admit *a, jval root)
                 a->errors, FIELD_ERR_INVALID, admit_path(a, "spec.ports[%zu].port", it.index),
                 jtext(jgetc(it.value, "port")), "must be between 1 and 65535, inclusive");
     }
+    validate_port_names(a, jgetc(spec, "ports"));
 }

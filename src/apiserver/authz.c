@@ -68,6 +68,12 @@ struct status *authorize_status(struct apiserver *a, struct arena *arena, const 
     return x->path.len ? refuse_path(arena, user, x) : refuse_resource(arena, user, x);
 }
 
+str authorize_reason(struct apiserver *a, struct arena *arena, const struct user *user,
+                     const struct access *x)
+{
+    return rbac_reason(a->rbac, a->store, arena, user, x);
+}
+
 struct policy_rules authorize_rules(struct apiserver *a, struct arena *arena,
                                     const struct user *user, str ns)
 {

@@ -1,6 +1,6 @@
 /* Planners that belong to any API server: they make its objects behave (garbage collection,
- * namespaces, budgets, the end of events). They run on the ordinary runtime. All kinds must be
- * registered before. */
+ * namespaces, budgets, the end of events). They run on the ordinary runtime; kinds that are defined
+ * while they run are followed. */
 #ifndef APISERVER_CONTROLLERS_H
 #define APISERVER_CONTROLLERS_H
 

@@ -363,57 +363,11 @@ static void on_gone(struct crds *all, const struct obj *o)
     }
 }
 
-/* ---- namespaces ---- */
-
-/* The controller of namespaces knows the kinds there were when it started; what is of a kind
- * defined since is told to go from here. */
-struct sweep {
-    struct api_request r;
-    struct arena arena;
-};
-
-static void on_swept(struct api_request *r, const struct api_reply *reply)
-{
-    struct sweep *s = container_of(r, struct sweep, r);
-    (void)reply;
-    arena_done(&s->arena);
-    free(s);
-}
-
-static void sweep(struct crds *all, const struct kind *k, str ns)
-{
-    struct store_iter it = store_range(all->server->store, k, ns, STR_NONE, STR_NONE);
-    if (!kind_is(k, KIND_NAMESPACED) || !store_next(&it))
-        return;
-    struct sweep *s = xnew(struct sweep);
-    s->r = (struct api_request){.verb = API_DELETE_COLLECTION,
-                                .kind = k,
-                                .ns = arena_str(&s->arena, ns),
-                                .field_manager = STR(MANAGER),
-                                .grace_seconds = -1,
-                                .propagation = API_PROPAGATION_DEFAULT,
-                                .done = on_swept};
-    apiserver_send(all->server, &system_user, &s->r);
-}
-
-static void on_namespace(struct crds *all, const struct store_event *e)
-{
-    if (e->type == STORE_DELETED || !e->obj->deleting || (e->prev && e->prev->deleting))
-        return;
-    list_foreach (l, &all->defs) {
-        const struct crd *c = container_of(l, struct crd, link);
-        if (c->kinds.len)
-            sweep(all, c->kinds.p[0], e->obj->name);
-    }
-}
-
 static void on_event(struct store_sub *sub, const struct store_event *e)
 {
     struct crds *all = container_of(sub, struct crds, sub);
     if (e->obj->kind == &kind_crd)
         on_definition(all, e);
-    else if (e->obj->kind == &kind_namespace)
-        on_namespace(all, e);
     else if (e->type == STORE_DELETED && kind_is(e->obj->kind, KIND_DEFINED))
         on_gone(all, e->obj);
 }

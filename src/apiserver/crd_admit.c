@@ -204,12 +204,78 @@ static void validate_column(const struct admit *a, jval column, str path)
     jsonpath_free(p);
 }
 
-static void validate_selectable(const struct admit *a, jval field, str path)
+/* The schema of what ".spec.mode" leads to; absent: it leads nowhere. */
+static jval schema_at(jval schema, str path)
 {
-    str s = jstr(jgetc(field, "jsonPath"));
-    if (!str_starts(s, STR(".")) || s.len < 2 || memchr(s.p, '[', s.len) || memchr(s.p, ',', s.len))
-        refuse(a, FIELD_ERR_INVALID, admit_path(a, "%.*s.jsonPath", STR_ARG(path)),
-               jgetc(field, "jsonPath"), "is an invalid path: must be a simple json path");
+    while (path.len && j_has(schema)) {
+        str key = str_cut(&path, '.');
+        schema = jget(jgetc(schema, "properties"), key);
+    }
+    return schema;
+}
+
+static const char *why_not_selectable(jval schema, str path)
+{
+    static const char *const types[] = {"string", "boolean", "integer"};
+    if (!str_starts(path, STR(".")) || path.len < 2 || memchr(path.p, '[', path.len) ||
+        memchr(path.p, ',', path.len))
+        return "is an invalid path: must be a simple json path";
+    if (str_is(path, ".metadata") || str_starts(path, STR(".metadata.")))
+        return "must not point to fields in metadata";
+    jval at = schema_at(schema, str_sub(path, 1, path.len));
+    if (!j_has(at))
+        return "is an invalid path: does not refer to a valid field";
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (str_is(jstr(jgetc(at, "type")), types[i]))
+            return NULL;
+    return "must point to a field of type string, boolean or integer. Enum string fields and "
+           "strings with formats are allowed.";
+}
+
+static void validate_selectables(const struct admit *a, jval version, str path)
+{
+    enum { SELECTABLE_MAX = 8 };
+    jval fields = jgetc(version, "selectableFields");
+    jval schema = jpath(version, "schema.openAPIV3Schema");
+    if (jlen(fields) > SELECTABLE_MAX)
+        field_error_add(
+            a->errors, FIELD_ERR_TOO_MANY, admit_path(a, "%.*s.selectableFields", STR_ARG(path)),
+            admit_path(a, "%zu", jlen(fields)), "must have at most %d items", SELECTABLE_MAX);
+    for (struct jiter it = jiter(fields); jnext(&it);) {
+        str at = admit_path(a, "%.*s.selectableFields[%zu].jsonPath", STR_ARG(path), it.index);
+        jval own = jgetc(it.value, "jsonPath");
+        const char *why = why_not_selectable(schema, jstr(own));
+        bool twice = false;
+        for (struct jiter other = jiter(fields); jnext(&other) && other.index < it.index;)
+            twice |= jequal(own, jgetc(other.value, "jsonPath"));
+        if (why)
+            refuse(a, FIELD_ERR_INVALID, at, own, why);
+        else if (twice)
+            refuse(a, FIELD_ERR_DUPLICATE, at, own, "");
+    }
+}
+
+/* It becomes a header of every answer. */
+static void validate_deprecation(const struct admit *a, jval version, str path)
+{
+    enum { WARNING_MAX = 256 };
+    jval warning = jgetc(version, "deprecationWarning");
+    str text = jstr(warning);
+    const char *why = NULL;
+    if (!j_has(warning))
+        return;
+    if (!j_is_true(jgetc(version, "deprecated")))
+        why = "can only be set for deprecated versions";
+    else if (!text.len)
+        why = "cannot be empty";
+    else if (text.len > WARNING_MAX)
+        why = "must be <= 256 characters in length";
+    for (size_t i = 0; !why && i < text.len; i++)
+        if ((unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f)
+            why = "must only contain printable UTF-8 characters";
+    if (why)
+        refuse(a, FIELD_ERR_INVALID, admit_path(a, "%.*s.deprecationWarning", STR_ARG(path)),
+               warning, why);
 }
 
 static void validate_version(const struct admit *a, jval version, size_t i)
@@ -218,15 +284,14 @@ static void validate_version(const struct admit *a, jval version, size_t i)
     jval sub = jgetc(version, "subresources");
     if (jstr(jgetc(version, "name")).len)
         validate_word(a, admit_path(a, "%.*s.name", STR_ARG(path)), jgetc(version, "name"));
+    validate_deprecation(a, version, path);
     if (j_has(jgetc(sub, "scale")))
         validate_scale(a, jgetc(sub, "scale"), admit_path(a, "%.*s.subresources", STR_ARG(path)));
     for (struct jiter it = jiter(jgetc(version, "additionalPrinterColumns")); jnext(&it);)
         validate_column(
             a, it.value,
             admit_path(a, "%.*s.additionalPrinterColumns[%zu]", STR_ARG(path), it.index));
-    for (struct jiter it = jiter(jgetc(version, "selectableFields")); jnext(&it);)
-        validate_selectable(a, it.value,
-                            admit_path(a, "%.*s.selectableFields[%zu]", STR_ARG(path), it.index));
+    validate_selectables(a, version, path);
 }
 
 /* One version's schema, or one that all have, is called the definition's. */

@@ -63,6 +63,14 @@ static void add_subresources(struct arena *a, jval subresources, struct kind *k)
     k->scale_selector_path = keep(a, jgetc(scale, "labelSelectorPath"));
 }
 
+static const char *deprecation(struct arena *a, const struct kind *k, jval version)
+{
+    if (!j_is_true(jgetc(version, "deprecated")))
+        return NULL;
+    const char *own = keep(a, jgetc(version, "deprecationWarning"));
+    return own ? own : arena_printf(a, "%s/%s %s is deprecated", k->group, k->version, k->kind).p;
+}
+
 struct kind crd_kind(struct arena *a, jval crd, jval version, jval names)
 {
     jval spec = jgetc(crd, "spec");
@@ -81,6 +89,8 @@ struct kind crd_kind(struct arena *a, jval crd, jval version, jval names)
         .type = structural_type(a, jpath(version, "schema.openAPIV3Schema"), kind),
         .field_selectors = join(a, jgetc(version, "selectableFields"), "jsonPath"),
     };
+    k.list_kind = keep(a, jgetc(names, "listKind"));
+    k.deprecated = deprecation(a, &k, version);
     if (str_is(jstr(jgetc(spec, "scope")), "Namespaced"))
         k.flags |= KIND_NAMESPACED;
     if (j_has(jpath(crd, "metadata.deletionTimestamp")))

@@ -17,6 +17,7 @@ struct delete_options {
     uint64_t rv;
     int64_t grace; /* -1: not given */
     enum api_propagation propagation;
+    bool evicts;
 };
 
 static struct delete_options options_of(const struct api_request *r)
@@ -66,6 +67,30 @@ struct marking {
     struct edit edit;
     bool has_finalizers;
 };
+
+/* A pod that is evicted says so for as long as it is there. */
+static void mark_disrupted(struct marking *m)
+{
+    const struct req *q = m->q;
+    struct jw w;
+    jw_init(&w);
+    jw_array(&w);
+    for (struct jiter it = jiter(jgetc(obj_status(q->base), "conditions")); jnext(&it);)
+        if (!str_is(jstr(jgetc(it.value, "type")), "DisruptionTarget"))
+            jw_val(&w, it.value);
+    jw_object(&w);
+    jw_put_cstr(&w, "type", "DisruptionTarget");
+    jw_put_cstr(&w, "status", "True");
+    jw_key(&w, STR("lastProbeTime"));
+    jw_null(&w);
+    jw_put_str(&w, "lastTransitionTime", meta_time(&m->q->arena, loop_wall(q->server->loop)));
+    jw_put_cstr(&w, "reason", "EvictionByEvictionAPI");
+    jw_put_cstr(&w, "message", "Eviction API: evicting");
+    jw_end(&w);
+    jw_end(&w);
+    edit_set_raw(&m->edit, STR("/status/conditions"), strbuf_str(&w.out));
+    jw_done(&w);
+}
 
 static void mark_time(struct marking *m, usec at, int64_t grace)
 {
@@ -231,6 +256,8 @@ static void make_deleted(struct req *q, const struct delete_options *o)
     if (!check_conditions(q, o))
         return;
     edit_init(&m.edit, &q->arena);
+    if (o->evicts && !q->base->deleting && jtype(obj_status(q->base)) == J_OBJECT)
+        mark_disrupted(&m);
     if (q->kind == &kind_pod)
         delete_pod(&m, o);
     else if (q->kind == &kind_namespace)
@@ -253,10 +280,17 @@ void make_eviction(struct req *q)
         .uid = jstr(jpath(opts, "preconditions.uid")),
         .grace = jint(jgetc(opts, "gracePeriodSeconds"), -1),
         .propagation = API_PROPAGATION_DEFAULT,
+        .evicts = true,
     };
     (void)str_to_uint(jstr(jpath(opts, "preconditions.resourceVersion")), &o.rv);
     if (jlen(jgetc(opts, "dryRun")))
         q->dry_run = true;
+    str name = q->r->body ? jstr(jpath(doc_root(q->r->body), "metadata.name")) : STR_NONE;
+    if (q->base && name.len && !str_eq(name, q->name)) {
+        req_refuse(
+            q, status_bad_request(&q->arena, "name in URL does not match name in Eviction object"));
+        return;
+    }
     if (q->base && (!check_conditions(q, &o) || !evict_permit(q)))
         return;
     make_deleted(q, &o);

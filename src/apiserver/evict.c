@@ -156,12 +156,6 @@ static struct doc *booking_patch(const struct req *q, const struct obj *budget, 
 
 static void book(const struct req *q, const struct obj *budget)
 {
-    static const str groups[] = {{"system:masters", sizeof("system:masters") - 1}};
-    static const struct user self = {
-        .name = {"system:apiserver", sizeof("system:apiserver") - 1},
-        .groups = groups,
-        .n_groups = ARRAY_LEN(groups),
-    };
     struct booking *b = xnew(struct booking);
     arena_init(&b->arena);
     b->r = (struct api_request){
@@ -175,7 +169,7 @@ static void book(const struct req *q, const struct obj *budget)
         .field_manager = STR("kube-apiserver"),
         .done = on_booked,
     };
-    request_start(q->server, &self, &b->r, NULL);
+    request_start(q->server, &server_user, &b->r, NULL);
 }
 
 bool evict_permit(struct req *q)

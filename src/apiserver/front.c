@@ -64,6 +64,9 @@ size_t call_headers(struct call *c, str content_type, struct http_header h[FRONT
     h[n++] = (struct http_header){STR("audit-id"), str_n(c->audit_id, sizeof(c->audit_id) - 1)};
     h[n++] = (struct http_header){STR("cache-control"), STR("no-cache, private")};
     h[n++] = (struct http_header){STR("content-type"), content_type};
+    if (c->route.kind && c->route.kind->deprecated)
+        h[n++] = (struct http_header){
+            STR("warning"), reply_quote_warning(&c->arena, str_of(c->route.kind->deprecated))};
     return n;
 }
 
@@ -323,15 +326,40 @@ static void serve_keys(struct call *c)
     call_send(c, 200, h, n, slice_doc(token_key_set(c->front->authn.key)));
 }
 
-/* An empty OpenAPI v2 document: clients only want to see that there is one. */
+#define OPENAPI_V2_PROTO "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+
+/* The protobuf is made of the page once and copied for each client: it may change while one is
+ * being sent. */
+static struct http_slice openapi_v2_bytes(const struct page *p)
+{
+    static struct strbuf bytes;
+    static uint64_t kinds = UINT64_MAX;
+    if (kinds != p->kinds) {
+        strbuf_done(&bytes);
+        openapi_v2_proto(doc_root(p->doc), &bytes);
+        kinds = p->kinds;
+    }
+    struct strbuf copy = STRBUF_INIT(SIZE_MAX / 2);
+    strbuf_add_str(&copy, strbuf_str(&bytes));
+    return slice_strbuf(&copy);
+}
+
 static void serve_openapi_v2(struct call *c)
 {
-    static const char bytes[] = "\x0a\x03"
-                                "2.0\x12\x07\x0a\x01m\x12\x02v1B";
+    const struct page *p = openapi_v2();
+    if (str_find(http_header_get(c->x, STR("accept")), STR("proto-openapi.spec.v2")) < 0) {
+        serve_page(c, STR("application/json"), STR("no-cache, private"), p);
+        return;
+    }
     struct http_header h[FRONT_MAX_HEADERS];
-    size_t n =
-        call_headers(c, STR("application/com.github.proto-openapi.spec.v2.v1.0+protobuf"), h);
-    call_send(c, 200, h, n, (struct http_slice){str_n(bytes, sizeof(bytes)), NULL, NULL});
+    size_t n = call_headers(c, STR(OPENAPI_V2_PROTO), h);
+    str tag = arena_printf(&c->arena, "\"%s-P\"", p->hash);
+    h[n++] = (struct http_header){STR("etag"), tag};
+    h[n++] = (struct http_header){STR("vary"), STR("Accept")};
+    if (str_eq(http_header_get(c->x, STR("if-none-match")), tag))
+        call_send(c, 304, h, n, (struct http_slice){0});
+    else
+        call_send(c, 200, h, n, openapi_v2_bytes(p));
 }
 
 static void serve_openapi_index(struct call *c)

@@ -55,5 +55,8 @@ struct doc *discovery_legacy_group(str group);      /* NULL: no such group */
 struct doc *discovery_legacy_resources(str group, str version);
 const struct page *openapi_v3_index(void);
 const struct page *openapi_v3(str group, str version); /* NULL: none */
+const struct page *openapi_v2(void);
+/* The same in protobuf. */
+void openapi_v2_proto(jval root, struct strbuf *ret);
 
 #endif

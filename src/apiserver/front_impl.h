@@ -63,6 +63,8 @@ void call_reply_text(struct call *c, int code, str text);
 
 /* ---- reply.c: an answer of the server as bytes ---- */
 
+/* 299 - "text", with what would end the text escaped. */
+str reply_quote_warning(struct arena *a, str s);
 void reply_write(struct call *c, const struct api_reply *reply);
 /* A list that is still being sent is given up. */
 void reply_stop(struct call *c);

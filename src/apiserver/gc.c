@@ -18,7 +18,8 @@
  * references to it, with "foregroundDeletion" it waits until none is left that blocks it; then the
  * finalizer goes, and with it the object.
  *
- * Events and leases neither own nor are owned; they are left out.
+ * Events and leases neither own nor are owned; they are left out. Kinds that are defined while it
+ * runs are followed from then on, in one of their versions: the others show the same objects.
  */
 #include "apiserver/controllers.h"
 #include "json/write.h"
@@ -31,16 +32,29 @@
 #define FINALIZER_ORPHAN "orphan"
 #define FINALIZER_FOREGROUND "foregroundDeletion"
 
-/* Kinds looked at, and the number of the index over all owners in the cache of each. Set anew by
- * every gc_add(), with the same numbers wherever caches are set up in the same order. */
-static struct controller_watch watches[KINDS_MAX];
-static size_t n_watches;
-static unsigned owner_index[KINDS_MAX];
+/* Kinds looked at, and the number of the index over all owners in the cache of each; by kind id. */
+struct gc {
+    bool follows[KINDS_MAX];
+    unsigned owner_index[KINDS_MAX];
+};
 
-static bool is_collected(const struct kind *k)
+static bool is_followed(const struct gc *gc, const struct kind *k)
 {
-    return k != &kind_event && k != &kind_events_event && k != &kind_lease &&
-           !kind_is(k, KIND_RETIRED);
+    return gc->follows[kind_id(k)] && !kind_is(k, KIND_RETIRED);
+}
+
+/* The kind that its objects are looked at as; NULL: they are not. */
+static const struct kind *followed_as(const struct gc *gc, const struct kind *k)
+{
+    if (!k || is_followed(gc, k))
+        return k;
+    for (size_t i = 0; i < kinds_count(); i++) {
+        const struct kind *other = kinds_at(i);
+        if (is_followed(gc, other) && strcmp(other->plural, k->plural) == 0 &&
+            strcmp(other->group, k->group) == 0)
+            return other;
+    }
+    return NULL;
 }
 
 /* ---- references ---- */
@@ -93,13 +107,13 @@ struct owner {
     bool proven; /* gone, and no need to ask */
 };
 
-static struct owner judge(const struct world *w, const struct obj *o, jval ref)
+static struct owner judge(const struct gc *gc, const struct world *w, const struct obj *o, jval ref)
 {
-    struct owner r = {.ref = ref, .state = OWNER_SOLID, .kind = owner_ref_kind(ref)};
+    struct owner r = {
+        .ref = ref, .state = OWNER_SOLID, .kind = followed_as(gc, owner_ref_kind(ref))};
     /* What we do not know is not ours to judge; a cluster-wide object cannot say in which namespace
      * its owner would be. */
-    if (!r.kind || !is_collected(r.kind) || !world_cache(w, r.kind) ||
-        (kind_is(r.kind, KIND_NAMESPACED) && !o->ns.len))
+    if (!r.kind || (kind_is(r.kind, KIND_NAMESPACED) && !o->ns.len))
         return r;
     const struct obj *owner = world_get(w, r.kind, owner_ns(r.kind, o), jstr(jgetc(ref, "name")));
     if (!owner || !str_eq(owner->uid, jstr(jgetc(ref, "uid")))) {
@@ -116,12 +130,13 @@ static struct owner judge(const struct world *w, const struct obj *o, jval ref)
 typedef bool dependent_fn(void *ctx, const struct obj *dependent);
 
 /* In order of kind and name, until fn says no; true when it never did. */
-static bool each_dependent(const struct world *w, str uid, dependent_fn *fn, void *ctx)
+static bool each_dependent(const struct gc *gc, const struct world *w, str uid, dependent_fn *fn,
+                           void *ctx)
 {
-    for (size_t i = 0; i < n_watches; i++) {
-        const struct kind *k = watches[i].kind;
-        const struct cache *c = world_cache(w, k);
-        struct cache_iter it = cache_by(c, owner_index[kind_id(k)], uid);
+    for (size_t i = 0; i < kinds_count(); i++) {
+        if (!is_followed(gc, kinds_at(i)))
+            continue;
+        struct cache_iter it = cache_by(world_cache(w, kinds_at(i)), gc->owner_index[i], uid);
         for (const struct obj *o; (o = cache_next(&it));)
             if (!fn(ctx, o))
                 return false;
@@ -136,9 +151,9 @@ static bool any_dependent(void *ctx, const struct obj *dependent)
     return false;
 }
 
-static bool has_dependents(const struct world *w, str uid)
+static bool has_dependents(const struct gc *gc, const struct world *w, str uid)
 {
-    return !each_dependent(w, uid, any_dependent, NULL);
+    return !each_dependent(gc, w, uid, any_dependent, NULL);
 }
 
 static bool is_not_blocking(void *ctx, const struct obj *dependent)
@@ -208,12 +223,13 @@ static void verify(struct plan_write *w, const struct obj *o, const struct owner
 
 /* ---- as a dependent ---- */
 
-static void plan_dependent(const struct world *w, const struct obj *o, struct plan *p)
+static void plan_dependent(const struct gc *gc, const struct world *w, const struct obj *o,
+                           struct plan *p)
 {
     struct owner gone = {0}, waiting = {0}; /* one of each, if any */
     size_t n = 0, solid = 0;
     for (struct jiter it = jiter(owners_of(o)); n < OWNERS_MAX && jnext(&it); n++) {
-        struct owner owner = judge(w, o, it.value);
+        struct owner owner = judge(gc, w, o, it.value);
         solid += owner.state == OWNER_SOLID;
         if (owner.state == OWNER_GONE && !gone.kind)
             gone = owner;
@@ -234,7 +250,7 @@ static void plan_dependent(const struct world *w, const struct obj *o, struct pl
     } else if (waiting.kind) {
         struct plan_write *d = plan_delete(p, 0, o);
         d->rv = o->rv;
-        d->propagation = has_dependents(w, o->uid) ? API_FOREGROUND : API_PROPAGATION_DEFAULT;
+        d->propagation = has_dependents(gc, w, o->uid) ? API_FOREGROUND : API_PROPAGATION_DEFAULT;
         plan_why(d, p, "its owner %.*s %.*s is being deleted in the foreground",
                  STR_ARG(jstr(jgetc(waiting.ref, "kind"))),
                  STR_ARG(jstr(jgetc(waiting.ref, "name"))));
@@ -262,31 +278,32 @@ static bool orphan_dependent(void *ctx, const struct obj *dependent)
     return true;
 }
 
-static void plan_owner(const struct world *w, const struct obj *o, struct plan *p)
+static void plan_owner(const struct gc *gc, const struct world *w, const struct obj *o,
+                       struct plan *p)
 {
     if (obj_has_finalizer(o, STR(FINALIZER_ORPHAN))) {
         struct orphaning x = {.plan = p, .owner = o};
         /* More than one plan can hold: the finalizer waits for the rest. */
-        if (each_dependent(w, o->uid, orphan_dependent, &x))
+        if (each_dependent(gc, w, o->uid, orphan_dependent, &x))
             drop_finalizer(p, 1, o, FINALIZER_ORPHAN);
         else
             plan_look_again(p, w->now);
     } else if (waits_for_dependents(o)) {
-        if (each_dependent(w, o->uid, is_not_blocking, (void *)o))
+        if (each_dependent(gc, w, o->uid, is_not_blocking, (void *)o))
             drop_finalizer(p, 0, o, FINALIZER_FOREGROUND);
     }
 }
 
 static void gc_plan(const struct world *w, const struct key *key, void *ctx, struct plan *ret_plan)
 {
-    (void)ctx;
+    const struct gc *gc = ctx;
     const struct obj *o = world_get(w, key->kind, key->ns, key->name);
     if (!o)
         return;
     if (o->deleting)
-        plan_owner(w, o, ret_plan);
+        plan_owner(gc, w, o, ret_plan);
     else
-        plan_dependent(w, o, ret_plan);
+        plan_dependent(gc, w, o, ret_plan);
 }
 
 /* ---- who is looked at when ---- */
@@ -300,8 +317,9 @@ static bool enqueue_one(void *ctx, const struct obj *dependent)
 /* Owners that wait for it to go. */
 static void enqueue_waiting_owners(struct controller *c, const struct world *w, const struct obj *o)
 {
+    const struct gc *gc = controller_ctx(c);
     for (struct jiter it = jiter(owners_of(o)); jnext(&it);) {
-        struct owner owner = judge(w, o, it.value);
+        struct owner owner = judge(gc, w, o, it.value);
         if (owner.kind && owner.state == OWNER_WAITING)
             controller_enqueue(c, owner.kind, owner_ns(owner.kind, o),
                                jstr(jgetc(it.value, "name")));
@@ -317,12 +335,13 @@ static bool has_gc_finalizer(const struct obj *o)
 static void gc_map(struct controller *c, const struct world *w, const struct obj *old,
                    const struct obj *new)
 {
+    const struct gc *gc = controller_ctx(c);
     bool refs_changed = !old || !new || !jequal(owners_of(old), owners_of(new));
     if (old && refs_changed)
         enqueue_waiting_owners(c, w, old);
     if (!new) {
         if (old)
-            (void)each_dependent(w, old->uid, enqueue_one, c);
+            (void)each_dependent(gc, w, old->uid, enqueue_one, c);
         return;
     }
     bool owned = jlen(owners_of(new)) > 0;
@@ -330,25 +349,38 @@ static void gc_map(struct controller *c, const struct world *w, const struct obj
     if ((owned && !new->deleting && (refs_changed || !old)) || serves)
         controller_enqueue(c, new->kind, new->ns, new->name);
     if (waits_for_dependents(new) && !(old && waits_for_dependents(old)))
-        (void)each_dependent(w, new->uid, enqueue_one, c);
+        (void)each_dependent(gc, w, new->uid, enqueue_one, c);
+}
+
+static bool is_collected(const struct gc *gc, const struct kind *k)
+{
+    return k != &kind_event && k != &kind_events_event && k != &kind_lease &&
+           !kind_is(k, KIND_RETIRED) && kind_is_watchable(k) && !followed_as(gc, k);
+}
+
+static void gc_follow(struct controller *c)
+{
+    struct gc *gc = controller_ctx(c);
+    for (size_t i = 0; i < kinds_count(); i++) {
+        const struct kind *k = kinds_at(i);
+        BUG_ON(i >= KINDS_MAX);
+        /* One that came back is followed as before. */
+        if (gc->follows[i] || !is_collected(gc, k))
+            continue;
+        gc->follows[i] = true;
+        gc->owner_index[i] = cache_add_index(runtime_cache(controller_runtime(c), k), index_owners);
+        controller_watch(c, k, gc_map);
+    }
 }
 
 void gc_add(struct runtime *r, struct api *api)
 {
-    n_watches = 0;
-    for (size_t i = 0; i < kinds_count(); i++) {
-        const struct kind *k = kinds_at(i);
-        if (!is_collected(k) || (k->verbs & (VERB_WATCH | VERB_LIST)) != (VERB_WATCH | VERB_LIST))
-            continue;
-        BUG_ON(n_watches == KINDS_MAX || i >= KINDS_MAX);
-        watches[n_watches++] = (struct controller_watch){.kind = k, .map = gc_map};
-        owner_index[i] = cache_add_index(runtime_cache(r, k), index_owners);
-    }
     struct controller_def def = {
         .name = "garbage-collector",
         .plan = gc_plan,
-        .watches = watches,
-        .n_watches = n_watches,
+        .ctx = xnew(struct gc),
+        .ctx_free = free,
+        .on_kinds = gc_follow,
     };
     (void)runtime_add(r, &def, api);
 }

@@ -3,6 +3,12 @@
  * errors as over the wire; documents are shared and nothing is encoded.
  */
 #include "apiserver/request.h"
+#include "base/metric.h"
+
+/* What comes over the wire is in apiserver_request_total. */
+static struct metric requests =
+    METRIC_COUNTER("grove_local_requests_total", "Requests of the components in this process.",
+                   "verb", "resource", "subresource");
 
 struct local {
     struct api api;
@@ -18,9 +24,25 @@ static struct local *local_of(struct api *api)
     return container_of(api, struct local, api);
 }
 
+static str verb_of(const struct api_request *r)
+{
+    static const char *const verbs[] = {
+        [API_GET] = "GET",
+        [API_LIST] = "LIST",
+        [API_CREATE] = "POST",
+        [API_UPDATE] = "PUT",
+        [API_PATCH] = "PATCH",
+        [API_DELETE] = "DELETE",
+        [API_DELETE_COLLECTION] = "DELETECOLLECTION",
+    };
+    bool applies = r->verb == API_PATCH && r->patch == API_PATCH_APPLY;
+    return applies ? STR("APPLY") : str_of(verbs[r->verb]);
+}
+
 static void local_send(struct api *api, struct api_request *r)
 {
     struct local *l = local_of(api);
+    metric_add(metric_with(&requests, verb_of(r), str_of(r->kind->plural), r->subresource), 1);
     request_start(l->server, &l->user, r, &l->requests);
 }
 

@@ -160,13 +160,60 @@ static struct doc *isolate_status(const struct req *q, struct arena *a, struct d
     return tree_doc(root, q->base->doc);
 }
 
+static void put_resources(struct arena *a, struct mnode *spec, const char *list, jval sent)
+{
+    struct mnode *containers = mnode_get(a, spec, str_of(list));
+    for (struct jiter it = jiter(jget(sent, str_of(list))); containers && jnext(&it);) {
+        struct mnode *c = mnode_at(a, containers, it.index);
+        if (!c || mnode_type(c) != J_OBJECT)
+            continue;
+        put(a, c, STR("resources"), jgetc(it.value, "resources"));
+        put(a, c, STR("resizePolicy"), jgetc(it.value, "resizePolicy"));
+    }
+}
+
+/* Subresources of pods that are one part of the spec. */
+static struct doc *isolate_part(const struct req *q, struct arena *a, struct doc *d)
+{
+    struct mnode *root = mnode_leaf(a, obj_root(q->base));
+    struct mnode *meta = member_object(a, root, STR("metadata"));
+    struct mnode *spec = member_object(a, root, STR("spec"));
+    jval sent = jgetc(doc_root(d), "spec");
+    jval managed = jpath(doc_root(d), "metadata.managedFields");
+    if (jlen(managed))
+        put(a, meta, STR("managedFields"), managed);
+    if (str_is(q->r->subresource, "resize")) {
+        put_resources(a, spec, "containers", sent);
+        put_resources(a, spec, "initContainers", sent);
+    } else {
+        put(a, spec, STR("ephemeralContainers"), jgetc(sent, "ephemeralContainers"));
+    }
+    return tree_doc(root, q->base->doc);
+}
+
+static bool is_part(str subresource)
+{
+    return str_is(subresource, "ephemeralcontainers") || str_is(subresource, "resize");
+}
+
+static bool is_of_status(str subresource)
+{
+    return str_is(subresource, "status") || str_is(subresource, "approval");
+}
+
 struct doc *meta_isolate(const struct req *q, struct doc *d)
 {
     struct arena a = ARENA_INIT;
-    struct doc *out = !q->base                              ? isolate_create(q, &a, d)
-                      : str_is(q->r->subresource, "status") ? isolate_status(q, &a, d)
-                                                            : isolate_main(q, &a, d);
+    struct doc *out = !q->base                          ? isolate_create(q, &a, d)
+                      : is_of_status(q->r->subresource) ? isolate_status(q, &a, d)
+                      : is_part(q->r->subresource)      ? isolate_part(q, &a, d)
+                                                        : isolate_main(q, &a, d);
     arena_done(&a);
+    if (q->kind == &kind_signing_request && q->base && q->r->subresource.len) {
+        struct doc *parted = signing_isolate(q, out);
+        doc_unref(out);
+        return parted;
+    }
     return out;
 }
 
@@ -262,6 +309,8 @@ void meta_stamp_new(struct req *q, struct edit *e, uint64_t rv)
     loop_random(q->server->loop, random, sizeof(random));
     uuid_format_v4(random, text);
     edit_set_str(e, STR("/metadata/uid"), str_of(text));
+    if (q->kind == &kind_job)
+        job_stamp(&q->arena, doc_root(q->doc), str_of(text), e);
     if (rv)
         meta_stamp_version(q, e, rv);
     if (kind_is(q->kind, KIND_GENERATION))
@@ -376,9 +425,22 @@ static void invalid(struct req *q, str field, str value, const char *why)
     field_error_add(&q->errors, FIELD_ERR_INVALID, field, quoted(&q->arena, value), "%s", why);
 }
 
+/* Judged as the name it begins, apart from a dash at its end. */
+static void validate_prefix(struct req *q, str prefix)
+{
+    str name = prefix;
+    if (name.len > 1 && name.p[name.len - 1] == '-')
+        name = str_sub(name, 0, name.len - 1);
+    const char *fault = name_fault(name_rule_of(q->kind), name);
+    if (fault)
+        invalid(q, STR("metadata.generateName"), prefix, fault);
+}
+
 static void validate_name(struct req *q, jval meta)
 {
     str name = jstr(jgetc(meta, "name"));
+    if (!q->base && jstr(jgetc(meta, "generateName")).len)
+        validate_prefix(q, jstr(jgetc(meta, "generateName")));
     if (str_is_empty(name)) {
         field_error_add(&q->errors, FIELD_ERR_REQUIRED, STR("metadata.name"), STR_NONE,
                         "name or generateName is required");

@@ -20,10 +20,10 @@
     "endpoints such as the internal service IP or kubernetes.default.svc. No other usage is " \
     "guaranteed across distributions of Kubernetes clusters."
 
-/* Set by namespaces_add(). */
-static struct controller_watch watches[KINDS_MAX];
-static size_t n_watches;
-static str root_ca;
+struct namespaces {
+    str root_ca;
+    bool follows[KINDS_MAX]; /* kinds of what is in them, by kind id */
+};
 
 /* ---- live ones ---- */
 
@@ -42,7 +42,7 @@ static struct doc *account_body(str ns)
     return jw_doc(&w);
 }
 
-static struct doc *root_ca_body(str ns)
+static struct doc *root_ca_body(str ns, str root_ca)
 {
     struct jw w;
     jw_init(&w);
@@ -63,7 +63,7 @@ static struct doc *root_ca_body(str ns)
     return jw_doc(&w);
 }
 
-static void plan_live(const struct world *w, const struct obj *ns, struct plan *p)
+static void plan_live(const struct world *w, const struct obj *ns, str root_ca, struct plan *p)
 {
     if (!world_get(w, &kind_service_account, ns->name, STR(DEFAULT_ACCOUNT)))
         (void)plan_create(p, 0, &kind_service_account, ns->name, STR(DEFAULT_ACCOUNT),
@@ -72,9 +72,10 @@ static void plan_live(const struct world *w, const struct obj *ns, struct plan *
         return;
     const struct obj *ca = world_get(w, &kind_config_map, ns->name, STR(ROOT_CA));
     if (!ca)
-        (void)plan_create(p, 0, &kind_config_map, ns->name, STR(ROOT_CA), root_ca_body(ns->name));
+        (void)plan_create(p, 0, &kind_config_map, ns->name, STR(ROOT_CA),
+                          root_ca_body(ns->name, root_ca));
     else if (!str_eq(jstr(jget(jgetc(obj_root(ca), "data"), STR("ca.crt"))), root_ca))
-        (void)plan_merge_patch(p, 0, ca, STR_NONE, root_ca_body(ns->name), ca->rv);
+        (void)plan_merge_patch(p, 0, ca, STR_NONE, root_ca_body(ns->name, root_ca), ca->rv);
 }
 
 /* ---- terminating ones ---- */
@@ -88,14 +89,14 @@ static bool is_held(const struct obj *ns)
 }
 
 /* Deletes what is left; returns how much there is, gone or going. */
-static size_t plan_contents(const struct world *w, const struct obj *ns, struct plan *p)
+static size_t plan_contents(const struct namespaces *all, const struct world *w,
+                            const struct obj *ns, struct plan *p)
 {
     size_t left = 0;
-    for (size_t i = 0; i < n_watches; i++) {
-        const struct kind *k = watches[i].kind;
-        if (!kind_is(k, KIND_NAMESPACED))
+    for (size_t i = 0; i < kinds_count(); i++) {
+        if (!all->follows[i] || kind_is(kinds_at(i), KIND_RETIRED))
             continue;
-        struct cache_iter it = cache_all(world_cache(w, k), ns->name);
+        struct cache_iter it = cache_all(world_cache(w, kinds_at(i)), ns->name);
         for (const struct obj *o; (o = cache_next(&it));) {
             left++;
             if (o->deleting || p->writes.len >= BATCH)
@@ -128,13 +129,13 @@ static void plan_finalize(const struct obj *ns, struct plan *p)
 static void namespaces_plan(const struct world *w, const struct key *key, void *ctx,
                             struct plan *ret_plan)
 {
-    (void)ctx;
+    const struct namespaces *all = ctx;
     const struct obj *ns = world_get(w, &kind_namespace, STR_NONE, key->name);
     if (!ns)
         return;
     if (!ns->deleting)
-        plan_live(w, ns, ret_plan);
-    else if (is_held(ns) && plan_contents(w, ns, ret_plan) == 0)
+        plan_live(w, ns, all->root_ca, ret_plan);
+    else if (is_held(ns) && plan_contents(all, w, ns, ret_plan) == 0)
         plan_finalize(ns, ret_plan);
 }
 
@@ -151,25 +152,48 @@ static void map_contents(struct controller *c, const struct world *w, const stru
         controller_enqueue(c, &kind_namespace, STR_NONE, o->ns);
 }
 
-void namespaces_add(struct runtime *r, struct api *api, str ca_pem)
+/* Another version of a kind shows the same objects. */
+static bool is_followed(const struct namespaces *all, const struct kind *k)
 {
-    root_ca = ca_pem;
-    n_watches = 0;
-    watches[n_watches++] = (struct controller_watch){&kind_namespace, map_self};
+    for (size_t i = 0; i < kinds_count(); i++) {
+        const struct kind *other = kinds_at(i);
+        if (all->follows[i] && !kind_is(other, KIND_RETIRED) &&
+            strcmp(other->plural, k->plural) == 0 && strcmp(other->group, k->group) == 0)
+            return true;
+    }
+    return all->follows[kind_id(k)];
+}
+
+static void namespaces_follow(struct controller *c)
+{
+    struct namespaces *all = controller_ctx(c);
     for (size_t i = 0; i < kinds_count(); i++) {
         const struct kind *k = kinds_at(i);
         /* Events of the other group are the same objects. */
-        if (!kind_is(k, KIND_NAMESPACED) || k == &kind_events_event ||
-            (k->verbs & (VERB_WATCH | VERB_LIST)) != (VERB_WATCH | VERB_LIST))
+        if (!kind_is(k, KIND_NAMESPACED) || kind_is(k, KIND_RETIRED) || k == &kind_events_event ||
+            !kind_is_watchable(k))
             continue;
-        BUG_ON(n_watches == KINDS_MAX);
-        watches[n_watches++] = (struct controller_watch){.kind = k, .map = map_contents};
+        BUG_ON(i >= KINDS_MAX);
+        if (is_followed(all, k))
+            continue;
+        all->follows[i] = true;
+        controller_watch(c, k, map_contents);
     }
+}
+
+void namespaces_add(struct runtime *r, struct api *api, str ca_pem)
+{
+    static const struct controller_watch self = {&kind_namespace, map_self};
+    struct namespaces *all = xnew(struct namespaces);
+    all->root_ca = ca_pem;
     struct controller_def def = {
         .name = "namespace-controller",
         .plan = namespaces_plan,
-        .watches = watches,
-        .n_watches = n_watches,
+        .ctx = all,
+        .ctx_free = free,
+        .watches = &self,
+        .n_watches = 1,
+        .on_kinds = namespaces_follow,
     };
     (void)runtime_add(r, &def, api);
 }

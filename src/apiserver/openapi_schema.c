@@ -207,13 +207,14 @@ static void want(struct schema_set *s, struct schema_entry *e)
     *vec_push(&s->wanted) = e;
 }
 
-static struct schema_entry *list_entry(struct schema_set *s, const struct schema_entry *e)
+static struct schema_entry *listed_entry(struct schema_set *s, const struct schema_entry *e)
 {
     struct schema_entry *list = arena_new(&s->arena, struct schema_entry);
     *list = *e;
     list->is_list = true;
+    const struct kind *k = kind_by_name(str_of(e->group), str_of(e->version), str_of(e->kind));
     list->component = arena_printf(&s->arena, "%sList", e->component).p;
-    list->kind = arena_printf(&s->arena, "%sList", e->kind).p;
+    list->kind = k && k->list_kind ? k->list_kind : arena_printf(&s->arena, "%sList", e->kind).p;
     return list;
 }
 
@@ -222,7 +223,7 @@ void schema_put_ref(struct schema_set *s, struct jw *w, const struct type *t, bo
     struct schema_entry *e = home_find(t);
     BUG_ON(!e);
     if (list)
-        e = list_entry(s, e);
+        e = listed_entry(s, e);
     want(s, e);
     jw_object(w);
     jw_key(w, STR("$ref"));

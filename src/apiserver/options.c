@@ -39,7 +39,8 @@ static str number_error(struct arena *a, const char *function, str v)
     size_t digits = 0;
     for (size_t i = 0; i < v.len; i++)
         digits += v.p[i] >= '0' && v.p[i] <= '9';
-    bool is_number = digits && (digits == v.len || (digits + 1 == v.len && v.p[0] == '-'));
+    bool negative = digits && digits + 1 == v.len && v.p[0] == '-';
+    bool is_number = digits && (digits == v.len || (negative && strcmp(function, "ParseInt") == 0));
     struct strbuf quoted = STRBUF_INIT(4096);
     json_quote(&quoted, str_sub(v, 0, 256));
     str s = arena_printf(a, "strconv.%s: parsing %.*s: %s", function, STR_ARG(strbuf_str(&quoted)),

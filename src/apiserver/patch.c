@@ -62,8 +62,19 @@ bool patch_check_options(struct req *q)
     return true;
 }
 
+/* json/patch.c counts them as well; this is the answer for too many. */
+#define OPERATIONS_MAX 10000
+
 static void refuse_json_patch(struct req *q)
 {
+    size_t n = jlen(doc_root(q->r->body));
+    if (n > OPERATIONS_MAX) {
+        req_refuse(q, status_new(&q->arena, 413, "RequestEntityTooLarge",
+                                 "Request entity too large: The allowed maximum operations in a "
+                                 "JSON patch is %d, got %zu",
+                                 OPERATIONS_MAX, n));
+        return;
+    }
     struct status *s = status_new(&q->arena, 422, "Invalid",
                                   "the server rejected our request due to an error in our request");
     s->empty_details = true;

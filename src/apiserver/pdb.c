@@ -14,7 +14,9 @@
  *
  * Cost: a budget that selects one clique by its label (those of the operator do) sees only that
  * clique's pods, by an index on both sides; any other one sees all pods of its namespace. Each is
- * computed at most ten times a second.
+ * computed at most ten times a second, and not while others have more urgent things to do. Until a
+ * budget says something, nothing it selects may be evicted; so a new one that could say nothing
+ * else says it later.
  */
 #include "apiserver/controllers.h"
 #include "base/map.h"
@@ -24,6 +26,9 @@
 
 #define DELETION_TIMEOUT (2 * USEC_PER_MIN)
 #define INTERVAL (100 * USEC_PER_MSEC)
+#define PATIENCE (500 * USEC_PER_MSEC)
+/* A budget is usually made before its pods, and those take a moment to be ready. */
+#define SILENT (2 * USEC_PER_SEC)
 #define KINDS_MAX 256
 #define UNMANAGED                                                                                \
     "Pods selected by this PodDisruptionBudget were found to be unmanaged. As a result, the "    \
@@ -342,7 +347,12 @@ static void pdb_plan(const struct world *w, const struct key *key, void *ctx, st
         return;
     count_pods(w, budget, &t);
     count_expected(w, budget, &t);
-    plan_status(w, budget, &t, ret_plan);
+    usec due = obj_created(budget) + SILENT;
+    if (j_is_absent(jgetc(obj_status(budget), "observedGeneration")) && t.healthy < t.desired &&
+        due > w->now)
+        plan_look_again(ret_plan, due);
+    else
+        plan_status(w, budget, &t, ret_plan);
 }
 
 /* ---- who is looked at when ---- */
@@ -433,6 +443,7 @@ void pdb_add(struct runtime *r, struct api *api)
         .watches = watches,
         .n_watches = n,
         .min_interval = INTERVAL,
+        .patience = PATIENCE,
     };
     (void)runtime_add(r, &def, api);
 }

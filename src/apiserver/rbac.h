@@ -55,7 +55,13 @@ bool rbac_allows(struct rbac *r, const struct user *u, const struct access *x);
 struct policy_rules rbac_rules_of(struct rbac *r, struct arena *a, const struct user *u, str ns);
 /* The rules of a role (ns empty: a ClusterRole), those of others when it is made of them. */
 struct policy_rules rbac_rules_in(struct rbac *r, str ns, str name);
+/* rbac_reason.c: `RBAC: allowed by ClusterRoleBinding "b" of ClusterRole "r" to User "u"`; empty
+ * when nothing allows it, or being a master does. Walks the bindings. */
+str rbac_reason(struct rbac *r, const struct store *s, struct arena *a, const struct user *u,
+                const struct access *x);
 /* authz.c: the same for whoever has a server and not its inside. */
+str authorize_reason(struct apiserver *a, struct arena *arena, const struct user *user,
+                     const struct access *x);
 struct policy_rules authorize_rules(struct apiserver *a, struct arena *arena,
                                     const struct user *user, str ns);
 bool user_is_master(const struct user *u);

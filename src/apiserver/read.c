@@ -7,8 +7,12 @@
  * where start is the first key of the next page: the last name and a NUL, below its namespace when
  * the list spans namespaces. rv -1 means: go on with whatever is there now.
  *
- * What a reply holds is borrowed until the client has been called; nothing durable changes in
- * between, so current objects need no references.
+ * A long list is read in steps, one per turn of the loop. It shows the state at the revision of its
+ * first step: a later step reads from the store's history when something was written meanwhile. Its
+ * items are references then; what is read in one step is borrowed until the client has been called,
+ * since nothing durable changes in between.
+ *
+ * A read that asks for a version to come waits for it, a few seconds.
  */
 #include "apiserver/request.h"
 #include "base/b64.h"
@@ -17,6 +21,10 @@
 #define TOKEN_MAX 4096
 /* What one token may ask a page to begin with. */
 #define LIMIT_MAX INT64_C(1000000000)
+/* Objects looked at in one turn of the loop. */
+#define STEP_OBJECTS 8192
+/* How long a version to come is waited for, as kube-apiserver does. */
+#define FRESH_WAIT (3 * USEC_PER_SEC)
 
 /* ---- get ---- */
 
@@ -30,14 +38,9 @@ struct status *status_version_too_large(struct arena *a, uint64_t asked, uint64_
     return s;
 }
 
-void read_get(struct req *q)
+static void read_get(struct req *q)
 {
     const struct api_request *r = q->r;
-    uint64_t current = store_revision(q->server->store);
-    if (r->rv > current) {
-        req_refuse(q, status_version_too_large(&q->arena, r->rv, current));
-        return;
-    }
     struct obj *o = store_get(q->server->store, q->kind, r->ns, r->name);
     if (!o) {
         req_refuse(q, status_not_found(&q->arena, q->kind, r->name));
@@ -134,12 +137,41 @@ struct listing {
     struct req *q;
     struct selector *labels, *fields;
     bool selects;
-    struct position at;
-    int64_t limit; /* 0: none */
+    uint64_t rv;        /* of the state shown */
+    struct position at; /* where the next step begins */
+    int64_t limit;      /* 0: none */
     VEC(struct obj *) items;
+    bool holds;        /* the items are references */
     int64_t remaining; /* counted after the page is full */
     bool full;
+    unsigned budget; /* objects left in this step */
+    bool done;
 };
+
+static void listing_free(void *ctx)
+{
+    struct listing *l = ctx;
+    for (size_t i = 0; l->holds && i < l->items.len; i++)
+        obj_unref(l->items.p[i]);
+    vec_done(&l->items);
+}
+
+/* From here on things may change between steps. */
+static void listing_hold(struct listing *l)
+{
+    for (size_t i = 0; !l->holds && i < l->items.len; i++)
+        (void)obj_ref(l->items.p[i]);
+    l->holds = true;
+}
+
+/* The key after this one: a NUL behind the name makes it the first. */
+static str next_name(struct arena *a, str name)
+{
+    char *next = arena_alloc(a, name.len + 1);
+    memcpy(next, name.p, name.len);
+    next[name.len] = 0;
+    return str_n(next, name.len + 1);
+}
 
 static bool matches(const struct listing *l, const struct obj *o)
 {
@@ -148,28 +180,38 @@ static bool matches(const struct listing *l, const struct obj *o)
     return label_selector_match(l->labels, o->labels) && field_selector_match(l->fields, o);
 }
 
-/* One object in key order; false: enough. */
-static bool list_add(struct listing *l, struct obj *o)
+static void list_add(struct listing *l, struct obj *o)
 {
     struct req *q = l->q;
     if (l->full) {
         l->remaining++;
-        return true;
+        return;
     }
     if (o->kind != q->kind)
         o = obj_hold(&q->arena, convert_obj(o, q->kind));
     if (!matches(l, o))
-        return true;
-    *vec_push(&l->items) = o;
-    if (l->limit && (int64_t)l->items.len >= l->limit)
-        l->full = true;
-    return true;
+        return;
+    *vec_push(&l->items) = l->holds ? obj_ref(o) : o;
+    l->full = l->limit && (int64_t)l->items.len >= l->limit;
 }
 
-static bool list_add_held(void *ctx, struct obj *o)
+/* One object in key order; false: enough for this step. */
+static bool list_step_add(struct listing *l, struct obj *o)
 {
-    struct listing *l = ctx;
-    return list_add(l, obj_hold(&l->q->arena, o));
+    list_add(l, o);
+    if (--l->budget > 0)
+        return true;
+    l->at.ns = arena_str(&l->q->arena, o->ns);
+    l->at.name = next_name(&l->q->arena, o->name);
+    l->done = false;
+    return false;
+}
+
+static bool list_add_past(void *ctx, struct obj *o)
+{
+    bool more = list_step_add(ctx, o);
+    obj_unref(o);
+    return more;
 }
 
 static bool parse_selectors(struct listing *l)
@@ -195,11 +237,9 @@ static void refuse_match(struct req *q, const char *why)
                status_invalid_named(&q->arena, "meta.k8s.io", "ListOptions", STR_NONE, &q->errors));
 }
 
-static bool check_versions(struct listing *l)
+static bool check_versions(struct req *q)
 {
-    struct req *q = l->q;
     const struct api_request *r = q->r;
-    uint64_t current = store_revision(q->server->store);
     if (r->rv_match != API_RV_UNSET && r->continue_token.len)
         refuse_match(q, "resourceVersionMatch is forbidden when continue is provided");
     else if (r->rv_match != API_RV_UNSET && !r->rv_given)
@@ -210,8 +250,6 @@ static bool check_versions(struct listing *l)
         req_refuse(
             q, status_bad_request(
                    &q->arena, "specifying resource version is not allowed when using continue"));
-    else if (r->rv_given && r->rv > current)
-        req_refuse(q, status_version_too_large(&q->arena, r->rv, current));
     return !req_is_refused(q);
 }
 
@@ -242,75 +280,154 @@ static void list_current(struct listing *l)
     if (name.len && (ns.len || !kind_is(l->q->kind, KIND_NAMESPACED))) {
         struct obj *o = store_get(s, l->q->kind, ns, name);
         if (o && !l->q->r->continue_token.len)
-            (void)list_add(l, o);
+            list_add(l, o);
         return;
     }
     struct store_iter it = store_range(s, l->q->kind, ns, l->at.ns, l->at.name);
-    for (struct obj *o; (o = store_next(&it));)
-        (void)list_add(l, o);
+    for (struct obj *o; (o = store_next(&it)) && list_step_add(l, o);)
+        ;
 }
 
-static void list_past(struct listing *l, uint64_t rv)
+static void list_begin(struct listing *l);
+
+static void list_past(struct listing *l)
 {
     struct req *q = l->q;
     struct err err = ERR_INIT;
-    int r = store_list_at_from(q->server->store, rv, q->kind, q->r->ns, l->at.ns, l->at.name,
-                               list_add_held, l, &err);
-    if (r == ERR_GONE)
+    bool begun = l->holds;
+    listing_hold(l);
+    int r = store_list_at_from(q->server->store, l->rv, q->kind, q->r->ns, l->at.ns, l->at.name,
+                               list_add_past, l, &err);
+    if (r == ERR_GONE && begun && !q->r->continue_token.len && q->r->rv_match != API_RV_EXACT) {
+        /* So much was written that the past of this very list is gone: once more from now. */
+        listing_free(l);
+        list_begin(l);
+    } else if (r == ERR_GONE) {
         refuse_expired(l);
-    else if (r == ERR_TIMEOUT)
-        req_refuse(q, status_version_too_large(&q->arena, rv, store_revision(q->server->store)));
-    else if (r < 0)
+    } else if (r == ERR_TIMEOUT) {
+        req_refuse(q, status_version_too_large(&q->arena, l->rv, store_revision(q->server->store)));
+    } else if (r < 0) {
         req_refuse(q, status_internal(&q->arena, "%s", err.message));
+    }
 }
 
-/* A NUL behind the name makes it the first key after it. */
-static void add_continue(struct listing *l, uint64_t rv)
+static void add_continue(struct listing *l)
 {
     struct req *q = l->q;
     const struct obj *last = *vec_last(&l->items);
-    char *next = arena_alloc(&q->arena, last->name.len + 1);
-    memcpy(next, last->name.p, last->name.len);
     q->reply.continue_token =
-        token_encode(q, &q->arena, (int64_t)rv, last->ns, str_n(next, last->name.len + 1));
+        token_encode(q, &q->arena, (int64_t)l->rv, last->ns, next_name(&q->arena, last->name));
     if (!l->selects)
         q->reply.remaining = l->remaining;
 }
 
-static void list_run(struct listing *l)
+/* Sets where and when it begins; again, when the past was lost on the way. */
+static void list_begin(struct listing *l)
 {
     struct req *q = l->q;
     const struct api_request *r = q->r;
-    uint64_t current = store_revision(q->server->store), rv = current;
     bool any_version = r->rv_given && r->rv == 0 && !r->continue_token.len;
+    *l = (struct listing){.q = q, .labels = l->labels, .fields = l->fields, .selects = l->selects};
     l->limit = any_version ? 0 : MIN(MAX(r->limit, 0), LIMIT_MAX);
+    l->rv = store_revision(q->server->store);
     if (r->continue_token.len) {
-        if (!token_decode(q, &l->at))
-            return;
-        if (l->at.rv > 0)
-            rv = (uint64_t)l->at.rv;
+        if (token_decode(q, &l->at) && l->at.rv > 0)
+            l->rv = (uint64_t)l->at.rv;
     } else if (r->rv_match == API_RV_EXACT) {
-        rv = r->rv;
+        l->rv = r->rv;
     }
-    if (rv == current)
-        list_current(l);
-    else
-        list_past(l, rv);
-    if (req_is_refused(q))
-        return;
-    q->reply.code = 200;
-    q->reply.rv = rv;
-    if (l->full && l->remaining)
-        add_continue(l, rv);
 }
 
-void read_list(struct req *q)
+static void list_end(struct listing *l)
 {
-    struct listing *l = arena_new(&q->arena, struct listing);
-    l->q = q;
-    if (!check_versions(l) || !parse_selectors(l))
-        return;
-    list_run(l);
-    q->reply.items = arena_hold(&q->arena, l->items.p, free);
+    struct req *q = l->q;
+    q->reply.code = 200;
+    q->reply.rv = l->rv;
+    if (l->full && l->remaining)
+        add_continue(l);
+    q->reply.items = l->items.p;
     q->reply.n_items = l->items.len;
+}
+
+/* False: there is more to read. */
+static bool list_step(struct listing *l)
+{
+    l->done = true;
+    l->budget = STEP_OBJECTS;
+    if (l->rv == store_revision(l->q->server->store))
+        list_current(l);
+    else
+        list_past(l);
+    if (req_is_refused(l->q))
+        return true;
+    if (l->done)
+        list_end(l);
+    else
+        listing_hold(l);
+    return l->done;
+}
+
+static bool read_list(struct req *q)
+{
+    struct listing *l = q->state_of_verb;
+    if (!l) {
+        l = q->state_of_verb = arena_new(&q->arena, struct listing);
+        l->q = q;
+        arena_hold(&q->arena, l, listing_free);
+        if (!parse_selectors(l))
+            return true;
+        list_begin(l);
+    }
+    return req_is_refused(q) || list_step(l);
+}
+
+/* ---- both ---- */
+
+static void on_too_late(struct loop_timer *t)
+{
+    struct req *q = container_of(t, struct req, timer);
+    list_remove(&q->wait);
+    req_refuse(q, status_version_too_large(&q->arena, q->r->rv, store_revision(q->server->store)));
+    request_answer(q);
+}
+
+/* Continue tokens carry a version of their own, and with them none may be given. */
+static bool waits_for_version(const struct req *q)
+{
+    return q->r->rv > store_revision(q->server->store) && !q->r->continue_token.len;
+}
+
+static void read_task(struct loop_task *t)
+{
+    struct req *q = container_of(t, struct req, task);
+    bool done = true;
+    if (q->r->verb == API_LIST && !q->state_of_verb && !check_versions(q)) {
+        /* refused, without waiting for anything */
+    } else if (waits_for_version(q)) {
+        q->wait_rv = q->r->rv;
+        list_push_back(&q->server->waiting, &q->wait);
+        loop_timer_init(q->server->loop, &q->timer, on_too_late);
+        loop_timer_set(&q->timer, loop_now(q->server->loop) + FRESH_WAIT);
+        return;
+    } else if (q->r->verb == API_GET) {
+        read_get(q);
+    } else {
+        done = read_list(q);
+    }
+    if (done)
+        request_answer(q);
+    else
+        loop_defer(q->server->loop, LOOP_PUBLISH, t);
+}
+
+void read_start(struct req *q)
+{
+    loop_task_init(&q->task, read_task);
+    loop_defer(q->server->loop, LOOP_PUBLISH, &q->task);
+}
+
+void read_resume(struct req *q)
+{
+    loop_timer_cancel(&q->timer);
+    read_start(q);
 }

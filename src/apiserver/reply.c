@@ -23,7 +23,7 @@ static usec now_of(const struct call *c)
 /* ---- headers ---- */
 
 /* A quoted-string: what would end it is escaped, and what has no place in a header is a space. */
-static str quote_warning(struct arena *a, str s)
+str reply_quote_warning(struct arena *a, str s)
 {
     char *out = arena_alloc(a, 2 * s.len + 16);
     size_t n = 0;
@@ -63,7 +63,7 @@ static size_t put_warnings(struct call *c, const struct api_reply *reply,
         if (text.len > left)
             break;
         left -= text.len;
-        h[n++] = (struct http_header){STR("warning"), quote_warning(&c->arena, text)};
+        h[n++] = (struct http_header){STR("warning"), reply_quote_warning(&c->arena, text)};
     }
     return n;
 }
@@ -183,6 +183,8 @@ static void put_list_head(struct jw *w, const struct call *c, const struct api_r
     jw_key(w, STR("kind"));
     if (c->route.format == FORMAT_TABLE)
         jw_str(w, STR("Table"));
+    else if (own && k->list_kind)
+        jw_str(w, str_of(k->list_kind));
     else
         jw_printf(w, "%sList", own ? k->kind : "PartialObjectMetadata");
     jw_put_str(w, "apiVersion",

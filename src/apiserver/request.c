@@ -25,8 +25,9 @@ void req_move(struct req *q, enum req_state to)
 {
     static const unsigned allowed[] = {
         [REQ_NEW] = 1 << REQ_DECODE | 1 << REQ_ANSWER,
-        [REQ_DECODE] = 1 << REQ_MUTATE | 1 << REQ_CHECK | 1 << REQ_ANSWER,
-        [REQ_MUTATE] = 1 << REQ_VALIDATE | 1 << REQ_ANSWER,
+        [REQ_DECODE] = 1 << REQ_MUTATE | 1 << REQ_CHECK | 1 << REQ_ASKED | 1 << REQ_ANSWER,
+        [REQ_MUTATE] = 1 << REQ_VALIDATE | 1 << REQ_ASKED | 1 << REQ_ANSWER,
+        [REQ_ASKED] = 1 << REQ_DECODE | 1 << REQ_VALIDATE | 1 << REQ_ANSWER,
         [REQ_VALIDATE] = 1 << REQ_SUSPENDED | 1 << REQ_CHECK | 1 << REQ_ANSWER,
         [REQ_SUSPENDED] = 1 << REQ_CHECK | 1 << REQ_ANSWER,
         [REQ_CHECK] = 1 << REQ_DECODE | 1 << REQ_APPLY | 1 << REQ_WAIT | 1 << REQ_ANSWER,
@@ -86,6 +87,7 @@ struct status *status_forbidden(struct arena *a, const struct kind *k, str name,
 static void req_free(struct req *q)
 {
     loop_task_cancel(&q->task);
+    loop_timer_cancel(&q->timer);
     list_remove(&q->link);
     list_remove(&q->wait);
     list_remove(&q->peer);
@@ -145,7 +147,10 @@ void requests_on_batch(struct apiserver *a)
         if (q->wait_rv > rv)
             continue;
         list_remove(&q->wait);
-        request_answer_later(q);
+        if (q->state == REQ_NEW)
+            read_resume(q);
+        else
+            request_answer_later(q);
     }
 }
 
@@ -301,23 +306,12 @@ static bool check_authorized(struct req *q)
 /* Subresources that show the object itself, or (scale) a view of it. */
 static bool is_readable(str subresource)
 {
-    static const char *const names[] = {"", "status", "scale", "ephemeralcontainers", "resize"};
+    static const char *const names[] = {"",       "status",  "scale", "ephemeralcontainers",
+                                        "resize", "approval"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_is(subresource, names[i]))
             return true;
     return false;
-}
-
-static void get_task(struct loop_task *t)
-{
-    struct req *q = container_of(t, struct req, task);
-    if (!req_is_refused(q)) {
-        if (q->r->verb == API_GET)
-            read_get(q);
-        else
-            read_list(q);
-    }
-    request_answer(q);
 }
 
 static void dispatch(struct req *q)
@@ -332,8 +326,7 @@ static void dispatch(struct req *q)
     } else if (!check_authorized(q)) {
         /* refused */
     } else if ((r->verb == API_GET && is_readable(r->subresource)) || r->verb == API_LIST) {
-        loop_task_init(&q->task, get_task);
-        loop_defer(q->server->loop, LOOP_PUBLISH, &q->task);
+        read_start(q);
         return;
     } else if (r->verb == API_DELETE_COLLECTION) {
         delete_collection(q);
@@ -362,6 +355,7 @@ void request_start(struct apiserver *a, const struct user *user, struct api_requ
     list_init(&q->link);
     list_init(&q->wait);
     list_init(&q->peer);
+    loop_timer_init(a->loop, &q->timer, NULL);
     list_push_back(&a->open, &q->link);
     if (peers)
         list_push_back(peers, &q->peer);

@@ -7,6 +7,9 @@
  *
  * Writes run through these states; req_move() is the only place that changes them:
  *
+ *           ASKED       ASKED
+ *             ▲ │        ▲ │
+ *             │ ▼        │ ▼
  *   NEW ──► DECODE ──► MUTATE ──► VALIDATE ──► CHECK ──► APPLY ──► WAIT ──► ANSWER
  *    │        ▲  │        │          │ ▲         │ │        │                 ▲ ▲
  *    │        │  │        │          ▼ │         │ │        └─ dry run ───────┘ │
@@ -16,8 +19,10 @@
  *    └───────────┴────────┴──────────┴──────────────── refused ─────────────────┘
  *
  * DECODE makes the candidate out of the newest version (base) and what the client sent; a patch is
- * computed here. MUTATE prunes, defaults and lets admission add its own; VALIDATE refuses. Between
- * VALIDATE and CHECK a request may be suspended (webhooks), so CHECK looks whether base is still
+ * computed here. MUTATE prunes, defaults and lets admission add its own; VALIDATE refuses. Webhooks
+ * are asked to mutate in MUTATE (ASKED, which goes on to VALIDATE) and to judge between VALIDATE
+ * and CHECK (SUSPENDED); about what has no candidate of the client's (a deletion, a binding) before
+ * anything is made, ASKED going back to DECODE. So CHECK looks whether base is still
  * the newest version and starts over when it is not. From CHECK to APPLY nothing else runs. WAIT
  * ends when the version that is the answer is durable.
  */
@@ -39,15 +44,22 @@ struct apiserver {
     struct hub *hub;     /* watches */
     struct crds *crds;   /* kinds that users define */
     struct rbac *rbac;   /* who may do what */
+    struct hooks *hooks; /* webhooks */
+    bool booting;        /* writing what every cluster has: nobody is asked about that */
+    struct quotas *quotas;
     struct admit_pools pools;
     suspend_fn *suspend;
     void *suspend_ctx;
 };
 
+/* The server itself. Webhooks are not asked about what it writes. */
+extern const struct user server_user;
+
 enum req_state {
     REQ_NEW,
     REQ_DECODE,
     REQ_MUTATE,
+    REQ_ASKED,
     REQ_VALIDATE,
     REQ_SUSPENDED,
     REQ_CHECK,
@@ -74,6 +86,7 @@ struct req {
     struct list peer;           /* requests of one local client */
     bool local;                 /* the client shares our memory */
     struct loop_task task;
+    struct loop_timer timer; /* of a read that waits for a version */
     struct api_reply reply;
 
     /* writes */
@@ -88,8 +101,9 @@ struct req {
     uint64_t stamped;       /* version the candidate already carries; 0: none */
     struct obj *result;     /* held by the arena */
     uint64_t wait_rv;
+    uint64_t asked_rv; /* webhooks have judged what is to be done to this version; 0: not yet */
     struct commit *commit;
-    void *state_of_verb; /* deletecollection, scale */
+    void *state_of_verb; /* list, deletecollection, scale */
 };
 
 /* How one kind of write differs from the others. */
@@ -136,11 +150,27 @@ void request_commit(struct req *q, struct obj *o, bool delete);
 
 /* ---- write.c, patch.c: the steps of a write ---- */
 
+/* What a body is to be. */
+struct body_kind {
+    const char *group, *version, *kind;
+    const struct type *type;
+};
+static inline struct body_kind body_kind_of(const struct kind *k)
+{
+    return (struct body_kind){k->group, k->version, k->kind, k->type};
+}
 /* NULL when there is no such write. */
 const struct write_ops *write_ops_find(enum api_verb verb, str subresource);
 void write_start(struct req *q, const struct write_ops *ops);
 /* After a suspension. */
 void write_resume(struct req *q);
+/* Ends of the rounds of webhooks, which come from the loop. changed: the candidate is no longer
+ * what admission made of it. */
+void write_mutated(struct req *q, bool changed);
+void write_asked(struct req *q, bool mutating);
+void write_refuse(struct req *q, const struct status *why);
+/* The candidate (or, for scale, what it is a view of) as a webhook wants it; NULL, or why not. */
+const struct status *write_take_patch(struct req *q, struct doc *d);
 void make_create(struct req *q);
 void make_update(struct req *q);
 void make_patch(struct req *q);
@@ -148,6 +178,10 @@ void make_patch(struct req *q);
 bool patch_check_options(struct req *q);
 /* The patch of the request on this value; NULL: refused. */
 struct doc *patch_apply(struct req *q, const struct type *type, jval target);
+/* The body is an object of that kind, or says nothing about its kind; false: refused. */
+bool check_body(struct req *q, const struct body_kind *k, jval body);
+/* The name in the body is that of the request; false: refused. */
+bool check_name_match(struct req *q, jval meta);
 /* resourceVersion and uid of what the client sent against the base; false: refused. */
 bool check_preconditions(struct req *q, jval meta);
 /* Reads resourceVersion; false when it is not a number. Absent and "0" are 0. */
@@ -179,14 +213,25 @@ str meta_time(struct arena *a, usec wall);
 
 /* ---- typeerror.c ---- */
 
-/* The 400 for a value of the wrong type among the errors found; NULL: there is none. */
+/* What Go's decoder would say of the first value of the wrong type among the errors found in an
+ * object; empty: there is none. */
+str type_error_text(struct arena *a, const struct body_kind *k, jval root,
+                    const struct field_errors *errors);
+/* What the client sent, or (d) what its patch made, cannot be read. */
+struct status *undecodable_status(struct req *q, const struct body_kind *k, const struct doc *d,
+                                  str why);
+/* The refusal for a value of the wrong type among the errors of the request; NULL: there is none.
+ */
 const struct status *type_error_status(struct req *q);
 
 /* ---- read.c ---- */
 
 struct status *status_version_too_large(struct arena *a, uint64_t asked, uint64_t current);
-void read_get(struct req *q);
-void read_list(struct req *q);
+/* Answers when it can; else goes on with the batch that brings the version asked for, or with the
+ * next turn of the loop. */
+void read_start(struct req *q);
+/* The version that it waits for is there. */
+void read_resume(struct req *q);
 
 /* ---- delete.c ---- */
 
@@ -207,8 +252,17 @@ void answer_scale(struct req *q);
 void make_binding(struct req *q);
 void answer_created(struct req *q);
 void make_finalize(struct req *q);
+/* The candidate gets the replicas of this Scale; NULL, or why not. */
+const struct status *scale_take(struct req *q, jval scale);
 /* Scale of an object; NULL: its kind has none. */
 struct doc *scale_doc(const struct obj *o);
+
+/* ---- signing.c: requests for certificates ---- */
+
+/* What /status and /approval each leave alone of the status of this candidate; a new reference. */
+struct doc *signing_isolate(const struct req *q, struct doc *d);
+/* NULL, or why this user may not approve or sign it. */
+const struct status *signing_status(struct req *q);
 
 /* ---- convert.c: one object, several kinds ---- */
 

@@ -141,7 +141,11 @@ static struct status *answer_access(struct review_call *c, struct jw *w, const s
                       "exactly one of nonResourceAttributes or resourceAttributes must be "
                       "specified");
     jw_put_object(w, "status");
-    jw_put_bool(w, "allowed", authorize(c->authn->server, u, &x));
+    bool allowed = authorize(c->authn->server, u, &x);
+    str reason = allowed ? authorize_reason(c->authn->server, c->arena, u, &x) : STR_NONE;
+    jw_put_bool(w, "allowed", allowed);
+    if (reason.len)
+        jw_put_str(w, "reason", reason);
     jw_end(w);
     return NULL;
 }

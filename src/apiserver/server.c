@@ -6,12 +6,14 @@
  * left alone.
  */
 #include "apiserver/crd.h"
+#include "apiserver/quota.h"
 #include "apiserver/rbac.h"
 #include "apiserver/rbac_boot.h"
 #include "apiserver/request.h"
+#include "apiserver/webhook.h"
 
 static const str masters = STR_INIT("system:masters");
-static const struct user system_user = {
+const struct user server_user = {
     .name = STR_INIT("system:apiserver"), .groups = &masters, .n_groups = 1};
 
 static void on_event(struct store_sub *sub, const struct store_event *e)
@@ -22,6 +24,8 @@ static void on_event(struct store_sub *sub, const struct store_event *e)
     if (e->type == STORE_MODIFIED)
         admit_taken(&a->pools, e->obj);
     rbac_event(a->rbac, e);
+    hooks_event(a->hooks, e);
+    quotas_event(a->quotas, e);
     hub_event(a->hub, e);
 }
 
@@ -40,6 +44,8 @@ struct apiserver *apiserver_new(struct loop *l, struct store *s)
     list_init(&a->commits);
     a->hub = hub_new(a);
     a->rbac = rbac_new(s);
+    a->hooks = hooks_new(a);
+    a->quotas = quotas_new(a);
     a->sub = (struct store_sub){.on_event = on_event, .on_batch = on_batch};
     store_subscribe(s, &a->sub);
     a->crds = crds_new(a);
@@ -56,6 +62,8 @@ void apiserver_free(struct apiserver *a)
     crds_free(a->crds);
     hub_free(a->hub);
     rbac_free(a->rbac);
+    hooks_free(a->hooks);
+    quotas_free(a->quotas);
     store_unsubscribe(&a->sub);
     free(a);
 }
@@ -99,6 +107,13 @@ struct loop *apiserver_loop(struct apiserver *a)
             "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" n "\"}}" \
     }
 
+#define PRIORITY_CLASS(n, value, text)                                                           \
+    {                                                                                            \
+        &kind_priority_class, "",                                                                \
+            "{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{" \
+            "\"name\":\"" n "\"},\"value\":" value ",\"description\":\"" text "\"}"              \
+    }
+
 /* In order: a namespace before what is in it. */
 static const struct {
     const struct kind *kind;
@@ -114,6 +129,11 @@ static const struct {
      "\"labels\":{\"component\":\"apiserver\",\"provider\":\"kubernetes\"}},"
      "\"spec\":{\"clusterIP\":\"10.96.0.1\",\"type\":\"ClusterIP\","
      "\"ports\":[{\"name\":\"https\",\"protocol\":\"TCP\",\"port\":443,\"targetPort\":6443}]}}"},
+    PRIORITY_CLASS("system-node-critical", "2000001000",
+                   "Used for system critical pods that must not be moved from their current node."),
+    PRIORITY_CLASS("system-cluster-critical", "2000000000",
+                   "Used for system critical pods that must run in the cluster, but can be moved "
+                   "to another node if necessary."),
 };
 
 struct boot {
@@ -129,6 +149,7 @@ static void boot_next(struct boot *b);
 
 static void boot_end(struct boot *b, const struct err *err)
 {
+    b->server->booting = false;
     b->ready(b->ctx, err);
     doc_unref(b->body);
     free(b);
@@ -183,7 +204,7 @@ static void boot_next(struct boot *b)
         .field_manager = STR("kube-apiserver"),
         .done = on_booted,
     };
-    apiserver_send(b->server, &system_user, &b->r);
+    apiserver_send(b->server, &server_user, &b->r);
 }
 
 void apiserver_bootstrap(struct apiserver *a, void (*ready)(void *ctx, const struct err *err),
@@ -191,5 +212,6 @@ void apiserver_bootstrap(struct apiserver *a, void (*ready)(void *ctx, const str
 {
     struct boot *b = xnew(struct boot);
     *b = (struct boot){.server = a, .ready = ready, .ctx = ctx};
+    a->booting = true;
     boot_next(b);
 }

@@ -25,8 +25,21 @@ static str pointer_of(struct arena *a, const char *path)
     return copy;
 }
 
+/* A ReplicationController's labels as a label selector; any other is one already. */
+static jval as_label_selector(struct arena *a, const struct kind *k, jval selector)
+{
+    struct jw w;
+    if (k != &kind_replication_controller)
+        return selector;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put(&w, "matchLabels", selector);
+    jw_end(&w);
+    return doc_root(doc_hold(a, jw_doc(&w)));
+}
+
 /* Built-in kinds keep a label selector, custom resources its text. */
-static void put_selector(struct jw *w, jval selector)
+static void put_selector(struct jw *w, const struct kind *k, jval selector)
 {
     if (jtype(selector) != J_OBJECT) {
         if (jstr(selector).len)
@@ -35,7 +48,7 @@ static void put_selector(struct jw *w, jval selector)
     }
     struct arena a = ARENA_INIT;
     struct strbuf text = STRBUF_INIT(1 << 16);
-    struct selector *s = label_selector_from(&a, selector, NULL);
+    struct selector *s = label_selector_from(&a, as_label_selector(&a, k, selector), NULL);
     if (s)
         label_selector_print(s, &text);
     if (text.len)
@@ -63,22 +76,28 @@ struct doc *scale_doc(const struct obj *o)
     jw_end(&w);
     jw_put_object(&w, "status");
     jw_put_int(&w, "replicas", jint(at_path(obj_root(o), k->scale_status_path), 0));
-    put_selector(&w, at_path(obj_root(o), k->scale_selector_path));
+    put_selector(&w, k, at_path(obj_root(o), k->scale_selector_path));
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);
 }
 
+static struct body_kind scale_kind(void)
+{
+    static const struct type *type; /* tables do not move */
+    if (!type)
+        type = body_type(STR("autoscaling"), STR("v1"), STR("Scale"));
+    return (struct body_kind){"autoscaling", "v1", "Scale", type};
+}
+
 /* The Scale the client wants; NULL: refused. Held by the arena. */
 static struct doc *wanted_scale(struct req *q)
 {
-    const struct type *type = body_type(STR("autoscaling"), STR("v1"), STR("Scale"));
+    struct body_kind k = scale_kind();
     if (q->r->verb == API_UPDATE) {
-        if (q->r->body && jtype(doc_root(q->r->body)) == J_OBJECT)
-            return q->r->body;
-        req_refuse(q, status_bad_request(&q->arena, "the object provided is unrecognized (must be "
-                                                    "of type Scale)"));
-        return NULL;
+        jval body = q->r->body ? doc_root(q->r->body) : JVAL_ABSENT;
+        bool ok = check_body(q, &k, body) && check_name_match(q, jgetc(body, "metadata"));
+        return ok ? q->r->body : NULL;
     }
     if (q->r->patch == API_PATCH_APPLY) {
         req_refuse(q, status_unsupported_media_type(
@@ -86,20 +105,48 @@ static struct doc *wanted_scale(struct req *q)
         return NULL;
     }
     struct doc *now = doc_hold(&q->arena, scale_doc(q->base));
-    struct doc *d = patch_check_options(q) ? patch_apply(q, type, doc_root(now)) : NULL;
-    return d ? doc_hold(&q->arena, d) : NULL;
+    struct doc *d = patch_check_options(q) ? patch_apply(q, k.type, doc_root(now)) : NULL;
+    if (d && !check_body(q, &k, doc_root(doc_hold(&q->arena, d))))
+        return NULL;
+    return d;
 }
 
-static bool check_replicas(struct req *q, jval replicas, int64_t *ret)
+/* What Go's decoder and the validation of Scales say. */
+static bool check_scale(struct req *q, const struct doc *want, int64_t *ret)
 {
-    *ret = 0;
-    bool is_number = !j_has(replicas) || jint_get(replicas, ret);
-    if (is_number && *ret >= 0 && *ret <= INT32_MAX)
-        return true;
-    field_error_add(&q->errors, FIELD_ERR_INVALID, STR("spec.replicas"), jtext(replicas),
-                    is_number ? "must be greater than or equal to 0" : "must be an integer");
-    req_refuse(q, status_invalid_named(&q->arena, "autoscaling", "Scale", q->name, &q->errors));
-    return false;
+    struct body_kind k = scale_kind();
+    jval root = doc_root(want);
+    schema_validate(k.type, root, STR_NONE, &q->errors);
+    str why = type_error_text(&q->arena, &k, root, &q->errors);
+    if (why.len) {
+        req_refuse(q, undecodable_status(q, &k, want, why));
+        return false;
+    }
+    if (!jstr(jpath(root, "metadata.name")).len)
+        field_error_add(&q->errors, FIELD_ERR_REQUIRED, STR("metadata.name"), STR_NONE,
+                        "name or generateName is required");
+    *ret = jint(jpath(root, "spec.replicas"), 0);
+    if (*ret < 0)
+        field_error_add(&q->errors, FIELD_ERR_INVALID, STR("spec.replicas"),
+                        jtext(jpath(root, "spec.replicas")), "must be greater than or equal to 0");
+    if (q->errors.items.len)
+        req_refuse(q, status_invalid_named(&q->arena, "autoscaling", "Scale",
+                                           jstr(jpath(root, "metadata.name")), &q->errors));
+    return !req_is_refused(q);
+}
+
+const struct status *scale_take(struct req *q, jval scale)
+{
+    struct edit e;
+    int64_t replicas = jint(jpath(scale, "spec.replicas"), 0);
+    edit_init(&e, &q->arena);
+    edit_set_int(&e, pointer_of(&q->arena, q->kind->scale_spec_path), replicas);
+    struct doc *d = edit_apply(&e, q->doc, NULL);
+    edit_done(&e);
+    if (!d)
+        return status_internal(&q->arena, "the object has no place for replicas");
+    write_set_doc(q, d);
+    return NULL;
 }
 
 void make_scale(struct req *q)
@@ -111,15 +158,15 @@ void make_scale(struct req *q)
     struct doc *want = wanted_scale(q);
     if (!want)
         return;
-    jval meta = jgetc(doc_root(want), "metadata");
     uint64_t rv;
     int64_t replicas;
+    if (!check_scale(q, want, &replicas))
+        return;
+    jval meta = jgetc(doc_root(want), "metadata");
     if (!meta_version(meta, &rv) || (rv && rv != q->base->rv)) {
         req_refuse(q, status_conflict(&q->arena, q->kind, q->name, NULL));
         return;
     }
-    if (!check_replicas(q, jpath(doc_root(want), "spec.replicas"), &replicas))
-        return;
     struct edit e;
     edit_init(&e, &q->arena);
     edit_set_int(&e, pointer_of(&q->arena, q->kind->scale_spec_path), replicas);

@@ -1,6 +1,6 @@
 /*
  * Inside tables: a row that is being written, and the cells that are computed rather than read from
- * a path. table.c knows columns, table_cells.c knows kinds.
+ * a path. table.c knows columns, table_cells.c and table_kept.c know kinds.
  */
 #ifndef APISERVER_TABLE_H
 #define APISERVER_TABLE_H
@@ -35,9 +35,17 @@ struct cell {
 
 /* NULL: the column is not computed. */
 const struct cell *table_cell(const struct kind *k, const char *column);
+/* table_kept.c: the same, of kinds that are kept for others. */
+const struct cell *table_cell_kept(const struct kind *k, const char *column);
 
 void row_put_age(struct row *r, usec since);
 /* Writes r->text, or this when nothing was written. */
 void row_put_text(struct row *r, const char *otherwise);
+/* "k=v,k2=v2", sorted, or "<none>". */
+void row_put_map(struct row *r, jval map);
+/* Into r->text: the elements, or a member of each, joined by commas. */
+void row_add_joined(struct row *r, jval list, str member);
+/* Into r->text: where a load balancer is reached. */
+void row_add_ingress(struct row *r);
 
 #endif

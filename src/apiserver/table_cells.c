@@ -25,8 +25,7 @@ static int cmp_str(const void *a, const void *b)
     return str_cmp(*(const str *)a, *(const str *)b);
 }
 
-/* "k=v,k2=v2", sorted. */
-static void put_map(struct row *r, jval map)
+void row_put_map(struct row *r, jval map)
 {
     struct arena a = ARENA_INIT;
     VEC(str) pairs = {0};
@@ -40,8 +39,7 @@ static void put_map(struct row *r, jval map)
     arena_done(&a);
 }
 
-/* The same member of each element, joined by commas. */
-static void put_joined(struct row *r, jval list, str member)
+void row_add_joined(struct row *r, jval list, str member)
 {
     for (struct jiter it = jiter(list); jnext(&it);) {
         str s = str_is_empty(member) ? jstr(it.value) : jstr(jget(it.value, member));
@@ -311,7 +309,7 @@ static void node_kernel(struct row *r)
 
 /* ---- services and what is behind them ---- */
 
-static void add_ingress(struct row *r)
+void row_add_ingress(struct row *r)
 {
     VEC(str) at = {0};
     for (struct jiter it = jiter(jpath(r->status, "loadBalancer.ingress")); jnext(&it);) {
@@ -336,7 +334,7 @@ static void service_external_ip(struct row *r)
     }
     bool balanced = str_is(type, "LoadBalancer");
     if (balanced)
-        add_ingress(r);
+        row_add_ingress(r);
     for (struct jiter it = jiter(jgetc(r->spec, "externalIPs")); jnext(&it);)
         strbuf_printf(&r->text, "%s%.*s", r->text.len ? "," : "", STR_ARG(jstr(it.value)));
     row_put_text(r, balanced ? "<pending>" : "<none>");
@@ -357,7 +355,7 @@ static void service_ports(struct row *r)
 
 static void service_selector(struct row *r)
 {
-    put_map(r, jgetc(r->spec, "selector"));
+    row_put_map(r, jgetc(r->spec, "selector"));
 }
 
 static void add_endpoint(struct some *s, str ip, jval port)
@@ -498,13 +496,13 @@ static void deployment_ready(struct row *r)
 
 static void template_containers(struct row *r)
 {
-    put_joined(r, jpath(r->spec, "template.spec.containers"), STR("name"));
+    row_add_joined(r, jpath(r->spec, "template.spec.containers"), STR("name"));
     row_put_text(r, "");
 }
 
 static void template_images(struct row *r)
 {
-    put_joined(r, jpath(r->spec, "template.spec.containers"), STR("image"));
+    row_add_joined(r, jpath(r->spec, "template.spec.containers"), STR("image"));
     row_put_text(r, "");
 }
 
@@ -673,6 +671,33 @@ static void webhook_count(struct row *r)
     jw_int(r->w, (int64_t)jlen(jgetc(obj_root(r->o), "webhooks")));
 }
 
+/* "pods: 4/10, requests.cpu: 1/2", sorted; limits apart from the rest. */
+static void put_quota(struct row *r, bool limits)
+{
+    size_t n, shown = 0;
+    struct jmember *hard = jmembers_sorted(jgetc(r->status, "hard"), &n);
+    jval used = jgetc(r->status, "used");
+    for (size_t i = 0; hard && i < n; i++) {
+        if (str_starts(hard[i].key, STR("limits")) != limits)
+            continue;
+        str now = jstr(jget(used, hard[i].key));
+        strbuf_printf(&r->text, "%s%.*s: %.*s/%.*s", shown++ ? ", " : "", STR_ARG(hard[i].key),
+                      STR_ARG(now.len ? now : STR("0")), STR_ARG(jstr(hard[i].value)));
+    }
+    free(hard);
+    row_put_text(r, "");
+}
+
+static void quota_requests(struct row *r)
+{
+    put_quota(r, false);
+}
+
+static void quota_limits(struct row *r)
+{
+    put_quota(r, true);
+}
+
 static void claim_state(struct row *r)
 {
     bool allocated = j_has(jgetc(r->status, "allocation"));
@@ -734,6 +759,17 @@ static const struct cell cells[] = {
     {"ReplicaSet", "Containers", template_containers, NULL, NULL},
     {"ReplicaSet", "Images", template_images, NULL, NULL},
     {"ReplicaSet", "Selector", template_selector, NULL, NULL},
+    {"DaemonSet", "Containers", template_containers, NULL, NULL},
+    {"DaemonSet", "Images", template_images, NULL, NULL},
+    {"DaemonSet", "Selector", template_selector, NULL, NULL},
+    {"StatefulSet", "Ready", deployment_ready, NULL, NULL},
+    {"StatefulSet", "Containers", template_containers, NULL, NULL},
+    {"StatefulSet", "Images", template_images, NULL, NULL},
+    {"Job", "Containers", template_containers, NULL, NULL},
+    {"Job", "Images", template_images, NULL, NULL},
+    {"Job", "Selector", template_selector, NULL, NULL},
+    {"ReplicationController", "Containers", template_containers, NULL, NULL},
+    {"ReplicationController", "Images", template_images, NULL, NULL},
     {"ControllerRevision", "Controller", revision_controller, NULL, NULL},
     {"ControllerRevision", "Revision", NULL, "revision", NULL},
     {"HorizontalPodAutoscaler", "Reference", hpa_reference, NULL, NULL},
@@ -756,6 +792,8 @@ static const struct cell cells[] = {
     {"MutatingWebhookConfiguration", "Webhooks", webhook_count, NULL, NULL},
     {"ValidatingWebhookConfiguration", "Webhooks", webhook_count, NULL, NULL},
     {"ResourceClaim", "State", claim_state, NULL, NULL},
+    {"ResourceQuota", "Request", quota_requests, NULL, NULL},
+    {"ResourceQuota", "Limit", quota_limits, NULL, NULL},
 };
 
 const struct cell *table_cell(const struct kind *k, const char *column)
@@ -764,5 +802,5 @@ const struct cell *table_cell(const struct kind *k, const char *column)
         if (strcmp(k->kind, cells[i].kind) == 0 && strcmp(column, cells[i].column) == 0)
             return &cells[i];
     }
-    return NULL;
+    return table_cell_kept(k, column);
 }

@@ -69,6 +69,152 @@ TEST(image_pull_policy_follows_the_tag)
     fixture_done(&f);
 }
 
+TEST(specs_of_pods_must_make_sense)
+{
+    static const struct {
+        const char *spec, *why; /* behind `Pod "p" is invalid: ` */
+    } cases[] = {
+        {"'containers':[{'name':'c','image':'x'},{'name':'c','image':'y'}]",
+         "spec.containers[1].name: Duplicate value: \"c\""},
+        {"'initContainers':[{'name':'c','image':'x'}],'containers':[{'name':'c','image':'y'}]",
+         "spec.containers[0].name: Duplicate value: \"c\""},
+        {"'containers':[{'name':'c','image':'x','ports':[{'containerPort':99999}]}]",
+         "spec.containers[0].ports[0].containerPort: Invalid value: 99999: must be between 1 and "
+         "65535, inclusive"},
+        {"'containers':[{'name':'c','image':'x','ports':[{'containerPort':1,'name':'a_b'}]}]",
+         "spec.containers[0].ports[0].name: Invalid value: \"a_b\": must contain only "
+         "alpha-numeric characters (a-z, 0-9), and hyphens (-)"},
+        {"'containers':[{'name':'c','image':'x','env':[{'name':'','value':'1'}]}]",
+         "spec.containers[0].env[0].name: Required value"},
+        {"'containers':[{'name':'c','image':'x','volumeMounts':[{'name':'v','mountPath':'/x'}]}]",
+         "spec.containers[0].volumeMounts[0].name: Not found: \"v\""},
+        {"'containers':[{'name':'c','image':'x'}],'volumes':[{'name':'v','emptyDir':{},"
+         "'configMap':{'name':'x'}}]",
+         "spec.volumes[0].configMap: Forbidden: may not specify more than 1 volume type"},
+        {"'containers':[{'name':'c','image':'x'}],'volumes':[{'name':'v','emptyDir':{}},"
+         "{'name':'v','emptyDir':{}}]",
+         "spec.volumes[1].name: Duplicate value: \"v\""},
+        {"'containers':[{'name':'c','image':'x'}],'tolerations':[{'operator':'Foo','key':'a'}]",
+         "spec.tolerations[0].operator: Unsupported value: \"Foo\": supported values: \"Equal\", "
+         "\"Exists\""},
+        {"'containers':[{'name':'c','image':'x'}],'tolerations':[{'operator':'Equal'}]",
+         "spec.tolerations[0].operator: Invalid value: \"Equal\": operator must be Exists when "
+         "`key` is empty, which means \"match all values and all keys\""},
+        {"'containers':[{'name':'c','image':'x'}],'schedulingGates':[{'name':'a'},{'name':'a'}]",
+         "spec.schedulingGates[1]: Duplicate value: \"a\""},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str body = text_of(&f, "{'metadata':{'name':'p'},'spec':{%s}}", cases[i].spec);
+        CHECK_INT(create(&f, &kind_pod, "ns", body.p), 422);
+        str want = text_of(&f, "Pod \"p\" is invalid: %s", cases[i].why);
+        if (!CHECK_STR(f.message, want))
+            test_note("%s", cases[i].spec);
+    }
+    CHECK_INT(create(&f, &kind_pod, "ns", "{'metadata':{'name':'p'}}"), 422);
+    CHECK_CSTR(f.message, "Pod \"p\" is invalid: spec.containers: Required value");
+    fixture_done(&f);
+}
+
+TEST(smaller_kinds_must_make_sense)
+{
+    static const struct {
+        const struct kind *kind;
+        const char *body, *why;
+    } cases[] = {
+        {&kind_config_map, "{'metadata':{'name':'x'},'data':{'a/b':'1'}}",
+         "ConfigMap \"x\" is invalid: data[a/b]: Invalid value: \"a/b\": a valid config key must "
+         "consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  "
+         "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"},
+        {&kind_config_map, "{'metadata':{'name':'x'},'data':{'a':'1'},'binaryData':{'a':'eA=='}}",
+         "ConfigMap \"x\" is invalid: data[a]: Invalid value: \"a\": duplicate of key present in "
+         "binaryData"},
+        {&kind_secret, "{'metadata':{'name':'x'},'type':'kubernetes.io/tls'}",
+         "Secret \"x\" is invalid: [data[tls.crt]: Required value, data[tls.key]: Required "
+         "value]"},
+        {&kind_pdb, "{'metadata':{'name':'x'},'spec':{'minAvailable':1,'maxUnavailable':1}}",
+         "PodDisruptionBudget.policy \"x\" is invalid: spec: Invalid value: {\"minAvailable\":1,"
+         "\"maxUnavailable\":1}: minAvailable and maxUnavailable cannot be both set"},
+        {&kind_pdb, "{'metadata':{'name':'x'},'spec':{'minAvailable':'many'}}",
+         "PodDisruptionBudget.policy \"x\" is invalid: spec.minAvailable: Invalid value: "
+         "\"many\": a valid percent string must be a numeric string followed by an ending '%' "
+         "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"},
+        {&kind_hpa,
+         "{'metadata':{'name':'x'},'spec':{'maxReplicas':0,'minReplicas':5,'scaleTargetRef':{"
+         "'kind':'A','name':'a'}}}",
+         "HorizontalPodAutoscaler.autoscaling \"x\" is invalid: [spec.maxReplicas: Invalid value: "
+         "0: must be greater than 0, spec.maxReplicas: Invalid value: 0: must be greater than or "
+         "equal to `minReplicas`]"},
+        {&kind_service, "{'metadata':{'name':'x'},'spec':{'ports':[{'port':1},{'port':2}]}}",
+         "Service \"x\" is invalid: [spec.ports[0].name: Required value, spec.ports[1].name: "
+         "Required value]"},
+        {&kind_lease, "{'metadata':{'name':'x'},'spec':{'leaseDurationSeconds':-1}}",
+         "Lease.coordination.k8s.io \"x\" is invalid: spec.leaseDurationSeconds: Invalid value: "
+         "-1: must be greater than 0"},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CHECK_INT(create(&f, cases[i].kind, "ns", cases[i].body), 422);
+        if (!CHECK_CSTR(f.message, cases[i].why))
+            test_note("%s", cases[i].body);
+    }
+    /* once immutable, always */
+    CHECK_INT(create(&f, &kind_config_map, "ns", "{'metadata':{'name':'i'},'immutable':true}"),
+              201);
+    CHECK_INT(patch(&f, &kind_config_map, "ns", "i", API_PATCH_MERGE, "{'immutable':false}"), 422);
+    CHECK_CSTR(f.message, "ConfigMap \"i\" is invalid: immutable: Forbidden: field is immutable "
+                          "when `immutable` is set");
+    fixture_done(&f);
+}
+
+TEST(amounts_are_kept_as_text)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'x',"
+                     "'resources':{'limits':{'cpu':1.5,'nvidia.com/gpu':2}}}]}}"),
+              201);
+    CHECK_CSTR(jtext(jgetc(item(&f, "spec.containers", 0), "resources")),
+               "{\"limits\":{\"cpu\":\"1500m\",\"nvidia.com/gpu\":\"2\"},"
+               "\"requests\":{\"cpu\":\"1500m\",\"nvidia.com/gpu\":\"2\"}}");
+    fixture_done(&f);
+}
+
+TEST(amounts_are_neither_negative_nor_parts_of_devices)
+{
+    static const struct {
+        const char *resources, *why;
+    } cases[] = {
+        {"{'requests':{'cpu':'-1'}}",
+         "Pod \"p\" is invalid: spec.containers[0].resources.requests[cpu]: Invalid value: "
+         "\"-1\": must be greater than or equal to 0"},
+        {"{'limits':{'memory':'-5Mi'},'requests':{'memory':'-5Mi'}}",
+         "Pod \"p\" is invalid: [spec.containers[0].resources.limits[memory]: Invalid value: "
+         "\"-5Mi\": must be greater than or equal to 0, "
+         "spec.containers[0].resources.requests[memory]: Invalid value: \"-5Mi\": must be "
+         "greater than or equal to 0]"},
+        {"{'limits':{'nvidia.com/gpu':'500m'},'requests':{'nvidia.com/gpu':'500m'}}",
+         "Pod \"p\" is invalid: [spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid "
+         "value: \"500m\": must be an integer, "
+         "spec.containers[0].resources.requests[nvidia.com/gpu]: Invalid value: \"500m\": must be "
+         "an integer]"},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str body = text_of(&f,
+                           "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'x',"
+                           "'resources':%s}]}}",
+                           cases[i].resources);
+        CHECK_INT(create(&f, &kind_pod, "ns", body.p), 422);
+        CHECK_CSTR(f.message, cases[i].why);
+    }
+    fixture_done(&f);
+}
+
 TEST(requests_follow_limits_and_make_the_class_of_service)
 {
     static const struct {
@@ -308,7 +454,9 @@ TEST(services_get_addresses_and_defaults)
                "{'selector':{'a':'b'},'clusterIP':'None','clusterIPs':['None'],'type':'ClusterIP',"
                "'sessionAffinity':'None','ipFamilies':['IPv4'],'ipFamilyPolicy':'SingleStack',"
                "'internalTrafficPolicy':'Cluster'}");
-    CHECK_INT(create_service(&f, "s3", "{'type':'NodePort','ports':[{'port':80},{'port':81}]}"),
+    CHECK_INT(create_service(
+                  &f, "s3",
+                  "{'type':'NodePort','ports':[{'name':'a','port':80},{'name':'b','port':81}]}"),
               201);
     CHECK_STR(field(&f, "spec.clusterIP"), STR("10.96.0.3"));
     CHECK_STR(field(&f, "spec.externalTrafficPolicy"), STR("Cluster"));

@@ -605,6 +605,47 @@ TEST(review_may_they)
     web_done(&w);
 }
 
+TEST(review_says_why)
+{
+    static const struct {
+        const char *user, *ns, *why;
+    } cases[] = {
+        {"'user':'ed'", "ns",
+         "RBAC: allowed by RoleBinding \"b/ns\" of ClusterRole \"edit\" to User \"ed\""},
+        {"'user':'x','groups':['team']", "ns",
+         "RBAC: allowed by RoleBinding \"b/ns\" of ClusterRole \"edit\" to Group \"team\""},
+        {"'user':'system:serviceaccount:ns:bot'", "ns",
+         "RBAC: allowed by RoleBinding \"b/ns\" of ClusterRole \"edit\" to ServiceAccount "
+         "\"bot/ns\""},
+        {"'user':'system:serviceaccount:other:bot'", "ns", ""},
+        {"'user':'vic'", "anywhere",
+         "RBAC: allowed by ClusterRoleBinding \"all\" of ClusterRole \"view\" to User \"vic\""},
+        {"'user':'x','groups':['system:masters']", "ns", ""},
+    };
+    struct web w;
+    web_init(&w);
+    CHECK_INT(create(&w.f, &kind_role_binding, "ns",
+                     "{'metadata':{'name':'b'},'roleRef':{'kind':'ClusterRole','name':'edit'},"
+                     "'subjects':[{'kind':'User','name':'ed'},{'kind':'Group','name':'team'},"
+                     "{'kind':'ServiceAccount','name':'bot','namespace':'ns'}]}"),
+              201);
+    CHECK_INT(create(&w.f, &kind_cluster_role_binding, "",
+                     "{'metadata':{'name':'all'},'roleRef':{'kind':'ClusterRole','name':'view'},"
+                     "'subjects':[{'kind':'User','name':'vic'}]}"),
+              201);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char json[512];
+        (void)snprintf(json, sizeof(json),
+                       "{'spec':{%s,'resourceAttributes':{'verb':'get','resource':'pods',"
+                       "'namespace':'%s'}}}",
+                       cases[i].user, cases[i].ns);
+        CHECK_INT(ask(&w, "POST", REVIEWS "subjectaccessreviews", json), 201);
+        if (!CHECK_CSTR(member(&w, "status.reason"), cases[i].why))
+            test_note("%s", json);
+    }
+    web_done(&w);
+}
+
 TEST(review_who_am_i)
 {
     struct web w;

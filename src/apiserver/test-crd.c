@@ -615,18 +615,6 @@ TEST(finalizers_of_custom_resources_need_no_prefix)
     fixture_done(&f);
 }
 
-TEST(namespace_that_goes_takes_defined_objects_along)
-{
-    struct fixture f;
-    fixture_init(&f);
-    define(&f, GANGS);
-    CHECK_INT(create(&f, gang_kind(), "ns", GANG("a", CLIQUES)), 201);
-    CHECK_INT(delete (&f, &kind_namespace, "", "ns"), 200);
-    fixture_run(&f, 1000 * 1000);
-    CHECK_INT(get(&f, gang_kind(), "ns", "a"), 404);
-    fixture_done(&f);
-}
-
 TEST(definitions_are_served_after_a_restart)
 {
     struct fixture f;

@@ -109,8 +109,10 @@ TEST(dependents_go_after_their_owner)
     run(&p);
     CHECK(!exists(&p, "a") && !exists(&p, "b") && !exists(&p, "c"));
     CHECK(exists(&p, "other"));
-    CHECK_STR(strbuf_str(&p.journal), STR("garbage-collector ns/b: delete ConfigMap ns/b\n"
-                                          "garbage-collector ns/c: delete ConfigMap ns/c\n"));
+    CHECK_STR(strbuf_str(&p.journal), STR("garbage-collector ns/b: delete ConfigMap ns/b "
+                                          "(its owner ConfigMap a is gone)\n"
+                                          "garbage-collector ns/c: delete ConfigMap ns/c "
+                                          "(its owner ConfigMap b is gone)\n"));
     plane_done(&p);
 }
 
@@ -160,8 +162,10 @@ TEST(several_owners_gone_at_once_are_verified_one_by_one)
     plane_start(&p);
     run(&p);
     CHECK(!exists(&p, "c"));
-    CHECK_STR(strbuf_str(&p.journal), STR("garbage-collector ns/c: patch ConfigMap ns/c\n"
-                                          "garbage-collector ns/c: delete ConfigMap ns/c\n"));
+    CHECK_STR(strbuf_str(&p.journal), STR("garbage-collector ns/c: patch ConfigMap ns/c "
+                                          "(owner ConfigMap x no longer holds it)\n"
+                                          "garbage-collector ns/c: delete ConfigMap ns/c "
+                                          "(its owner ConfigMap y is gone)\n"));
     plane_done(&p);
 }
 
@@ -265,10 +269,16 @@ TEST(foreground_deletion_goes_down_the_tree)
     CHECK_INT(remove_with(&p, "a", API_FOREGROUND), 200);
     run(&p);
     CHECK(!exists(&p, "a") && !exists(&p, "b") && !exists(&p, "c"));
-    CHECK_STR(strbuf_str(&p.journal), STR("garbage-collector ns/b: delete ConfigMap ns/b\n"
-                                          "garbage-collector ns/c: delete ConfigMap ns/c\n"
-                                          "garbage-collector ns/b: patch ConfigMap ns/b\n"
-                                          "garbage-collector ns/a: patch ConfigMap ns/a\n"));
+    CHECK_STR(strbuf_str(&p.journal), STR("garbage-collector ns/b: delete ConfigMap ns/b "
+                                          "(its owner ConfigMap a is being deleted in the "
+                                          "foreground)\n"
+                                          "garbage-collector ns/c: delete ConfigMap ns/c "
+                                          "(its owner ConfigMap b is being deleted in the "
+                                          "foreground)\n"
+                                          "garbage-collector ns/b: patch ConfigMap ns/b "
+                                          "(finalizer foregroundDeletion is served)\n"
+                                          "garbage-collector ns/a: patch ConfigMap ns/a "
+                                          "(finalizer foregroundDeletion is served)\n"));
     plane_done(&p);
 }
 
@@ -409,6 +419,174 @@ TEST(a_namespace_is_not_finalized_on_the_word_of_a_cache)
     CHECK_INT(send(&p.f, r), 200);
     CHECK_INT(get(&p.f, &kind_namespace, "", "ns"), 404);
     CHECK(exists(&p, "a"));
+    plane_done(&p);
+}
+
+/* ---- kinds defined while the controllers run ---- */
+
+#define THINGS                                                                              \
+    "{'metadata':{'name':'things.example.org'},'spec':{'group':'example.org','scope':"      \
+    "'Namespaced','names':{'plural':'things','kind':'Thing'},'versions':[{'name':'v1',"     \
+    "'served':true,'storage':true,'schema':{'openAPIV3Schema':{'type':'object'}}},{'name':" \
+    "'v2','served':true,'storage':false,'schema':{'openAPIV3Schema':{'type':'object'}}}]}}"
+
+static const struct kind *thing_kind(const char *version)
+{
+    return kind_by_plural(STR("example.org"), str_of(version), STR("things"));
+}
+
+static void define_things(struct plane *p)
+{
+    CHECK_INT(create(&p->f, &kind_crd, "", THINGS), 201);
+    run(p);
+    REQUIRE(thing_kind("v1") && thing_kind("v2"));
+}
+
+/* more: of its metadata */
+static str make_thing(struct plane *p, const char *name, str refs)
+{
+    str body = arena_printf(&p->f.arena,
+                            "{'apiVersion':'example.org/v1','kind':'Thing','metadata':{'name':'%s'"
+                            ",'ownerReferences':[%.*s]}}",
+                            name, STR_ARG(refs));
+    CHECK_INT(create(&p->f, thing_kind("v1"), "ns", body.p), 201);
+    return arena_str(&p->f.arena, p->f.obj->uid);
+}
+
+static str thing_ref(struct plane *p, const char *version, const char *name, str uid)
+{
+    return arena_printf(&p->f.arena,
+                        "{'apiVersion':'example.org/%s','kind':'Thing','name':'%s','uid':'%.*s',"
+                        "'blockOwnerDeletion':true}",
+                        version, name, STR_ARG(uid));
+}
+
+static size_t count_things(struct plane *p)
+{
+    return store_count(p->f.store, thing_kind("v1"));
+}
+
+static int remove_thing(struct plane *p, const char *name, enum api_propagation how)
+{
+    return send(&p->f, (struct api_request){.verb = API_DELETE,
+                                            .kind = thing_kind("v1"),
+                                            .ns = STR("ns"),
+                                            .name = str_of(name),
+                                            .grace_seconds = -1,
+                                            .propagation = how});
+}
+
+TEST(objects_of_a_kind_defined_later_go_after_their_owner)
+{
+    struct plane p;
+    plane_init(&p, true, false);
+    plane_start(&p);
+    define_things(&p);
+    str a = make(&p, "a", "");
+    str t = make_thing(&p, "t", ref(&p, "a", a, false));
+    make_thing(&p, "u", thing_ref(&p, "v1", "t", t));
+    make_thing(&p, "lost", ref(&p, "nobody", STR("11111111-1111-1111-1111-111111111111"), false));
+    make_thing(&p, "free", STR(""));
+    run(&p);
+    CHECK_INT(count_things(&p), 3);
+    CHECK_INT(remove_with(&p, "a", API_BACKGROUND), 200);
+    run(&p);
+    CHECK_INT(count_things(&p), 1);
+    plane_done(&p);
+}
+
+TEST(owners_of_a_kind_defined_later_take_their_dependents_along)
+{
+    struct plane p;
+    plane_init(&p, true, false);
+    plane_start(&p);
+    define_things(&p);
+    str t = make_thing(&p, "t", STR(""));
+    /* whichever version they name */
+    make_owned(&p, "one", thing_ref(&p, "v1", "t", t));
+    make_owned(&p, "two", thing_ref(&p, "v2", "t", t));
+    run(&p);
+    CHECK(exists(&p, "one") && exists(&p, "two"));
+    CHECK_INT(remove_thing(&p, "t", API_BACKGROUND), 200);
+    run(&p);
+    CHECK(!exists(&p, "one") && !exists(&p, "two"));
+    plane_done(&p);
+}
+
+TEST(kinds_defined_later_are_deleted_in_the_foreground_and_orphaned)
+{
+    struct plane p;
+    plane_init(&p, true, false);
+    plane_start(&p);
+    define_things(&p);
+    str t = make_thing(&p, "t", STR(""));
+    str held = arena_printf(&p.f.arena, ",'finalizers':['a.b/c'],'ownerReferences':[%.*s]",
+                            STR_ARG(thing_ref(&p, "v2", "t", t)));
+    make(&p, "held", held.p);
+    CHECK_INT(remove_thing(&p, "t", API_FOREGROUND), 200);
+    run(&p);
+    CHECK_INT(count_things(&p), 1);
+    CHECK_INT(patch(&p.f, &kind_config_map, "ns", "held", API_PATCH_MERGE,
+                    "{'metadata':{'finalizers':null}}"),
+              200);
+    run(&p);
+    CHECK_INT(count_things(&p), 0);
+    CHECK(!exists(&p, "held"));
+
+    t = make_thing(&p, "t", STR(""));
+    make_owned(&p, "left", thing_ref(&p, "v1", "t", t));
+    CHECK_INT(remove_thing(&p, "t", API_ORPHAN), 200);
+    run(&p);
+    CHECK_INT(count_things(&p), 0);
+    REQUIRE(exists(&p, "left"));
+    CHECK_INT(get(&p.f, &kind_config_map, "ns", "left"), 200);
+    CHECK_INT(jlen(jpath(doc_root(p.f.doc), "metadata.ownerReferences")), 0);
+    plane_done(&p);
+}
+
+TEST(a_kind_that_is_defined_again_is_collected_again)
+{
+    struct plane p;
+    plane_init(&p, true, true);
+    plane_start(&p);
+    define_things(&p);
+    make_thing(&p, "t", STR(""));
+    CHECK_INT(delete (&p.f, &kind_crd, "", "things.example.org"), 200);
+    run(&p);
+    CHECK_INT(get(&p.f, &kind_crd, "", "things.example.org"), 404);
+    /* what is not served is not asked for */
+    uint64_t before = loop_iterations(p.f.loop);
+    fixture_run(&p.f, 59 * USEC_PER_SEC);
+    CHECK(loop_iterations(p.f.loop) - before <= 3);
+    define_things(&p);
+    str t = make_thing(&p, "t", STR(""));
+    make_owned(&p, "mine", thing_ref(&p, "v1", "t", t));
+    CHECK_INT(remove_thing(&p, "t", API_BACKGROUND), 200);
+    run(&p);
+    CHECK(!exists(&p, "mine"));
+    plane_done(&p);
+}
+
+TEST(a_namespace_waits_for_objects_of_kinds_defined_later)
+{
+    struct plane p;
+    plane_init(&p, true, true);
+    plane_start(&p);
+    define_things(&p);
+    make_thing(&p, "t", STR(""));
+    CHECK_INT(create(&p.f, thing_kind("v1"), "ns",
+                     "{'apiVersion':'example.org/v1','kind':'Thing','metadata':{'name':'held',"
+                     "'finalizers':['a.b/c']}}"),
+              201);
+    CHECK_INT(delete (&p.f, &kind_namespace, "", "ns"), 200);
+    run(&p);
+    CHECK_INT(count_things(&p), 1);
+    CHECK_INT(get(&p.f, &kind_namespace, "", "ns"), 200);
+    CHECK_INT(patch(&p.f, thing_kind("v1"), "ns", "held", API_PATCH_MERGE,
+                    "{'metadata':{'finalizers':null}}"),
+              200);
+    fixture_run(&p.f, 100 * USEC_PER_MSEC);
+    CHECK_INT(get(&p.f, &kind_namespace, "", "ns"), 404);
     plane_done(&p);
 }
 

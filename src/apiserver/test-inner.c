@@ -124,6 +124,7 @@ TEST(pdb_of_a_plain_number_counts_the_pods_there_are)
     struct inner p;
     inner_init(&p);
     make_budget(&p, "b", "'minAvailable':1");
+    run(&p); /* it could say nothing else, so it takes its time */
     check_status(&p, "b", "0 0 1 0", "InsufficientPods");
     make_pod(&p, "p1", "");
     make_pod(&p, "p2", "");
@@ -242,6 +243,24 @@ TEST(eviction_is_refused_by_a_budget_in_the_recorded_words)
     CHECK_STR(cause(&p), STR("The disruption budget pdb is still being processed by the server."));
     CHECK_INT(jint(jpath(doc_root(p.f.doc), "details.retryAfterSeconds"), 0), 10);
     inner_done(&p);
+}
+
+TEST(an_evicted_pod_says_so)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("p", "")), 201);
+    CHECK_INT(bind_pod(&f, "p", "n1"), 201);
+    CHECK_INT(post_sub(&f, "p", "eviction", "{'metadata':{'name':'p','namespace':'ns'}}"), 201);
+    CHECK_INT(get(&f, &kind_pod, "ns", "p"), 200);
+    CHECK(f.obj->deleting);
+    jval conditions = jpath(doc_root(f.doc), "status.conditions");
+    jval c = condition_find(conditions, STR("DisruptionTarget"));
+    CHECK_STR(jstr(jgetc(c, "status")), STR("True"));
+    CHECK_STR(jstr(jgetc(c, "reason")), STR("EvictionByEvictionAPI"));
+    CHECK_STR(jstr(jgetc(c, "message")), STR("Eviction API: evicting"));
+    CHECK(j_has(condition_find(conditions, STR("PodScheduled"))));
+    fixture_done(&f);
 }
 
 TEST(evictions_never_share_an_allowance)

@@ -142,6 +142,219 @@ TEST(list_versions)
     fixture_done(&f);
 }
 
+/* ---- many ---- */
+
+enum { MANY = 30000 };
+
+/* Straight into the store: admission of so many would be most of the test. */
+static void stored(struct store_write *w, const struct err *err)
+{
+    CHECK(!err);
+    obj_unref(w->obj);
+    free(w);
+}
+
+static void store_many_start(struct fixture *f)
+{
+    for (int i = 0; i < MANY; i++) {
+        struct store_write *w = xnew(struct store_write);
+        str text = text_of(f,
+                           "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'m%05d',"
+                           "'namespace':'ns','uid':'%d','resourceVersion':'%llu','labels':{'g':'%s'"
+                           "}}}",
+                           i, i, (unsigned long long)store_next_revision(f->store),
+                           i % 2 ? "odd" : "even");
+        struct err err = ERR_INIT;
+        struct obj *o = obj_new(&kind_config_map, doc_ref(fixture_doc(f, text.p)), &err);
+        REQUIRE(o);
+        *w = (struct store_write){
+            .kind = &kind_config_map, .ns = o->ns, .name = o->name, .obj = o, .done = stored};
+        REQUIRE(store_apply(f->store, w, &err) == 0);
+    }
+}
+
+static void store_many(struct fixture *f)
+{
+    store_many_start(f);
+    fixture_run(f, USEC_PER_SEC);
+    REQUIRE(store_count(f->store, &kind_config_map) >= MANY);
+}
+
+static uint64_t turns_of_list(struct fixture *f, struct api_request r)
+{
+    uint64_t before = loop_iterations(f->loop);
+    CHECK_INT(list(f, &kind_config_map, "ns", r), 200);
+    return loop_iterations(f->loop) - before;
+}
+
+TEST(a_long_list_takes_several_turns)
+{
+    struct fixture f;
+    fixture_init(&f);
+    uint64_t few = turns_of_list(&f, (struct api_request){.label_selector = STR("g=even")});
+    store_many(&f);
+    struct api_request r = {.label_selector = STR("g=even")};
+    CHECK(turns_of_list(&f, r) >= few + 2);
+    CHECK_INT(f.n_items, MANY / 2);
+    /* the past as well */
+    uint64_t rv = store_revision(f.store);
+    CHECK_INT(delete (&f, &kind_config_map, "ns", "m00001"), 200);
+    r = (struct api_request){.rv = rv, .rv_given = true, .rv_match = API_RV_EXACT};
+    CHECK(turns_of_list(&f, r) >= few + 2);
+    CHECK_INT(f.n_items, MANY);
+    fixture_done(&f);
+}
+
+static void ignore(struct api_request *r, const struct api_reply *reply)
+{
+    (void)r;
+    CHECK(reply->code == 200 || reply->code == 201);
+}
+
+/* On the real loop: on the virtual one a list takes no time, and nothing gets in between. */
+struct moment {
+    struct fixture f;
+    struct api_request list, remove;
+    struct loop_timer settle;
+    uint64_t began;
+    unsigned open;
+    bool overtaken;
+};
+
+static void answered(struct moment *m)
+{
+    if (--m->open == 0)
+        loop_stop(m->f.loop, 0);
+}
+
+static void on_moment_write(struct api_request *r, const struct api_reply *reply)
+{
+    CHECK(reply->code == 200 || reply->code == 201);
+    answered(r->ctx);
+}
+
+static void on_moment_list(struct api_request *r, const struct api_reply *reply)
+{
+    struct moment *m = r->ctx;
+    CHECK_INT(reply->code, 200);
+    bool before = reply->rv == m->began;
+    m->overtaken |= before && store_revision(m->f.store) > m->began;
+    CHECK_INT(reply->n_items, MANY / 2 - !before);
+    for (size_t i = 0; i < reply->n_items; i++)
+        CHECK(reply->items[i]->rv <= reply->rv);
+    CHECK_STR(reply->items[reply->n_items - 1]->name, before ? STR("m29998") : STR("m29996"));
+    answered(m);
+}
+
+static void moment_ready(void *ctx, const struct err *err)
+{
+    struct moment *m = ctx;
+    CHECK(!err);
+    loop_stop(m->f.loop, 0);
+}
+
+static void on_settled(struct loop_timer *t)
+{
+    loop_stop(container_of(t, struct moment, settle)->f.loop, 0);
+}
+
+static void moment_run(struct moment *m, unsigned n)
+{
+    m->list.done = on_moment_list;
+    m->remove.done = on_moment_write;
+    m->list.ctx = m->remove.ctx = m;
+    m->open = n;
+    m->began = m->began ? m->began : store_revision(m->f.store);
+    apiserver_send(m->f.server, &m->f.user, &m->list);
+    if (n > 1)
+        apiserver_send(m->f.server, &m->f.user, &m->remove);
+    (void)loop_run(m->f.loop);
+}
+
+TEST(a_long_list_shows_one_moment)
+{
+    struct moment m = {0};
+    struct fixture *f = &m.f;
+    fixture_init(f); /* registers the kinds, knows the user */
+    fixture_done(f);
+    m.f = (struct fixture){.user = f->user};
+    f->loop = loop_new_real(NULL);
+    f->store = store_open(f->loop, &(struct store_options){0}, NULL);
+    f->server = apiserver_new(f->loop, f->store);
+    apiserver_bootstrap(f->server, moment_ready, &m);
+    (void)loop_run(f->loop);
+    store_many_start(f);
+    m.list = (struct api_request){.verb = API_LIST,
+                                  .kind = &kind_config_map,
+                                  .ns = STR("ns"),
+                                  .label_selector = STR("g=even")};
+    m.remove = (struct api_request){.verb = API_DELETE,
+                                    .kind = &kind_config_map,
+                                    .ns = STR("ns"),
+                                    .name = STR("m29998"),
+                                    .grace_seconds = -1};
+    loop_timer_init(f->loop, &m.settle, on_settled);
+    loop_timer_set(&m.settle, loop_now(f->loop) + 100 * USEC_PER_MSEC);
+    (void)loop_run(f->loop);
+    moment_run(&m, 2);
+    CHECK(m.overtaken);
+    moment_run(&m, 1);
+    apiserver_free(f->server);
+    store_close(f->store);
+    arena_done(&f->arena);
+    loop_free(f->loop);
+}
+
+TEST(a_long_list_that_nobody_waits_for_is_dropped)
+{
+    struct fixture f;
+    fixture_init(&f);
+    store_many(&f);
+    struct api_request r = {.verb = API_LIST, .kind = &kind_config_map, .ns = STR("ns")};
+    send_only(&f, &r);
+    fixture_run(&f, 0);
+    fixture_done(&f);
+}
+
+/* ---- versions to come ---- */
+
+TEST(a_version_to_come_is_waited_for)
+{
+    struct fixture f;
+    fixture_init(&f);
+    create_some(&f, 1);
+    uint64_t rv = store_revision(f.store);
+    struct api_request r = {.verb = API_LIST,
+                            .kind = &kind_config_map,
+                            .ns = STR("ns"),
+                            .rv = rv + 1,
+                            .rv_given = true};
+    send_only(&f, &r);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK(!f.answered);
+    struct api_request write = {.verb = API_CREATE,
+                                .kind = &kind_config_map,
+                                .ns = STR("ns"),
+                                .body = fixture_doc(&f, CONFIG_MAP("later", "")),
+                                .done = ignore};
+    apiserver_send(f.server, &f.user, &write);
+    wait_answer(&f);
+    CHECK_INT(f.code, 200);
+    CHECK_STR(names(&f), STR("ch0 later"));
+    /* but not for ever */
+    usec before = loop_now(f.loop);
+    r = (struct api_request){.verb = API_GET,
+                             .kind = &kind_config_map,
+                             .ns = STR("ns"),
+                             .name = STR("ch0"),
+                             .rv = 999999999,
+                             .rv_given = true};
+    CHECK_INT(send(&f, r), 504);
+    CHECK(loop_now(f.loop) - before >= 3 * USEC_PER_SEC);
+    CHECK(loop_now(f.loop) - before < 4 * USEC_PER_SEC);
+    fixture_done(&f);
+}
+
 TEST(bad_continue_tokens_are_refused)
 {
     struct fixture f;

@@ -359,3 +359,129 @@ TEST(hash_of_a_page_is_that_of_its_text)
     doc_unref(q.doc);
     arena_done(&f.arena);
 }
+
+/* ---- v2 ---- */
+
+struct v2_check {
+    jval definitions;
+    size_t refs, dangling, odd;
+};
+
+/* Every reference leads somewhere, and nothing is in it that v2 does not know. */
+static void check_v2(struct v2_check *x, jval v)
+{
+    static const char *const unknown[] = {"oneOf", "anyOf", "allOf", "not", "nullable"};
+    str ref = jstr(jgetc(v, "$ref"));
+    if (jtype(jgetc(v, "$ref")) == J_STRING) {
+        x->refs++;
+        x->dangling += !str_starts(ref, STR("#/definitions/")) ||
+                       !j_has(jget(x->definitions, str_sub(ref, 14, ref.len)));
+    }
+    bool is_schema = jtype(jgetc(v, "type")) == J_STRING;
+    x->odd += is_schema && str_is(jstr(jgetc(v, "type")), "array") && !j_has(jgetc(v, "items"));
+    for (size_t i = 0; is_schema && i < ARRAY_LEN(unknown); i++)
+        x->odd += !j_is_absent(jget(v, str_of(unknown[i])));
+    for (struct jiter it = jiter(v); jnext(&it);)
+        if (jtype(it.value) == J_OBJECT || jtype(it.value) == J_ARRAY)
+            check_v2(x, it.value);
+}
+
+TEST(openapi_v2_has_what_v3_has)
+{
+    grove_kinds_init();
+    jval root = doc_root(openapi_v2()->doc);
+    CHECK_CSTR(jstr(jgetc(root, "swagger")), "2.0");
+    struct v2_check x = {.definitions = jgetc(root, "definitions")};
+    check_v2(&x, root);
+    CHECK(x.refs > 1000);
+    CHECK_INT(x.dangling, 0);
+    CHECK_INT(x.odd, 0);
+    jval index = jgetc(doc_root(openapi_v3_index()->doc), "paths");
+    for (struct jiter it = jiter(index); jnext(&it);) {
+        str group = it.key, first = str_cut(&group, '/');
+        str version = group;
+        if (str_is(first, "apis")) {
+            group = str_cut(&version, '/');
+        } else {
+            group = STR_NONE;
+        }
+        jval v3 = doc_root(openapi_v3(group, version)->doc);
+        for (struct jiter s = jiter(jpath(v3, "components.schemas")); jnext(&s);)
+            if (!CHECK(j_has(jget(x.definitions, s.key))))
+                test_note("%.*s", STR_ARG(s.key));
+        for (struct jiter p = jiter(jgetc(v3, "paths")); jnext(&p);)
+            CHECK(j_has(jget(jgetc(root, "paths"), p.key)));
+    }
+}
+
+TEST(openapi_v2_says_how_to_patch)
+{
+    grove_kinds_init();
+    jval paths = jgetc(doc_root(openapi_v2()->doc), "paths");
+    jval patch =
+        jgetc(jget(paths, STR("/apis/apps/v1/namespaces/{namespace}/deployments/{name}")), "patch");
+    CHECK_CSTR(jstr(jpath(patch, "x-kubernetes-group-version-kind.kind")), "Deployment");
+    CHECK(str_find(jtext(jgetc(patch, "consumes")), STR("strategic-merge-patch")) > 0);
+    CHECK(str_find(jtext(jgetc(patch, "parameters")), STR("\"name\":\"fieldValidation\"")) > 0);
+    patch = jgetc(jget(paths, STR("/apis/grove.io/v1alpha1/namespaces/{namespace}/podcliquesets/"
+                                  "{name}")),
+                  "patch");
+    CHECK(j_has(patch));
+    CHECK(str_find(jtext(jgetc(patch, "consumes")), STR("strategic-merge-patch")) < 0);
+}
+
+/* The fields of one message of length-delimited fields and varints; -1: it is none. */
+static int64_t count_fields(str s, uint64_t field)
+{
+    int64_t n = 0;
+    while (s.len) {
+        uint64_t v[2] = {0};
+        bool bytes = false;
+        for (int i = 0; i < 2; i++) {
+            unsigned shift = 0;
+            for (;; shift += 7) {
+                if (!s.len || shift > 63)
+                    return -1;
+                unsigned char c = (unsigned char)s.p[0];
+                s = str_sub(s, 1, s.len);
+                v[i] |= (uint64_t)(c & 0x7f) << shift;
+                if (!(c & 0x80))
+                    break;
+            }
+            if (i == 0)
+                bytes = (v[0] & 7) == 2;
+        }
+        if (bytes && v[1] > s.len)
+            return -1;
+        n += v[0] >> 3 == field;
+        if (bytes)
+            s = str_sub(s, (size_t)v[1], s.len);
+    }
+    return n;
+}
+
+TEST(openapi_v2_in_protobuf)
+{
+    static const char small[] =
+        "{\"swagger\":\"2.0\",\"info\":{\"title\":\"m\",\"version\":\"v1\"},\"paths\":{},"
+        "\"definitions\":{\"T\":{\"type\":\"object\",\"x-a\":{\"b\":1},\"properties\":{\"p\":{"
+        "\"$ref\":\"#/definitions/T\"}}}}}";
+    /* by hand, from the numbers of gnostic's OpenAPIv2.proto */
+    static const char want[] = "\x0a\x03"
+                               "2.0\x12\x07\x0a\x01m\x12\x02v1\x42\x00\x4a\x40\x0a\x3e"
+                               "\x0a\x01T\x12\x39\xb2\x01\x08\x0a\x06object"
+                               "\xfa\x01\x10\x0a\x03x-a\x12\x09\x12\x07{\"b\":1}"
+                               "\xca\x01\x18\x0a\x16\x0a\x01p\x12\x11\x0a\x0f#/definitions/T";
+    struct doc *d = doc_parse(STR(small), NULL, NULL);
+    struct strbuf got;
+    openapi_v2_proto(doc_root(d), &got);
+    CHECK_STR(strbuf_str(&got), str_n(want, sizeof(want) - 1));
+    strbuf_done(&got);
+    doc_unref(d);
+
+    grove_kinds_init();
+    openapi_v2_proto(doc_root(openapi_v2()->doc), &got);
+    CHECK_INT(count_fields(strbuf_str(&got), 8), 1);
+    CHECK_INT(count_fields(strbuf_str(&got), 9), 1);
+    strbuf_done(&got);
+}

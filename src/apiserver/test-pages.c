@@ -85,3 +85,54 @@ TEST(pages_of_openapi_that_do_not_exist)
     CHECK_INT(ask(&w, "GET", "/openapi/v3", NULL), 403);
     web_done(&w);
 }
+
+/* ---- what a definition says about its kind ---- */
+
+#define VERSION(name, storage, more)                                                       \
+    "{'name':'" name "','served':true,'storage':" storage ",'schema':{'openAPIV3Schema':{" \
+    "'type':'object'}}" more "}"
+#define THINGS(versions)                                                                    \
+    "{'metadata':{'name':'things.example.org'},'spec':{'group':'example.org','scope':"      \
+    "'Namespaced','names':{'plural':'things','kind':'Thing','listKind':'Heap'},'versions':" \
+    "[" versions "]}}"
+#define PATH(version) "/apis/example.org/" version "/namespaces/ns/things"
+
+TEST(defined_lists_have_the_kind_that_was_asked_for)
+{
+    struct web w;
+    web_init(&w);
+    CHECK_INT(create(&w.f, &kind_crd, "", THINGS(VERSION("v1", "true", ""))), 201);
+    fixture_run(&w.f, 100 * 1000);
+    CHECK_INT(ask(&w, "GET", PATH("v1"), NULL), 200);
+    CHECK_CSTR(member(&w, "kind"), "Heap");
+    web_done(&w);
+}
+
+TEST(deprecated_versions_warn_whoever_uses_them)
+{
+    struct web w;
+    web_init(&w);
+    CHECK_INT(create(&w.f, &kind_crd, "",
+                     THINGS(VERSION("v1", "true", "") "," VERSION(
+                         "v1beta1", "false",
+                         ",'deprecated':true") "," VERSION("v1alpha1", "false",
+                                                           ",'deprecated':true,"
+                                                           "'deprecationWarning':'use v1, not "
+                                                           "me'"))),
+              201);
+    fixture_run(&w.f, 100 * 1000);
+    CHECK_INT(ask(&w, "POST", PATH("v1"), "{'metadata':{'name':'a'}}"), 201);
+    CHECK_INT(n_headers(&w, "warning"), 0);
+    CHECK_INT(ask(&w, "GET", PATH("v1beta1") "/a", NULL), 200);
+    CHECK_CSTR(header(&w, "warning"), "299 - \"example.org/v1beta1 Thing is deprecated\"");
+    CHECK_INT(ask(&w, "GET", PATH("v1beta1"), NULL), 200);
+    CHECK_INT(n_headers(&w, "warning"), 1);
+    CHECK_INT(ask(&w, "GET", PATH("v1beta1") "/none", NULL), 404);
+    CHECK_INT(n_headers(&w, "warning"), 1);
+    CHECK_INT(ask(&w, "DELETE", PATH("v1alpha1") "/a", NULL), 200);
+    CHECK_CSTR(header(&w, "warning"), "299 - \"use v1, not me\"");
+    /* in discovery nobody is warned */
+    CHECK_INT(ask(&w, "GET", "/apis/example.org/v1beta1", NULL), 200);
+    CHECK_INT(n_headers(&w, "warning"), 0);
+    web_done(&w);
+}

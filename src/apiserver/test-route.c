@@ -325,6 +325,9 @@ static const struct {
     {"GET", "/api/v1/pods?resourceVersion=abc", 400, "BadRequest",
      "invalid resource version: resourceVersion: Invalid value: \"abc\": strconv.ParseUint: "
      "parsing \"abc\": invalid syntax"},
+    {"GET", "/api/v1/pods?resourceVersion=-1", 400, "BadRequest",
+     "invalid resource version: resourceVersion: Invalid value: \"-1\": strconv.ParseUint: "
+     "parsing \"-1\": invalid syntax"},
     {"GET", "/api/v1/pods?watch=true&resourceVersion=abc", 500, NULL,
      "resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid "
      "syntax"},

@@ -122,15 +122,56 @@ TEST(create_refuses_what_the_real_server_refuses)
          "{'metadata':{'name':'x'},'spec':{'containers':[{'name':'c','image':true}]}}", 400,
          "BadRequest",
          "Pod in version \"v1\" cannot be handled as a Pod: json: cannot unmarshal bool into Go "
-         "struct field Pod.spec.containers.image of type string"},
+         "struct field Container.spec.containers.image of type string"},
         {&kind_deployment, "ns", "{'metadata':{'name':'x'},'spec':{'replicas':'two'}}", 400,
          "BadRequest",
          "Deployment in version \"v1\" cannot be handled as a Deployment: json: cannot unmarshal "
-         "string into Go struct field Deployment.spec.replicas of type int32"},
+         "string into Go struct field DeploymentSpec.spec.replicas of type int32"},
+        {&kind_deployment, "ns", "{'metadata':{'name':'x'},'spec':{'replicas':2147483648}}", 400,
+         "BadRequest",
+         "Deployment in version \"v1\" cannot be handled as a Deployment: json: cannot unmarshal "
+         "number 2147483648 into Go struct field DeploymentSpec.spec.replicas of type int32"},
+        {&kind_deployment, "ns", "{'metadata':{'name':'x'},'spec':{'replicas':1.5}}", 400,
+         "BadRequest",
+         "Deployment in version \"v1\" cannot be handled as a Deployment: json: cannot unmarshal "
+         "number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32"},
+        {&kind_config_map, "ns", "{'apiVersion':[1],'metadata':{'name':'x'}}", 400, "BadRequest",
+         "the object provided is unrecognized (must be of type ConfigMap): couldn't get "
+         "version/kind; json parse error: json: cannot unmarshal array into Go struct field "
+         ".apiVersion of type string ({\"apiVersion\":[1],\"metadata\":{ ...)"},
+        {&kind_pcs, "ns", "{'kind':{},'metadata':{'name':'x'}}", 400, "BadRequest",
+         "the object provided is unrecognized (must be of type PodCliqueSet): couldn't get "
+         "version/kind; json parse error: json: cannot unmarshal object into Go struct field "
+         ".kind of type string ({\"kind\":{},\"metadata\":{\"name\": ...)"},
+        {&kind_config_map, "ns", "[1]", 400, "BadRequest",
+         "the object provided is unrecognized (must be of type ConfigMap): couldn't get "
+         "version/kind; json parse error: json: cannot unmarshal array into Go value of type "
+         "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
+         "\"json:\\\"kind,omitempty\\\"\" } (5b315d)"},
+        {&kind_config_map, "ns", "{'metadata':{'name':'x','resourceVersion':5}}", 400, "BadRequest",
+         "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: cannot unmarshal "
+         "number into Go struct field ObjectMeta.metadata.resourceVersion of type string"},
+        {&kind_secret, "ns", "{'metadata':{'name':'x'},'data':{'a':'!!!'}}", 400, "BadRequest",
+         "Secret in version \"v1\" cannot be handled as a Secret: illegal base64 data at input "
+         "byte 0"},
+        {&kind_config_map, "ns", "{'metadata':'x'}", 400, "BadRequest",
+         "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: json: cannot unmarshal "
+         "string into Go struct field ConfigMap.metadata of type v1.ObjectMeta"},
     };
     struct fixture f;
     fixture_init(&f);
     check_refusals(&f, cases, ARRAY_LEN(cases));
+    fixture_done(&f);
+}
+
+TEST(prefixes_of_names_are_judged_like_names)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_config_map, "ns", "{'metadata':{'generateName':'Bad_'}}"), 422);
+    CHECK(str_find(f.message, STR("metadata.generateName: Invalid value: \"Bad_\": a lowercase RFC "
+                                  "1123 subdomain must consist")) > 0);
+    CHECK_INT(create(&f, &kind_config_map, "ns", "{'metadata':{'generateName':'good-'}}"), 201);
     fixture_done(&f);
 }
 
@@ -661,6 +702,59 @@ TEST(scale_reads_and_writes_replicas)
     CHECK_INT(get(&f, k, "ns", "d1"), 200);
     CHECK_INT(f.obj->generation, 3);
     CHECK_STR(field(&f, "spec.replicas"), STR("8"));
+    fixture_done(&f);
+}
+
+/* A Scale is read and judged as strictly as anything else. */
+static void check_scale_refused(struct fixture *f, enum api_verb verb, const char *body, int code,
+                                const char *why)
+{
+    if (!CHECK_INT(scale_request(f, verb, &kind_deployment, "d1", body), code) ||
+        !CHECK(str_find(f->message, str_of(why)) >= 0))
+        test_note("%s: %.*s", body, STR_ARG(f->message));
+}
+
+TEST(scales_that_make_no_sense_are_refused)
+{
+    static const struct {
+        enum api_verb verb;
+        const char *body;
+        int code;
+        const char *why;
+    } cases[] = {
+        {API_UPDATE, "{}", 400,
+         "the name of the object (d1 based on URL) was undeterminable: name must be provided"},
+        {API_UPDATE, "{'metadata':{'name':'other'},'spec':{'replicas':1}}", 400,
+         "the name of the object (other) does not match the name on the URL (d1)"},
+        {API_UPDATE, "{'kind':'Deployment','apiVersion':'apps/v1','metadata':{'name':'d1'}}", 400,
+         "Deployment in version \"v1\" cannot be handled as a Scale: converting (v1.Deployment) "
+         "to (autoscaling.Scale): unknown conversion"},
+        {API_UPDATE, "{'kind':'Scale','apiVersion':'autoscaling/v9','metadata':{'name':'d1'}}", 400,
+         "Scale in version \"v9\" cannot be handled as a Scale: no kind \"Scale\" is registered "
+         "for version \"autoscaling/v9\" in scheme"},
+        {API_UPDATE, "{'kind':{},'metadata':{'name':'d1'}}", 400,
+         "the object provided is unrecognized (must be of type Scale): couldn't get version/kind"},
+        {API_UPDATE, "{'metadata':{'name':'d1'},'spec':{'replicas':2147483648}}", 400,
+         "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal number "
+         "2147483648 into Go struct field ScaleSpec.spec.replicas of type int32"},
+        {API_UPDATE, "{'metadata':{'name':'d1'},'spec':{'replicas':'many'}}", 400,
+         "json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type"},
+        {API_PATCH, "{'spec':{'replicas':2147483648}}", 422,
+         "json: cannot unmarshal number 2147483648 into Go struct field "
+         "ScaleSpec.spec.replicas of type int32"},
+        {API_PATCH, "{'kind':'Pod','apiVersion':'v1'}", 400,
+         "Pod in version \"v1\" cannot be handled as a Scale"},
+        {API_PATCH, "{'metadata':{'name':null}}", 422,
+         "Scale.autoscaling \"\" is invalid: metadata.name: Required value: name or generateName "
+         "is required"},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_deployment, "ns", DEPLOYMENT), 201);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        check_scale_refused(&f, cases[i].verb, cases[i].body, cases[i].code, cases[i].why);
+    CHECK_INT(get(&f, &kind_deployment, "ns", "d1"), 200);
+    CHECK_STR(field(&f, "spec.replicas"), STR("9"));
     fixture_done(&f);
 }
 

@@ -6,7 +6,9 @@
  * to state until the request waits for somebody: the disk, a suspension, or its answer.
  */
 #include "apiserver/managed.h"
+#include "apiserver/quota.h"
 #include "apiserver/request.h"
+#include "apiserver/webhook.h"
 #include "kube/schema.h"
 
 #define TRIES_MAX 5
@@ -22,6 +24,12 @@ static const struct write_ops all_ops[] = {
     {API_DELETE, "", make_delete, false, answer_delete},
     {API_UPDATE, "scale", make_scale, true, answer_scale},
     {API_PATCH, "scale", make_scale, true, answer_scale},
+    {API_UPDATE, "ephemeralcontainers", make_update, true, NULL},
+    {API_PATCH, "ephemeralcontainers", make_patch, true, NULL},
+    {API_UPDATE, "resize", make_update, true, NULL},
+    {API_PATCH, "resize", make_patch, true, NULL},
+    {API_UPDATE, "approval", make_update, true, NULL},
+    {API_PATCH, "approval", make_patch, true, NULL},
     {API_CREATE, "binding", make_binding, false, answer_created},
     {API_CREATE, "eviction", make_eviction, false, answer_created},
     {API_UPDATE, "finalize", make_finalize, false, NULL},
@@ -96,28 +104,33 @@ bool check_preconditions(struct req *q, jval meta)
     return true;
 }
 
-static void refuse_kind(struct req *q, str group, str version, str kind)
+static void refuse_custom_kind(struct req *q, str api, str kind)
 {
     const struct kind *k = q->kind;
     char buf[256];
     str want = kind_api_version(k, buf, sizeof(buf));
-    str api = group.len ? arena_printf(&q->arena, "%.*s/%.*s", STR_ARG(group), STR_ARG(version))
-                        : version;
-    if (kind_is(k, KIND_CUSTOM) && !str_eq(api, want)) {
+    if (!str_eq(api, want)) {
         req_refuse(q, status_bad_request(&q->arena,
                                          "the API version in the data (%.*s) does not match the "
                                          "expected API version (%.*s)",
                                          STR_ARG(api), STR_ARG(want)));
         return;
     }
-    if (kind_is(k, KIND_CUSTOM)) {
-        struct strbuf b = STRBUF_INIT(1024);
-        json_quote(&b, kind);
-        field_error_add(&q->errors, FIELD_ERR_INVALID, STR("kind"), strbuf_str(&b), "must be %s",
-                        k->kind);
-        strbuf_done(&b);
-        req_refuse(q, status_invalid_named(&q->arena, k->group, arena_str(&q->arena, kind).p,
-                                           q->name, &q->errors));
+    struct strbuf b = STRBUF_INIT(1024);
+    json_quote(&b, kind);
+    field_error_add(&q->errors, FIELD_ERR_INVALID, STR("kind"), strbuf_str(&b), "must be %s",
+                    k->kind);
+    strbuf_done(&b);
+    req_refuse(q, status_invalid_named(&q->arena, k->group, arena_str(&q->arena, kind).p, q->name,
+                                       &q->errors));
+}
+
+static void refuse_kind(struct req *q, const struct body_kind *k, str group, str version, str kind)
+{
+    str api = group.len ? arena_printf(&q->arena, "%.*s/%.*s", STR_ARG(group), STR_ARG(version))
+                        : version;
+    if (k->type == q->kind->type && kind_is(q->kind, KIND_CUSTOM)) {
+        refuse_custom_kind(q, api, kind);
         return;
     }
     const struct kind *known = kind_by_name(group, version, kind);
@@ -133,30 +146,114 @@ static void refuse_kind(struct req *q, str group, str version, str kind)
                                      STR_ARG(kind), STR_ARG(version), k->kind, STR_ARG(why)));
 }
 
-/* The body is an object of our kind, or says nothing about its kind. */
-static bool check_body(struct req *q, jval body)
+/* As Go calls it. */
+static const char *json_word(jval v)
 {
-    if (jtype(body) != J_OBJECT ||
-        (j_has(jgetc(body, "metadata")) && jtype(jgetc(body, "metadata")) != J_OBJECT)) {
-        req_refuse(q, status_bad_request(&q->arena,
-                                         "the object provided is unrecognized (must be of type "
-                                         "%s): couldn't get version/kind; json parse error",
-                                         q->kind->kind));
-        return false;
+    static const char *const words[] = {
+        [J_ABSENT] = "null",   [J_NULL] = "null",   [J_FALSE] = "bool",
+        [J_TRUE] = "bool",     [J_INT] = "number",  [J_REAL] = "number",
+        [J_STRING] = "string", [J_ARRAY] = "array", [J_OBJECT] = "object",
+    };
+    return words[jtype(v)];
+}
+
+#define VERSION_AND_KIND                                                               \
+    "value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; " \
+    "Kind string \"json:\\\"kind,omitempty\\\"\" }"
+
+/* It does not even say what it is. */
+static void refuse_unrecognized(struct req *q, const struct body_kind *k, jval v, const char *into)
+{
+    enum { SHOWN = 30 };
+    str body = q->r->body ? doc_text(q->r->body) : STR("");
+    struct strbuf b = STRBUF_INIT(256);
+    if (!body.len)
+        strbuf_add_cstr(&b, "<empty>");
+    for (size_t i = 0; i < MIN(body.len, SHOWN); i++)
+        strbuf_printf(&b, body.p[0] == '{' ? "%c" : "%02x", (unsigned char)body.p[i]);
+    if (body.len > SHOWN)
+        strbuf_add_cstr(&b, " ...");
+    req_refuse(q, status_bad_request(
+                      &q->arena,
+                      "the object provided is unrecognized (must be of type %s): couldn't get "
+                      "version/kind; json parse error: json: cannot unmarshal %s into Go %s "
+                      "(%.*s)",
+                      k->kind, json_word(v), into, STR_ARG(strbuf_str(&b))));
+    strbuf_done(&b);
+}
+
+/* Says what it is in strings, or not at all. */
+static bool check_type_meta(struct req *q, const struct body_kind *k, jval body)
+{
+    jval version = jgetc(body, "apiVersion"), kind = jgetc(body, "kind");
+    if (!q->r->body || jtype(body) == J_NULL)
+        req_refuse(q, undecodable_status(q, k, NULL, STR("EOF")));
+    else if (jtype(body) != J_OBJECT)
+        refuse_unrecognized(q, k, body, VERSION_AND_KIND);
+    else if (j_has(version) && jtype(version) != J_STRING)
+        refuse_unrecognized(q, k, version, "struct field .apiVersion of type string");
+    else if (j_has(kind) && jtype(kind) != J_STRING)
+        refuse_unrecognized(q, k, kind, "struct field .kind of type string");
+    return !req_is_refused(q);
+}
+
+/* What is read out of it before the tables see it, and replaced. */
+static jval find_wrong_string(jval meta, const char **ret_key)
+{
+    static const char *const keys[] = {"name", "namespace",       "generateName",
+                                       "uid",  "resourceVersion", "selfLink"};
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        jval v = jget(meta, str_of(keys[i]));
+        *ret_key = keys[i];
+        if (j_has(v) && jtype(v) != J_STRING)
+            return v;
     }
+    return JVAL_ABSENT;
+}
+
+static bool check_metadata(struct req *q, const struct body_kind *k, jval meta)
+{
+    const char *key;
+    jval wrong = find_wrong_string(meta, &key);
+    str why = STR_NONE;
+    if (j_has(meta) && jtype(meta) != J_OBJECT)
+        why = arena_printf(&q->arena,
+                           "json: cannot unmarshal %s into Go struct field %s.metadata of type "
+                           "v1.ObjectMeta",
+                           json_word(meta), k->kind);
+    else if (j_has(wrong))
+        why = arena_printf(&q->arena,
+                           "json: cannot unmarshal %s into Go struct field "
+                           "ObjectMeta.metadata.%s of type string",
+                           json_word(wrong), key);
+    if (why.len)
+        req_refuse(q, undecodable_status(q, k, q->doc, why));
+    return !why.len;
+}
+
+bool check_body(struct req *q, const struct body_kind *k, jval body)
+{
+    if (!check_type_meta(q, k, body) || !check_metadata(q, k, jgetc(body, "metadata")))
+        return false;
     str kind = jstr(jgetc(body, "kind")), group, version;
     api_version_split(jstr(jgetc(body, "apiVersion")), &group, &version);
     if (str_is_empty(kind))
-        kind = str_of(q->kind->kind);
+        kind = str_of(k->kind);
     if (str_is_empty(version)) {
-        group = str_of(q->kind->group);
-        version = str_of(q->kind->version);
+        group = str_of(k->group);
+        version = str_of(k->version);
     }
-    if (str_is(kind, q->kind->kind) && str_is(group, q->kind->group) &&
-        str_is(version, q->kind->version))
+    if (str_is(kind, k->kind) && str_is(group, k->group) && str_is(version, k->version))
         return true;
-    refuse_kind(q, group, version, kind);
+    refuse_kind(q, k, group, version, kind);
     return false;
+}
+
+/* Of the kind that the request is about. */
+static bool check_own_body(struct req *q, jval body)
+{
+    struct body_kind k = body_kind_of(q->kind);
+    return check_body(q, &k, body);
 }
 
 static bool check_namespace_match(struct req *q, jval meta)
@@ -176,7 +273,7 @@ static bool check_namespace_match(struct req *q, jval meta)
     return false;
 }
 
-static bool check_name_match(struct req *q, jval meta)
+bool check_name_match(struct req *q, jval meta)
 {
     str name = jstr(jgetc(meta, "name"));
     if (str_eq(name, q->name))
@@ -257,7 +354,7 @@ void make_create(struct req *q)
     str name = jstr(jgetc(meta, "name")), prefix = jstr(jgetc(meta, "generateName"));
     q->base = NULL;
     q->name = name.len ? name : q->r->name;
-    if (!check_body(q, body) || !begin_create(q, meta))
+    if (!check_own_body(q, body) || !begin_create(q, meta))
         return;
     if (!q->name.len && prefix.len)
         q->name = meta_generate_name(q, prefix);
@@ -269,7 +366,7 @@ void make_update(struct req *q)
     jval body = q->r->body ? doc_root(q->r->body) : JVAL_ABSENT;
     jval meta = jgetc(body, "metadata");
     uint64_t rv;
-    if (!check_body(q, body) || !check_name_match(q, meta) || !check_namespace_match(q, meta))
+    if (!check_own_body(q, body) || !check_name_match(q, meta) || !check_namespace_match(q, meta))
         return;
     if (!q->base) {
         bool creates = kind_is(q->kind, KIND_CREATE_ON_UPDATE) && !q->r->subresource.len;
@@ -287,7 +384,7 @@ static void make_apply(struct req *q)
 {
     const struct api_request *r = q->r;
     jval config = doc_root(r->body), meta = jgetc(config, "metadata");
-    if (!check_body(q, config) || !check_name_match(q, meta) || !check_namespace_match(q, meta))
+    if (!check_own_body(q, config) || !check_name_match(q, meta) || !check_namespace_match(q, meta))
         return;
     if (!q->base && r->subresource.len) {
         req_refuse(q, status_not_found(&q->arena, q->kind, q->name));
@@ -322,8 +419,27 @@ void make_patch(struct req *q)
         return;
     write_set_doc(q, d);
     jval meta = jgetc(doc_root(d), "metadata");
-    if (check_body(q, doc_root(d)) && check_name_match(q, meta) && check_namespace_match(q, meta))
+    if (check_own_body(q, doc_root(d)) && check_name_match(q, meta) &&
+        check_namespace_match(q, meta))
         (void)check_preconditions(q, meta);
+}
+
+/* Webhooks hear of a deletion, a binding or an eviction before anything is done about it, and again
+ * when it is no longer the version they heard of. False: not now. */
+static bool ask_first(struct req *q)
+{
+    if (!hooks_concern(q) || q->ops->admits || !q->base || q->asked_rv == q->base->rv)
+        return true;
+    if (q->asked_rv && ++q->tries >= TRIES_MAX) {
+        req_refuse(q, status_conflict(&q->arena, q->kind, q->name, NULL));
+        return false;
+    }
+    enum hook_step step = hooks_ask(q, true);
+    if (step == HOOKS_NOBODY)
+        step = hooks_ask(q, false);
+    if (step == HOOKS_WAITING)
+        req_move(q, REQ_ASKED);
+    return step == HOOKS_NOBODY;
 }
 
 static void step_decode(struct req *q)
@@ -332,6 +448,8 @@ static void step_decode(struct req *q)
     write_set_doc(q, NULL);
     q->effect = EFFECT_STORE;
     q->base = base ? obj_hold(&q->arena, convert_obj(base, q->kind)) : NULL;
+    if (!ask_first(q))
+        return;
     q->ops->make(q);
     if (!req_is_refused(q))
         req_move(q, q->ops->admits ? REQ_MUTATE : REQ_CHECK);
@@ -437,6 +555,7 @@ static struct admit admit_of(struct req *q, struct status **refused)
         .ns = q->r->ns,
         .name = q->name,
         .subresource = q->r->subresource,
+        .user = q->user,
         .store = q->server->store,
         .pools = &q->server->pools,
         .now = loop_wall(q->server->loop),
@@ -459,16 +578,18 @@ static void track_managers(struct req *q, struct edit *e)
 
 /* Stamps, owners and what admission changes, in one go. Usually nothing comes between now and the
  * write, so the version is the one it will have; otherwise it is stamped again. (An update of the
- * main resource is stamped later: its generation depends on what admission does.) */
+ * main resource is stamped later: its generation depends on what admission does. So is everything
+ * that webhooks are asked about: to them a new object has neither UID nor version.) */
 static void mutate(struct req *q, const struct admit *a)
 {
     struct edit e;
+    bool asks = hooks_concern(q);
     edit_init(&e, &q->arena);
     q->stamped = 0;
-    if (!q->base) {
+    if (!q->base && !asks) {
         q->stamped = q->dry_run ? 0 : store_next_revision(q->server->store);
         meta_stamp_new(q, &e, q->stamped);
-    } else if (is_status(q) && !q->dry_run) {
+    } else if (is_status(q) && !q->dry_run && !asks) {
         q->stamped = store_next_revision(q->server->store);
         meta_stamp_version(q, &e, q->stamped);
     }
@@ -495,6 +616,51 @@ static bool complete(struct req *q)
     return true;
 }
 
+/* What admission says about the candidate once webhooks have changed it: once more the same. */
+static bool mutate_again(struct req *q)
+{
+    struct status *refused = NULL;
+    struct admit a = admit_of(q, &refused);
+    struct edit e;
+    edit_init(&e, &q->arena);
+    write_set_doc(q, admit_default(&a, q->doc));
+    write_set_doc(q, admit_mutate(&a, q->doc, &e));
+    if (refused)
+        req_refuse(q, refused);
+    return !refused;
+}
+
+/* Asked about or not, a new object gets its stamps, and is then complete. */
+static void end_mutation(struct req *q, bool changed)
+{
+    struct edit e;
+    if (changed && !mutate_again(q))
+        return;
+    if (!q->base) {
+        edit_init(&e, &q->arena);
+        meta_stamp_new(q, &e, 0);
+        struct doc *d = edit_apply(&e, q->doc, NULL);
+        edit_done(&e);
+        BUG_ON(!d); /* metadata is an object */
+        write_set_doc(q, d);
+    }
+    req_move(q, REQ_VALIDATE);
+}
+
+static void ask_to_mutate(struct req *q)
+{
+    switch (hooks_mutate(q)) {
+    case HOOKS_NOBODY:
+        end_mutation(q, false);
+        break;
+    case HOOKS_WAITING:
+        req_move(q, REQ_ASKED);
+        break;
+    case HOOKS_REFUSED:
+        break;
+    }
+}
+
 static void step_mutate(struct req *q)
 {
     struct status *refused = NULL;
@@ -505,8 +671,10 @@ static void step_mutate(struct req *q)
     mutate(q, &a);
     if (refused)
         req_refuse(q, refused);
-    else
+    else if (!hooks_concern(q))
         req_move(q, REQ_VALIDATE);
+    else
+        ask_to_mutate(q);
 }
 
 /* ---- VALIDATE ---- */
@@ -525,6 +693,20 @@ static void validate_by_table(struct req *q)
     schema_validate_member(t, root, STR("status"), &q->errors);
 }
 
+static void ask_to_judge(struct req *q)
+{
+    switch (hooks_validate(q)) {
+    case HOOKS_NOBODY:
+        req_move(q, REQ_CHECK);
+        break;
+    case HOOKS_WAITING:
+        req_move(q, REQ_SUSPENDED);
+        break;
+    case HOOKS_REFUSED:
+        break;
+    }
+}
+
 static void step_validate(struct req *q)
 {
     struct status *refused = NULL;
@@ -535,6 +717,8 @@ static void step_validate(struct req *q)
     const struct status *type_error =
         q->errors.items.len && !kind_is(q->kind, KIND_CUSTOM) ? type_error_status(q) : NULL;
     const struct status *escalates = q->errors.items.len ? NULL : escalation_status(q);
+    if (!q->errors.items.len && !escalates)
+        escalates = signing_status(q);
     if (type_error)
         req_refuse(q, type_error);
     else if (refused)
@@ -549,7 +733,7 @@ static void step_validate(struct req *q)
     else if (q->server->suspend && q->server->suspend(q->server->suspend_ctx, q))
         req_move(q, REQ_SUSPENDED);
     else
-        req_move(q, REQ_CHECK);
+        ask_to_judge(q);
 }
 
 /* ---- CHECK ---- */
@@ -634,6 +818,12 @@ static void step_apply(struct req *q)
     uint64_t base_rv = q->base ? q->base->rv : 0;
     uint64_t rv = q->dry_run ? base_rv : store_next_revision(q->server->store);
     struct obj *o = make_obj(q, final_doc(q, rv));
+    const struct status *over =
+        quotas_exist(q->server->quotas) && q->effect == EFFECT_STORE ? quotas_take(q, o, rv) : NULL;
+    if (over) {
+        req_refuse(q, over);
+        return;
+    }
     q->result = o;
     if (q->reply_old_version)
         q->result = make_obj(q, final_doc(q, base_rv));
@@ -678,6 +868,7 @@ static void write_run(struct req *q)
         case REQ_APPLY:
             step_apply(q);
             break;
+        case REQ_ASKED:
         case REQ_SUSPENDED:
             return;
         case REQ_WAIT:
@@ -703,4 +894,43 @@ void write_resume(struct req *q)
 {
     req_move(q, REQ_CHECK);
     write_run(q);
+}
+
+void write_mutated(struct req *q, bool changed)
+{
+    end_mutation(q, changed);
+    write_run(q);
+}
+
+void write_asked(struct req *q, bool mutating)
+{
+    enum hook_step step = mutating ? hooks_ask(q, false) : HOOKS_NOBODY;
+    if (step == HOOKS_WAITING)
+        return;
+    if (step == HOOKS_NOBODY) {
+        q->asked_rv = q->base->rv;
+        req_move(q, REQ_DECODE);
+    }
+    write_run(q);
+}
+
+void write_refuse(struct req *q, const struct status *why)
+{
+    req_refuse(q, why);
+    write_run(q);
+}
+
+const struct status *write_take_patch(struct req *q, struct doc *d)
+{
+    if (str_is(q->r->subresource, "scale"))
+        return scale_take(q, doc_root(d));
+    struct doc *known = schema_default_known(q->kind->type, d);
+    if (!known) {
+        struct doc *pruned = schema_prune(q->kind->type, d);
+        known = schema_default(q->kind->type, pruned);
+        doc_unref(pruned);
+    }
+    write_set_doc(q, meta_isolate(q, known));
+    doc_unref(known);
+    return NULL;
 }

@@ -1,46 +1,11 @@
 /*
- * The built-in kinds this server offers: names, verbs, subresources, columns and field selectors.
- * A pure table; the fields of each kind are in table_*.c.
- *
- * Columns with a path are read from the object; those without are computed where tables are made.
- * The ones marked wide have priority 1 and show with -o wide only.
+ * The built-in kinds this server offers, those that Grove itself works with: names, verbs,
+ * subresources, columns and field selectors (builtin_workload.c and builtin_cluster.c have the
+ * others). A pure table; the fields of each kind are in table_*.c.
  */
 #include "kube/builtin.h"
 
 #include "kube/table.h"
-
-#define VERBS_READ_WRITE (VERB_GET | VERB_PATCH | VERB_UPDATE)
-#define VERBS_PROXY (VERB_CREATE | VERB_DELETE | VERB_GET | VERB_PATCH | VERB_UPDATE)
-
-#define NAME_COLUMN                                                                   \
-    {                                                                                 \
-        .name = "Name", .type = "string", .format = "name", .path = ".metadata.name", \
-        .doc = "Unique within its namespace."                                         \
-    }
-#define COLUMN(name_, type_, doc_)                                    \
-    {                                                                 \
-        .name = (name_), .type = (type_), .format = "", .doc = (doc_) \
-    }
-#define COLUMN_AT(name_, type_, path_, doc_)                                           \
-    {                                                                                  \
-        .name = (name_), .type = (type_), .format = "", .path = (path_), .doc = (doc_) \
-    }
-#define WIDE(name_, type_, doc_)                                                     \
-    {                                                                                \
-        .name = (name_), .type = (type_), .format = "", .priority = 1, .doc = (doc_) \
-    }
-#define AGE_COLUMN COLUMN("Age", "string", "Time since it was created.")
-
-#define COLUMNS(table) .columns = (table), .n_columns = ARRAY_LEN(table)
-#define SUBRESOURCES(table) .subresources = (table), .n_subresources = ARRAY_LEN(table)
-#define SCALE_PATHS(selector)                                                     \
-    .scale_spec_path = ".spec.replicas", .scale_status_path = ".status.replicas", \
-    .scale_selector_path = (selector)
-
-/* Every kind has a number of its own, given by the registry. */
-#define KIND(var, ...)        \
-    static uint16_t var##_id; \
-    const struct kind var = {.id = &var##_id, __VA_ARGS__}
 
 /* ---- core ---- */
 
@@ -410,31 +375,63 @@ const struct kind *const builtin_kinds[] = {
     &kind_event,
     &kind_namespace,
     &kind_node,
+    &kind_persistent_volume_claim,
+    &kind_persistent_volume,
     &kind_pod,
+    &kind_pod_template,
+    &kind_replication_controller,
     &kind_secret,
     &kind_service_account,
     &kind_service,
     &kind_controller_revision,
+    &kind_daemon_set,
     &kind_deployment,
     &kind_replica_set,
+    &kind_stateful_set,
     &kind_events_event,
     &kind_hpa,
+    &kind_cron_job,
+    &kind_job,
+    &kind_signing_request,
+    &kind_cluster_trust_bundle,
+    &kind_pod_certificate_request,
+    &kind_ingress_class,
+    &kind_ingress,
+    &kind_ip_address,
+    &kind_network_policy,
+    &kind_service_cidr,
     &kind_pdb,
     &kind_cluster_role_binding,
     &kind_cluster_role,
     &kind_role_binding,
     &kind_role,
+    &kind_csi_driver,
+    &kind_csi_node,
+    &kind_csi_storage_capacity,
+    &kind_storage_class,
+    &kind_volume_attachment,
+    &kind_volume_attributes_class,
     &kind_priority_class,
     &kind_lease,
+    &kind_lease_candidate,
+    &kind_runtime_class,
     &kind_endpoint_slice,
+    &kind_flow_schema,
+    &kind_priority_level,
     &kind_hpa_v1,
+    &kind_mutating_policy,
+    &kind_mutating_policy_binding,
     &kind_mutating_webhook,
+    &kind_validating_policy,
+    &kind_validating_policy_binding,
     &kind_validating_webhook,
     &kind_crd,
     &kind_device_class,
     &kind_resource_claim,
     &kind_resource_claim_template,
     &kind_resource_slice,
+    &kind_device_taint_rule,
+    &kind_api_service,
 };
 const size_t n_builtin_kinds = ARRAY_LEN(builtin_kinds);
 

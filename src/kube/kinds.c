@@ -1,6 +1,6 @@
 /*
- * The registry of kinds. Look-ups scan a few dozen entries, which is cheaper than it sounds (one
- * per request, and the first comparison of lengths settles nearly all of them).
+ * The registry of kinds. Look-ups begin where the same word was found last and scan the entries
+ * when it is not there.
  *
  * A defined kind keeps its place, its name and its number for ever. What it points to lives in an
  * arena per definition; the arenas of the last two definitions are kept beside the newest, because
@@ -26,6 +26,26 @@ struct defined {
 static const struct kind *registry[MAX_KINDS];
 static size_t registry_len;
 static uint64_t changes; /* so far */
+static struct list listeners = {&listeners, &listeners};
+
+static void changed(void)
+{
+    changes++;
+    list_foreach (l, &listeners) {
+        struct kinds_listener *k = container_of(l, struct kinds_listener, link);
+        k->changed(k);
+    }
+}
+
+void kinds_listen(struct kinds_listener *l)
+{
+    list_push_back(&listeners, &l->link);
+}
+
+void kinds_unlisten(struct kinds_listener *l)
+{
+    list_remove(&l->link);
+}
 
 /* Where a name was found last, by type and name: a guess, and looked at before it is believed. So
  * nothing has to be told when types come and go, and two names in one place cost only time. The
@@ -75,7 +95,7 @@ void kinds_register(const struct kind *k)
     BUG_ON(registry_len == MAX_KINDS || !k->id || !k->type);
     *k->id = (uint16_t)registry_len;
     registry[registry_len++] = k;
-    changes++;
+    changed();
 }
 
 /* ---- defined kinds ---- */
@@ -131,7 +151,7 @@ const struct kind *kinds_define(const struct kind *proto, struct arena *a)
     if (!d)
         d = defined_new(proto);
     defined_set(d, proto, a);
-    changes++;
+    changed();
     return &d->kind;
 }
 
@@ -141,7 +161,7 @@ void kinds_retire(const struct kind *k)
     struct defined *d = container_of(k, struct defined, kind);
 
     d->kind.flags |= KIND_RETIRED;
-    changes++;
+    changed();
 }
 
 uint64_t kinds_version(void)
@@ -165,24 +185,45 @@ const struct kind *kinds_at(size_t id)
     return id < registry_len ? registry[id] : NULL;
 }
 
+/* Where a kind was found last, by the word that names it and by its type: guesses as above. */
+#define KIND_GUESSES 256
+static uint16_t guesses_plural[KIND_GUESSES], guesses_name[KIND_GUESSES],
+    guesses_type[KIND_GUESSES];
+
+static size_t kind_slot(str group, str word)
+{
+    return word.len ? guess_slot((const void *)(uintptr_t)group.len, word) % KIND_GUESSES : 0;
+}
+
+static bool is_version(const struct kind *k, str group, str wanted)
+{
+    return str_is(group, k->group) && str_is(wanted, k->version) && !kind_is(k, KIND_RETIRED);
+}
+
 const struct kind *kind_by_plural(str group, str wanted, str plural)
 {
-    for (size_t i = 0; i < registry_len; i++) {
-        const struct kind *k = registry[i];
-        if (str_is(plural, k->plural) && str_is(group, k->group) && str_is(wanted, k->version) &&
-            !kind_is(k, KIND_RETIRED))
-            return k;
+    uint16_t *guess = &guesses_plural[kind_slot(group, plural)];
+
+    for (size_t i = *guess, n = 0; n <= registry_len; i = n++) {
+        const struct kind *k = i < registry_len ? registry[i] : NULL;
+        if (!k || !str_is(plural, k->plural) || !is_version(k, group, wanted))
+            continue;
+        *guess = (uint16_t)i;
+        return k;
     }
     return NULL;
 }
 
 const struct kind *kind_by_name(str group, str wanted, str kind)
 {
-    for (size_t i = 0; i < registry_len; i++) {
-        const struct kind *k = registry[i];
-        if (str_is(kind, k->kind) && str_is(group, k->group) && str_is(wanted, k->version) &&
-            !kind_is(k, KIND_RETIRED))
-            return k;
+    uint16_t *guess = &guesses_name[kind_slot(group, kind)];
+
+    for (size_t i = *guess, n = 0; n <= registry_len; i = n++) {
+        const struct kind *k = i < registry_len ? registry[i] : NULL;
+        if (!k || !str_is(kind, k->kind) || !is_version(k, group, wanted))
+            continue;
+        *guess = (uint16_t)i;
+        return k;
     }
     return NULL;
 }
@@ -245,9 +286,14 @@ const struct type *body_type(str group, str wanted, str kind)
 
 bool type_is_custom(const struct type *t)
 {
-    for (size_t i = 0; i < registry_len; i++)
-        if (registry[i]->type == t)
-            return kind_is(registry[i], KIND_CUSTOM);
+    uint16_t *guess = &guesses_type[((uintptr_t)t >> 4) % KIND_GUESSES];
+
+    for (size_t i = *guess, n = 0; n <= registry_len; i = n++) {
+        if (i >= registry_len || registry[i]->type != t)
+            continue;
+        *guess = (uint16_t)i;
+        return kind_is(registry[i], KIND_CUSTOM);
+    }
     return false;
 }
 

@@ -16,6 +16,7 @@
 #define KUBE_KINDS_H
 
 #include "base/arena.h"
+#include "base/list.h"
 #include "json/doc.h"
 
 /* ---- fields ---- */
@@ -62,7 +63,9 @@ struct field {
     uint8_t shape;           /* enum field_shape */
     uint8_t list;            /* enum field_list, when shape is LIST */
     uint8_t flags;
-    uint8_t parent_tag;    /* protobuf: tag of the message this field is inlined from, or 0 */
+    /* Protobuf: tag of the message this field is inlined from, or 0; 0x23: message 3 in message 2.
+     */
+    uint8_t parent_tag;
     uint16_t tag;          /* protobuf tag; 0: none */
     uint16_t name_len;     /* 0: not counted; ask field_name() */
     const char *keys;      /* LIST_MAP: "name" or "containerPort,protocol" */
@@ -182,6 +185,8 @@ struct kind {
     size_t n_subresources;
     const char *scale_spec_path, *scale_status_path, *scale_selector_path; /* ".spec.replicas" */
     const char *field_selectors; /* beside metadata.name and metadata.namespace, comma-separated */
+    const char *list_kind;       /* NULL: the kind and "List" */
+    const char *deprecated;      /* what to warn who uses it of; NULL: nothing */
     const char *storage;         /* "events": shares storage with another group's kind; NULL: own */
     uint16_t *id;                /* set by the registry */
 };
@@ -189,6 +194,11 @@ struct kind {
 static inline bool kind_is(const struct kind *k, unsigned flag)
 {
     return (k->flags & flag) != 0;
+}
+
+static inline bool kind_is_watchable(const struct kind *k)
+{
+    return (k->verbs & (VERB_LIST | VERB_WATCH)) == (VERB_LIST | VERB_WATCH);
 }
 
 /* Registers the built-in kinds; idempotent. */
@@ -204,6 +214,13 @@ const struct kind *kinds_define(const struct kind *proto, struct arena *a);
 void kinds_retire(const struct kind *k);
 /* Changes with every kind that comes, changes or goes. */
 uint64_t kinds_version(void);
+/* Told of each such change, on the loop thread, from the middle of it: note it and act later. */
+struct kinds_listener {
+    struct list link;
+    void (*changed)(struct kinds_listener *l);
+};
+void kinds_listen(struct kinds_listener *l);
+void kinds_unlisten(struct kinds_listener *l);
 /* Retired ones included. */
 size_t kinds_count(void);
 const struct kind *kinds_at(size_t id);
@@ -234,5 +251,15 @@ extern const struct kind kind_pod, kind_node, kind_namespace, kind_service, kind
     kind_deployment, kind_replica_set, kind_hpa_v1, kind_mutating_webhook, kind_validating_webhook,
     kind_crd, kind_device_class, kind_resource_claim, kind_resource_claim_template,
     kind_resource_slice;
+/* Those that are only kept: builtin_workload.c, builtin_cluster.c. */
+extern const struct kind kind_api_service, kind_cluster_trust_bundle, kind_cron_job,
+    kind_csi_driver, kind_csi_node, kind_csi_storage_capacity, kind_daemon_set,
+    kind_device_taint_rule, kind_flow_schema, kind_ingress, kind_ingress_class, kind_ip_address,
+    kind_job, kind_lease_candidate, kind_mutating_policy, kind_mutating_policy_binding,
+    kind_network_policy, kind_persistent_volume, kind_persistent_volume_claim,
+    kind_pod_certificate_request, kind_pod_template, kind_priority_level,
+    kind_replication_controller, kind_runtime_class, kind_service_cidr, kind_signing_request,
+    kind_stateful_set, kind_storage_class, kind_validating_policy, kind_validating_policy_binding,
+    kind_volume_attachment, kind_volume_attributes_class;
 
 #endif

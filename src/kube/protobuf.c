@@ -32,6 +32,8 @@
 #define MAX_BODY ((size_t)16 << 20)
 #define MAX_DEPTH 40
 #define RAW_MAX_DEPTH 128
+/* A tag of an inlined message fits in half of parent_tag. */
+#define INLINED_MAX 15
 
 enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
@@ -160,12 +162,12 @@ static const struct field *field_of_tag(const struct type *t, unsigned parent, u
 static bool is_inlined(const struct type *t, unsigned tag)
 {
     for (size_t i = 0; i < t->n_fields; i++)
-        if (t->fields[i].parent_tag == tag)
+        if (t->fields[i].parent_tag == tag || t->fields[i].parent_tag >> 4 == tag)
             return true;
     return false;
 }
 
-/* Known fields of a message, those of inlined messages included (one level, as in the tables). */
+/* Known fields of a message, those of inlined messages included (parent_tag in kinds.h). */
 static int collect(struct decoder *d, const struct type *t, str in, unsigned parent, entry_vec *ret)
 {
     while (in.len) {
@@ -176,10 +178,11 @@ static int collect(struct decoder *d, const struct type *t, str in, unsigned par
         e.field = e.tag <= UINT16_MAX ? field_of_tag(t, parent, e.tag) : NULL;
         if (e.field) {
             *vec_push(ret) = e;
-        } else if (parent == 0 && e.tag <= UINT8_MAX && is_inlined(t, e.tag)) {
+        } else if (parent <= INLINED_MAX && e.tag && e.tag <= INLINED_MAX &&
+                   is_inlined(t, parent << 4 | e.tag)) {
             if (e.wire != WIRE_BYTES)
                 return fail(d, at, "a number where a message is expected");
-            if (collect(d, t, e.bytes, e.tag, ret) < 0)
+            if (collect(d, t, e.bytes, parent << 4 | e.tag, ret) < 0)
                 return ERR_INVALID;
         }
     }

@@ -260,7 +260,7 @@ static const struct field device_taint_fields[] = {
     ONE("effect", type_string, 3, .flags = REQUIRED),
     ONE("timeAdded", type_time, 4, .flags = POINTER),
 };
-static OBJECT(device_taint, "DeviceTaint");
+OBJECT(device_taint, "DeviceTaint");
 
 static const struct field device_fields[] = {
     ONE("name", type_string, 1, .flags = REQUIRED),

@@ -9,7 +9,7 @@ static const struct field aws_elastic_block_store_volume_source_fields[] = {
     ONE("partition", type_int32, 3),
     ONE("readOnly", type_bool, 4),
 };
-static OBJECT(aws_elastic_block_store_volume_source, "AWSElasticBlockStoreVolumeSource");
+OBJECT(aws_elastic_block_store_volume_source, "AWSElasticBlockStoreVolumeSource");
 
 static const struct field azure_disk_volume_source_fields[] = {
     ONE("diskName", type_string, 1, .flags = REQUIRED),
@@ -19,7 +19,7 @@ static const struct field azure_disk_volume_source_fields[] = {
     ONE("readOnly", type_bool, 5, .flags = POINTER, .dflt = "false"),
     ONE("kind", type_string, 6, .flags = POINTER | BUILTIN_DEFAULT, .dflt = "\"Shared\""),
 };
-static OBJECT(azure_disk_volume_source, "AzureDiskVolumeSource");
+OBJECT(azure_disk_volume_source, "AzureDiskVolumeSource");
 
 static const struct field azure_file_volume_source_fields[] = {
     ONE("secretName", type_string, 1, .flags = REQUIRED),
@@ -100,7 +100,7 @@ static const struct field typed_local_object_reference_fields[] = {
     ONE("kind", type_string, 2, .flags = REQUIRED),
     ONE("name", type_string, 3, .flags = REQUIRED),
 };
-static OBJECT(typed_local_object_reference, "TypedLocalObjectReference");
+OBJECT(typed_local_object_reference, "TypedLocalObjectReference");
 
 static const struct field typed_object_reference_fields[] = {
     ONE("apiGroup", type_string, 1, .flags = POINTER),
@@ -122,12 +122,13 @@ static const struct field persistent_volume_claim_spec_fields[] = {
     ONE("volumeName", type_string, 3),
     ONE("selector", type_label_selector, 4, .flags = ATOMIC),
     ONE("storageClassName", type_string, 5, .flags = POINTER),
-    ONE("volumeMode", type_string, 6, .flags = POINTER),
+    ONE("volumeMode", type_string, 6, .flags = POINTER | BUILTIN_DEFAULT, .dflt = "\"Filesystem\"",
+        .enums = "Block|Filesystem"),
     ONE("dataSource", type_typed_local_object_reference, 7, .flags = ATOMIC),
     ONE("dataSourceRef", type_typed_object_reference, 8),
     ONE("volumeAttributesClassName", type_string, 9, .flags = POINTER),
 };
-static OBJECT(persistent_volume_claim_spec, "PersistentVolumeClaimSpec");
+OBJECT(persistent_volume_claim_spec, "PersistentVolumeClaimSpec");
 
 static const struct field persistent_volume_claim_template_fields[] = {
     ONE("metadata", type_object_meta, 1),
@@ -145,7 +146,7 @@ static const struct field fc_volume_source_fields[] = {
     ONE("fsType", type_string, 3),      ONE("readOnly", type_bool, 4),
     LIST("wwids", type_string, 5),
 };
-static OBJECT(fc_volume_source, "FCVolumeSource");
+OBJECT(fc_volume_source, "FCVolumeSource");
 
 static const struct field flex_volume_source_fields[] = {
     ONE("driver", type_string, 1, .flags = REQUIRED),
@@ -160,7 +161,7 @@ static const struct field flocker_volume_source_fields[] = {
     ONE("datasetName", type_string, 1),
     ONE("datasetUUID", type_string, 2),
 };
-static OBJECT(flocker_volume_source, "FlockerVolumeSource");
+OBJECT(flocker_volume_source, "FlockerVolumeSource");
 
 static const struct field gce_persistent_disk_volume_source_fields[] = {
     ONE("pdName", type_string, 1, .flags = REQUIRED),
@@ -168,7 +169,7 @@ static const struct field gce_persistent_disk_volume_source_fields[] = {
     ONE("partition", type_int32, 3),
     ONE("readOnly", type_bool, 4),
 };
-static OBJECT(gce_persistent_disk_volume_source, "GCEPersistentDiskVolumeSource");
+OBJECT(gce_persistent_disk_volume_source, "GCEPersistentDiskVolumeSource");
 
 static const struct field git_repo_volume_source_fields[] = {
     ONE("repository", type_string, 1, .flags = REQUIRED),
@@ -188,7 +189,7 @@ static const struct field host_path_volume_source_fields[] = {
     ONE("path", type_string, 1, .flags = REQUIRED),
     ONE("type", type_string, 2, .flags = POINTER | BUILTIN_DEFAULT, .dflt = "\"\""),
 };
-static OBJECT(host_path_volume_source, "HostPathVolumeSource");
+OBJECT(host_path_volume_source, "HostPathVolumeSource");
 
 static const struct field image_volume_source_fields[] = {
     ONE("reference", type_string, 1),
@@ -216,7 +217,7 @@ static const struct field nfs_volume_source_fields[] = {
     ONE("path", type_string, 2, .flags = REQUIRED),
     ONE("readOnly", type_bool, 3),
 };
-static OBJECT(nfs_volume_source, "NFSVolumeSource");
+OBJECT(nfs_volume_source, "NFSVolumeSource");
 
 static const struct field persistent_volume_claim_volume_source_fields[] = {
     ONE("claimName", type_string, 1, .flags = REQUIRED),
@@ -228,14 +229,14 @@ static const struct field photon_persistent_disk_volume_source_fields[] = {
     ONE("pdID", type_string, 1, .flags = REQUIRED),
     ONE("fsType", type_string, 2),
 };
-static OBJECT(photon_persistent_disk_volume_source, "PhotonPersistentDiskVolumeSource");
+OBJECT(photon_persistent_disk_volume_source, "PhotonPersistentDiskVolumeSource");
 
 static const struct field portworx_volume_source_fields[] = {
     ONE("volumeID", type_string, 1, .flags = REQUIRED),
     ONE("fsType", type_string, 2),
     ONE("readOnly", type_bool, 3),
 };
-static OBJECT(portworx_volume_source, "PortworxVolumeSource");
+OBJECT(portworx_volume_source, "PortworxVolumeSource");
 
 static const struct field cluster_trust_bundle_projection_fields[] = {
     ONE("name", type_string, 1, .flags = POINTER),
@@ -307,7 +308,7 @@ static const struct field quobyte_volume_source_fields[] = {
     ONE("group", type_string, 5),
     ONE("tenant", type_string, 6),
 };
-static OBJECT(quobyte_volume_source, "QuobyteVolumeSource");
+OBJECT(quobyte_volume_source, "QuobyteVolumeSource");
 
 static const struct field rbd_volume_source_fields[] = {
     LIST("monitors", type_string, 1, .flags = REQUIRED),
@@ -358,7 +359,7 @@ static const struct field vsphere_virtual_disk_volume_source_fields[] = {
     ONE("storagePolicyName", type_string, 3),
     ONE("storagePolicyID", type_string, 4),
 };
-static OBJECT(vsphere_virtual_disk_volume_source, "VsphereVirtualDiskVolumeSource");
+OBJECT(vsphere_virtual_disk_volume_source, "VsphereVirtualDiskVolumeSource");
 
 static const struct field volume_fields[] = {
     ONE("name", type_string, 1, .flags = REQUIRED),

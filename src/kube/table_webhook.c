@@ -23,7 +23,7 @@ static const struct field match_condition_fields[] = {
     ONE("name", type_string, 1, .flags = REQUIRED),
     ONE("expression", type_string, 2, .flags = REQUIRED),
 };
-static OBJECT(match_condition, "MatchCondition");
+OBJECT(match_condition, "MatchCondition");
 
 static const struct field rule_with_operations_fields[] = {
     LIST("operations", type_string, 1),

@@ -4,55 +4,8 @@
  */
 #include "base/test.h"
 #include "kube/fixture.h"
+#include "kube/proto_fixture.h"
 #include "kube/schema.h"
-
-/* ---- a writer of the wire ---- */
-
-static void put_varint(struct strbuf *b, uint64_t v)
-{
-    for (; v > 0x7f; v >>= 7)
-        strbuf_add_char(b, (char)(v | 0x80));
-    strbuf_add_char(b, (char)v);
-}
-
-static void put_int(struct strbuf *b, unsigned tag, int64_t v)
-{
-    put_varint(b, tag << 3);
-    put_varint(b, (uint64_t)v);
-}
-
-static void put_bytes(struct strbuf *b, unsigned tag, str s)
-{
-    put_varint(b, tag << 3 | 2);
-    put_varint(b, s.len);
-    strbuf_add_str(b, s);
-}
-
-static void put_cstr(struct strbuf *b, unsigned tag, const char *s)
-{
-    put_bytes(b, tag, str_of(s));
-}
-
-/* Appends the message and empties it. */
-static void put_message(struct strbuf *b, unsigned tag, struct strbuf *message)
-{
-    put_bytes(b, tag, strbuf_str(message));
-    strbuf_reset(message);
-}
-
-static void envelope(struct strbuf *out, const char *api_version, const char *kind, str raw)
-{
-    struct strbuf meta = STRBUF_INIT(1000);
-
-    strbuf_add(out, "k8s\0", 4);
-    put_cstr(&meta, 1, api_version);
-    put_cstr(&meta, 2, kind);
-    put_message(out, 1, &meta);
-    put_bytes(out, 2, raw);
-    put_cstr(out, 3, "");
-    put_cstr(out, 4, "");
-    strbuf_done(&meta);
-}
 
 static void check_body(str body, const char *want)
 {
@@ -74,7 +27,7 @@ static void check_kind(const char *api_version, const char *kind, struct strbuf 
 {
     struct strbuf body = STRBUF_INIT(1 << 20);
 
-    envelope(&body, api_version, kind, strbuf_str(raw));
+    put_envelope(&body, api_version, kind, strbuf_str(raw));
     check_body(strbuf_str(&body), want);
     strbuf_done(&body);
     strbuf_done(raw);
@@ -326,7 +279,7 @@ TEST(protobuf_refuses_raw_that_is_no_json)
     fixture_init();
     put_cstr(&m, 1, "{]");
     put_message(&raw, 2, &m);
-    envelope(&body, "apps/v1", "ControllerRevision", strbuf_str(&raw));
+    put_envelope(&body, "apps/v1", "ControllerRevision", strbuf_str(&raw));
     CHECK(protobuf_decode(strbuf_str(&body), &err) == NULL);
     CHECK(str_starts(str_of(err.message), STR("protobuf: raw JSON at offset ")));
     strbuf_done(&raw);
@@ -343,7 +296,7 @@ TEST(protobuf_refuses_keys_that_are_not_utf8)
     fixture_init();
     put_cstr(&m, 1, "\xda");
     put_message(&raw, 2, &m);
-    envelope(&body, "v1", "ConfigMap", strbuf_str(&raw));
+    put_envelope(&body, "v1", "ConfigMap", strbuf_str(&raw));
     CHECK(protobuf_decode(strbuf_str(&body), &err) == NULL);
     CHECK(str_starts(str_of(err.message), STR("protobuf: a key that is not UTF-8 at offset ")));
     strbuf_done(&raw);

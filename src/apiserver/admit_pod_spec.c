@@ -1,0 +1,235 @@
+/*
+ * Rules of a pod's spec that are no matter of single fields: names that must differ, references
+ * inside the spec that must lead somewhere, numbers of ports. For pods and for templates of pods,
+ * in kube-apiserver's words.
+ */
+#include "apiserver/admit_impl.h"
+
+static const char *const lists[] = {"initContainers", "containers", "ephemeralContainers"};
+
+/* A container, named only when something is wrong with it. */
+struct spot {
+    const char *base, *list;
+    size_t index;
+};
+#define SPOT "%s.%s[%zu]"
+#define SPOT_ARG(s) (s)->base, (s)->list, (s)->index
+
+static void add(const struct admit *a, enum field_error_type type, str path, jval v,
+                const char *why)
+{
+    field_error_add(a->errors, type, path, j_has(v) ? jtext(v) : STR_NONE, why ? "%s" : NULL, why);
+}
+
+/* Whether one of the items before this one has the same string in the member. */
+static bool is_repeated(jval list, size_t index, const char *member, str value)
+{
+    for (struct jiter it = jiter(list); jnext(&it) && it.index < index;)
+        if (str_eq(jstr(jget(it.value, str_of(member))), value))
+            return true;
+    return false;
+}
+
+/* ---- containers ---- */
+
+static void check_port_name(const struct admit *a, jval name, str path)
+{
+    str s = jstr(name);
+    bool letters = false, others = false;
+    for (size_t i = 0; i < s.len; i++) {
+        bool letter = s.p[i] >= 'a' && s.p[i] <= 'z';
+        letters |= letter;
+        others |= !letter && !(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '-';
+    }
+    if (s.len > 15)
+        add(a, FIELD_ERR_INVALID, path, name, "must be no more than 15 characters");
+    if (others)
+        add(a, FIELD_ERR_INVALID, path, name,
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+    if (!letters)
+        add(a, FIELD_ERR_INVALID, path, name, "must contain at least one letter (a-z)");
+}
+
+static void check_ports(const struct admit *a, jval ports, const struct spot *at)
+{
+    for (struct jiter it = jiter(ports); jnext(&it);) {
+        jval port = jgetc(it.value, "containerPort"), name = jgetc(it.value, "name");
+        int64_t n = jint(port, 0);
+        if (n == 0)
+            add(a, FIELD_ERR_REQUIRED,
+                admit_path(a, SPOT ".ports[%zu].containerPort", SPOT_ARG(at), it.index),
+                JVAL_ABSENT, NULL);
+        else if (n < 1 || n > 65535)
+            add(a, FIELD_ERR_INVALID,
+                admit_path(a, SPOT ".ports[%zu].containerPort", SPOT_ARG(at), it.index), port,
+                "must be between 1 and 65535, inclusive");
+        if (!jstr(name).len)
+            continue;
+        str path = admit_path(a, SPOT ".ports[%zu].name", SPOT_ARG(at), it.index);
+        check_port_name(a, name, path);
+        if (is_repeated(ports, it.index, "name", jstr(name)))
+            add(a, FIELD_ERR_DUPLICATE, path, name, NULL);
+    }
+}
+
+static void check_env(const struct admit *a, jval env, const struct spot *at)
+{
+    for (struct jiter it = jiter(env); jnext(&it);) {
+        jval name = jgetc(it.value, "name");
+        if (!jstr(name).len)
+            add(a, FIELD_ERR_REQUIRED, admit_path(a, SPOT ".env[%zu].name", SPOT_ARG(at), it.index),
+                JVAL_ABSENT, NULL);
+        else if (str_find_char(jstr(name), '=') >= 0)
+            add(a, FIELD_ERR_INVALID, admit_path(a, SPOT ".env[%zu].name", SPOT_ARG(at), it.index),
+                name,
+                "a valid environment variable name must consist only of printable ASCII "
+                "characters other than '='");
+    }
+}
+
+static void check_mounts(const struct admit *a, jval mounts, jval volumes, const struct spot *at)
+{
+    for (struct jiter it = jiter(mounts); jnext(&it);) {
+        jval name = jgetc(it.value, "name"), path = jgetc(it.value, "mountPath");
+        if (!is_repeated(volumes, SIZE_MAX, "name", jstr(name)))
+            add(a, FIELD_ERR_NOT_FOUND,
+                admit_path(a, SPOT ".volumeMounts[%zu].name", SPOT_ARG(at), it.index), name, NULL);
+        if (!jstr(path).len)
+            add(a, FIELD_ERR_REQUIRED,
+                admit_path(a, SPOT ".volumeMounts[%zu].mountPath", SPOT_ARG(at), it.index),
+                JVAL_ABSENT, NULL);
+        else if (is_repeated(mounts, it.index, "mountPath", jstr(path)))
+            add(a, FIELD_ERR_INVALID,
+                admit_path(a, SPOT ".volumeMounts[%zu].mountPath", SPOT_ARG(at), it.index), path,
+                "must be unique");
+    }
+}
+
+static void check_container(const struct admit *a, jval spec, jval c, const struct spot *at)
+{
+    jval ports = jgetc(c, "ports"), env = jgetc(c, "env"), mounts = jgetc(c, "volumeMounts");
+    if (jlen(ports))
+        check_ports(a, ports, at);
+    if (jlen(env))
+        check_env(a, env, at);
+    if (jlen(mounts))
+        check_mounts(a, mounts, jgetc(spec, "volumes"), at);
+}
+
+static bool is_taken(jval spec, size_t list, size_t index, str name)
+{
+    for (size_t l = 0; l < list; l++)
+        if (is_repeated(jget(spec, str_of(lists[l])), SIZE_MAX, "name", name))
+            return true;
+    return is_repeated(jget(spec, str_of(lists[list])), index, "name", name);
+}
+
+static void check_containers(const struct admit *a, jval spec, const char *base)
+{
+    /* ephemeral ones have rules of their own (admit_pod_part.c) */
+    for (size_t l = 0; l < 2; l++) {
+        for (struct jiter it = jiter(jget(spec, str_of(lists[l]))); jnext(&it);) {
+            jval name = jgetc(it.value, "name");
+            bool plain = !jlen(jgetc(it.value, "ports")) && !jlen(jgetc(it.value, "env")) &&
+                         !jlen(jgetc(it.value, "volumeMounts"));
+            bool taken = (it.index > 0 || l > 0) && jstr(name).len &&
+                         is_taken(spec, l, it.index, jstr(name));
+            if (plain && !taken)
+                continue;
+            struct spot at = {base, lists[l], it.index};
+            if (taken)
+                add(a, FIELD_ERR_DUPLICATE, admit_path(a, SPOT ".name", SPOT_ARG(&at)), name, NULL);
+            check_container(a, spec, it.value, &at);
+        }
+    }
+}
+
+/* ---- the rest of the spec ---- */
+
+static void check_volumes(const struct admit *a, jval volumes, const char *base)
+{
+    for (struct jiter it = jiter(volumes); jnext(&it);) {
+        jval name = jgetc(it.value, "name");
+        size_t sources = 0;
+        if (is_repeated(volumes, it.index, "name", jstr(name)))
+            add(a, FIELD_ERR_DUPLICATE, admit_path(a, "%s.volumes[%zu].name", base, it.index), name,
+                NULL);
+        for (struct jiter m = jiter(it.value); jnext(&m);)
+            if (jtype(m.value) == J_OBJECT && ++sources > 1)
+                add(a, FIELD_ERR_FORBIDDEN,
+                    admit_path(a, "%s.volumes[%zu].%.*s", base, it.index, STR_ARG(m.key)),
+                    JVAL_ABSENT, "may not specify more than 1 volume type");
+    }
+}
+
+static void check_tolerations(const struct admit *a, jval tolerations, const char *base)
+{
+    for (struct jiter it = jiter(tolerations); jnext(&it);) {
+        jval op = jgetc(it.value, "operator");
+        str word = jstr(op);
+        if (!word.len || str_is(word, "Equal")) {
+            if (!jstr(jgetc(it.value, "key")).len)
+                field_error_add(a->errors, FIELD_ERR_INVALID,
+                                admit_path(a, "%s.tolerations[%zu].operator", base, it.index),
+                                word.len ? jtext(op) : STR("\"\""),
+                                "operator must be Exists when `key` is empty, which means \"match "
+                                "all values and all keys\"");
+        } else if (!str_is(word, "Exists")) {
+            add(a, FIELD_ERR_NOT_SUPPORTED,
+                admit_path(a, "%s.tolerations[%zu].operator", base, it.index), op,
+                "supported values: \"Equal\", \"Exists\"");
+        }
+    }
+}
+
+static void check_node_terms(const struct admit *a, jval spec, const char *base)
+{
+    static const char *const ops[] = {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
+    static const char path[] =
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+    for (struct jiter t = jiter(jpath(spec, path)); jnext(&t);)
+        for (struct jiter e = jiter(jgetc(t.value, "matchExpressions")); jnext(&e);) {
+            jval op = jgetc(e.value, "operator");
+            bool known = false;
+            for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+                known |= str_is(jstr(op), ops[i]);
+            if (!known)
+                field_error_add(a->errors, FIELD_ERR_INVALID,
+                                admit_path(a, "%s.%s[%zu].matchExpressions[%zu].operator", base,
+                                           path, t.index, e.index),
+                                j_has(op) ? jtext(op) : STR("\"\""),
+                                "not a valid selector operator");
+        }
+}
+
+static void check_gates(const struct admit *a, jval gates, const char *base)
+{
+    for (struct jiter it = jiter(gates); jnext(&it);) {
+        jval name = jgetc(it.value, "name");
+        if (is_repeated(gates, it.index, "name", jstr(name)))
+            add(a, FIELD_ERR_DUPLICATE, admit_path(a, "%s.schedulingGates[%zu]", base, it.index),
+                name, NULL);
+    }
+}
+
+static void check_label(const struct admit *a, jval spec, const char *base, const char *key)
+{
+    jval v = jget(spec, str_of(key));
+    if (jstr(v).len && !str_is_dns1123_label(jstr(v)))
+        add(a, FIELD_ERR_INVALID, admit_path(a, "%s.%s", base, key), v,
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+            "and must start and end with an alphanumeric character (e.g. 'my-name',  or "
+            "'123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')");
+}
+
+void pod_spec_validate(const struct admit *a, jval spec, const char *base)
+{
+    check_volumes(a, jgetc(spec, "volumes"), base);
+    check_containers(a, spec, base);
+    check_tolerations(a, jgetc(spec, "tolerations"), base);
+    if (j_has(jgetc(spec, "affinity")))
+        check_node_terms(a, spec, base);
+    check_gates(a, jgetc(spec, "schedulingGates"), base);
+    check_label(a, spec, base, "hostname");
+    check_label(a, spec, base, "subdomain");
+}
