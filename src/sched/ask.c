@@ -2,6 +2,7 @@
 #include "sched/ask.h"
 
 #include "grove/types.h"
+#include "sched/order.h"
 
 enum { MAX_SPARES = 16 };
 
@@ -63,47 +64,52 @@ static void pin_to(struct core_scope *s, const struct tables *t, int32_t tree, i
         s->pin = core_domain_of(t->core, tree, node, s->req);
 }
 
-/* What the set asks of a whole replica holds for its scaled gangs too: where the base gang is. */
-static void join_family(struct ask *q, struct tables *t)
-{
-    const struct tpod *first =
-        list_is_empty(&q->gang->pods) ? NULL : list_entry(q->gang->pods.next, struct tpod, link);
-    str base = first ? obj_label(first->obj, STR(LABEL_BASE_PODGANG)) : STR_NONE;
-    struct tgang *g = str_is_empty(base) ? NULL : tables_gang(t, first->obj->ns, base);
-    if (!g || !g->obj || find_tree(t, g->obj) != q->tree)
-        return;
-    int level = level_of_key(
-        t, q->tree, jstr(jpath(obj_spec(g->obj), "topologyConstraint.packConstraint.required")));
-    if (level == 0)
-        return;
-    list_foreach (it, &g->pods) {
-        const struct tpod *p = list_entry(it, struct tpod, link);
-        int32_t d =
-            p->node == CORE_NONE ? CORE_NONE : core_domain_of(t->core, q->tree, p->node, level);
-        if (d != CORE_NONE) {
-            q->within = d;
-            return;
-        }
-    }
-}
-
 /* ---- replicas of a set ---- */
 
 static int32_t first_domain(const struct tables *t, const struct tgang *g, int32_t tree, int level)
 {
     list_foreach (it, &g->pods) {
         const struct tpod *p = list_entry(it, struct tpod, link);
-        if (p->node != CORE_NONE && !p->obj->deleting)
-            return core_domain_of(t->core, tree, p->node, level);
+        int32_t d = p->node == CORE_NONE || p->obj->deleting
+                        ? CORE_NONE
+                        : core_domain_of(t->core, tree, p->node, level);
+        if (d != CORE_NONE)
+            return d;
     }
     return CORE_NONE;
 }
 
-static bool is_scaled(const struct tgang *g)
+/* Where the replica that the gang is a part of has pods already: its own, its base gang's, those of
+ * other gangs of the replica. */
+static int32_t family_domain(const struct ask *q, struct tables *t, struct tgang *lead, int level)
 {
-    return !list_is_empty(&g->pods) &&
-           !str_is_empty(obj_label(list_entry(g->pods.next, struct tpod, link)->obj,
-                                   STR(LABEL_BASE_PODGANG)));
+    int32_t d = first_domain(t, q->gang, q->tree, level);
+    if (d == CORE_NONE)
+        d = first_domain(t, lead, q->tree, level);
+    if (!q->gang->set)
+        return d;
+    for (struct list *it = q->gang->set->gangs.next; d == CORE_NONE && it != &q->gang->set->gangs;
+         it = it->next) {
+        struct tgang *g = list_entry(it, struct tgang, kin);
+        if (g->n_bound > 0 && order_lead(t, g) == lead)
+            d = first_domain(t, g, q->tree, level);
+    }
+    return d;
+}
+
+/* What the set asks of a whole replica holds for all its gangs, whichever was first. */
+static void join_family(struct ask *q, struct tables *t)
+{
+    struct tgang *lead = order_lead(t, q->gang);
+    if (!lead->obj || find_tree(t, lead->obj) != q->tree)
+        return;
+    int level = level_of_key(
+        t, q->tree, jstr(jpath(obj_spec(lead->obj), "topologyConstraint.packConstraint.required")));
+    if (level == 0 || (lead == q->gang && q->bound > 0))
+        return;
+    int32_t d = family_domain(q, t, lead, level);
+    if (d != CORE_NONE)
+        q->within = d;
 }
 
 /* Domains that hold more of the set's replicas than the emptiest are closed to another one. */
@@ -112,14 +118,11 @@ static void close_domains(struct ask *q, const struct tables *t, struct arena *a
     int32_t lo, hi, least = INT32_MAX;
     core_domains_at(t->core, q->tree, q->spread_level, &lo, &hi);
     int32_t *counts = arena_array(a, int32_t, hi - lo + 1);
-    str key;
-    void *value;
-    for (size_t it = 0; map_next(&t->gangs, &it, &key, &value);) {
-        const struct tgang *g = value;
-        if (g == q->gang || !g->obj || is_scaled(g) ||
-            !str_eq(g->obj->owner_uid, q->gang->obj->owner_uid))
-            continue;
-        int32_t d = first_domain(t, g, q->tree, q->spread_level);
+    list_foreach (it, &q->gang->set->gangs) {
+        const struct tgang *g = list_entry(it, struct tgang, kin);
+        int32_t d = g == q->gang || order_is_scaled(g)
+                        ? CORE_NONE
+                        : first_domain(t, g, q->tree, q->spread_level);
         if (d != CORE_NONE)
             counts[d - lo]++;
     }
@@ -130,36 +133,42 @@ static void close_domains(struct ask *q, const struct tables *t, struct arena *a
         q->closed[i] = counts[i] > least;
 }
 
+/* The replica is in a domain, and stays there as far as it must or may. */
+static void read_home(struct ask *q, struct tables *t)
+{
+    q->home = q->spread_level == 0 ? CORE_NONE
+                                   : family_domain(q, t, order_lead(t, q->gang), q->spread_level);
+    if (q->home != CORE_NONE && q->spread_required &&
+        core_contains(t->core, q->tree, q->within, q->home))
+        q->within = q->home;
+}
+
 /* The first level that is spread over and that the topology has. */
-static void read_spread(struct ask *q, const struct tables *t, struct arena *a)
+static void read_spread(struct ask *q, struct tables *t, struct arena *a)
 {
     str rest = obj_annotation(q->gang->obj, STR(ANNOTATION_SPREAD)), key;
-    if (str_is_empty(q->gang->obj->owner_uid) || q->bound > 0 || is_scaled(q->gang))
+    if (!q->gang->set)
         return;
     while (q->spread_level == 0 && tables_next_spread(&rest, &key, &q->spread_required)) {
         int level = level_of_key(t, q->tree, key);
         if (level > 0 && level <= core_n_levels(t->core, q->tree))
             q->spread_level = level;
     }
-    if (q->spread_level > 0)
+    read_home(q, t);
+    if (q->spread_level > 0 && q->home == CORE_NONE)
         close_domains(q, t, a);
 }
 
 /* Pods of scaled gangs that will have to be where this base gang is. */
 static void read_spares(struct ask *q, struct tables *t, struct arena *a)
 {
-    str key;
-    void *value;
-    if (q->scope.req == 0 || q->bound > 0 || is_scaled(q->gang))
+    if ((q->scope.req == 0 && q->spread_level == 0) || q->bound > 0 || !q->gang->set ||
+        order_is_scaled(q->gang))
         return;
     struct core_spare *spares = arena_array(a, struct core_spare, MAX_SPARES);
-    for (size_t it = 0; map_next(&t->gangs, &it, &key, &value);) {
-        const struct tgang *g = value;
-        if (!g->obj || !is_scaled(g) || !str_eq(g->obj->owner_uid, q->gang->obj->owner_uid))
-            continue;
-        const struct tpod *first = list_entry(g->pods.next, struct tpod, link);
-        if (tables_gang(t, first->obj->ns, obj_label(first->obj, STR(LABEL_BASE_PODGANG))) !=
-            q->gang)
+    list_foreach (it, &q->gang->set->gangs) {
+        struct tgang *g = list_entry(it, struct tgang, kin);
+        if (g == q->gang || order_lead(t, g) != q->gang)
             continue;
         list_foreach (k, &g->pods) {
             struct tpod *p = list_entry(k, struct tpod, link);
@@ -250,10 +259,13 @@ static void read_gang(struct ask *q, struct tables *t, struct arena *a)
         g->scope = read_scope(q, t, it.value, a);
         g->bundle = bundle_of(q, configs, g->name);
         g->pods = arena_array(a, struct tpod *, jlen(references) + 1);
+        g->members = arena_array(a, struct tpod *, jlen(references) + 1);
         for (struct jiter k = jiter(references); jnext(&k);) {
             struct tpod *p = tables_pod(t, gang->ns, jstr(jgetc(k.value, "name")));
             g->coming += !p || (p->node == CORE_NONE && !p->obj->deleting);
-            if (p && pod_is_served(p->obj))
+            if (p)
+                g->members[g->n_members++] = p;
+            if (p && tables_serve(t, p->obj))
                 add_pod(q, t, g, p);
         }
         finish_group(q, g, scheduled);
@@ -269,14 +281,14 @@ static void read_single(struct ask *q, struct tables *t, struct arena *a)
     q->groups->pods = arena_array(a, struct tpod *, 2);
     q->n_groups = 1;
     q->scope.pin = CORE_NONE;
-    if (pod_is_served(p->obj))
+    if (tables_serve(t, p->obj))
         add_pod(q, t, q->groups, p);
     finish_group(q, q->groups, false);
 }
 
 void ask_read(struct ask *q, struct tables *t, struct tgang *g, struct arena *a)
 {
-    *q = (struct ask){.gang = g, .tree = find_tree(t, g->obj)};
+    *q = (struct ask){.gang = g, .tree = find_tree(t, g->obj), .home = CORE_NONE};
     if (g->single) {
         read_single(q, t, a);
         return;
@@ -342,7 +354,9 @@ bool ask_minimum(struct ask *q, struct tables *t, struct arena *a)
 {
     struct core_leaf *leaves = begin(q, a);
     read_spares(q, t, a);
-    if (q->spread_level > 0) {
+    if (q->home != CORE_NONE && core_contains(t->core, q->tree, q->within, q->home)) {
+        q->core.within = q->home;
+    } else if (q->closed) {
         q->core.closed_level = q->spread_level;
         q->core.closed = q->closed;
         q->core.gang.req = MAX(q->core.gang.req, q->spread_level);
@@ -356,21 +370,38 @@ bool ask_minimum(struct ask *q, struct tables *t, struct arena *a)
 
 bool ask_less(struct ask *q)
 {
-    if (q->core.closed_level == 0 || q->spread_required)
+    if (q->spread_required || (q->core.closed_level == 0 && q->core.within == q->within))
         return false;
     q->core.closed_level = 0;
+    q->core.within = q->within;
     q->core.gang = q->scope;
     return true;
 }
 
 bool ask_surplus(struct ask *q, struct tables *t, struct arena *a)
 {
+    if (q->gang->set)
+        read_home(q, t); /* it may have one now */
     struct core_leaf *leaves = begin(q, a);
+    if (q->home != CORE_NONE && core_contains(t->core, q->tree, q->within, q->home))
+        q->core.within = q->home;
     for (size_t i = 0; i < q->n_groups; i++) {
         if (!add_group(q, t, leaves, i, q->groups[i].n_placed, q->groups[i].n_pods, a))
             return false;
     }
     return q->core.n_leaves > 0;
+}
+
+int32_t ask_domain(const struct ask *q, const struct tables *t, const struct ask_group *g)
+{
+    const struct core_scope *scopes[] = {
+        &q->scope, g->bundle == CORE_NONE ? &q->scope : &q->bundles[g->bundle], &g->scope};
+    int32_t d = q->within;
+    for (size_t i = 0; i < ARRAY_LEN(scopes); i++) {
+        if (scopes[i]->pin >= 0 && core_contains(t->core, q->tree, d, scopes[i]->pin))
+            d = scopes[i]->pin;
+    }
+    return d;
 }
 
 void ask_assign(struct ask *q, struct tables *t, const struct core_op *op,
@@ -393,24 +424,4 @@ void ask_assign(struct ask *q, struct tables *t, const struct core_op *op,
         tables_assume(t, p, op->node);
         fn(ctx, p, op->node);
     }
-}
-
-int ask_level(const struct ask *q, struct tables *t)
-{
-    int32_t common = CORE_NONE;
-    int level = core_host_level(t->core, q->tree);
-    list_foreach (it, &q->gang->pods) {
-        const struct tpod *p = list_entry(it, struct tpod, link);
-        if (p->node == CORE_NONE)
-            continue;
-        for (; level > 0; level--) {
-            int32_t d = core_domain_of(t->core, q->tree, p->node, level);
-            int32_t other =
-                common == CORE_NONE ? d : core_domain_of(t->core, q->tree, common, level);
-            if (d != CORE_NONE && d == other)
-                break;
-        }
-        common = p->node;
-    }
-    return level;
 }

@@ -9,6 +9,8 @@
 
 struct ask_group {
     str name;
+    struct tpod **members; /* all that the gang names and that are there */
+    size_t n_members;
     struct tpod **pods; /* waiting, of all classes, in name order */
     size_t n_pods;
     size_t n_placed; /* of them, so far */
@@ -38,7 +40,8 @@ struct ask {
     /* Replicas of a set keep to different domains of a level; 0: they need not. */
     int spread_level;
     bool spread_required;
-    uint8_t *closed; /* domains with more replicas than others */
+    int32_t home;    /* the replica is in this one already; CORE_NONE: in none */
+    uint8_t *closed; /* without a home: domains with more replicas than others */
     struct core_ask core;
     int32_t *leaf_group; /* by leaf of the core's question */
 };
@@ -51,10 +54,10 @@ bool ask_minimum(struct ask *q, struct tables *t, struct arena *a);
 bool ask_less(struct ask *q);
 /* What is beyond: as many as may be placed. */
 bool ask_surplus(struct ask *q, struct tables *t, struct arena *a);
+/* Where pods of the group may go, as far as it is decided. */
+int32_t ask_domain(const struct ask *q, const struct tables *t, const struct ask_group *g);
 /* The next pods of the leaf go to the node; `fn` is told each. They are assumed. */
 void ask_assign(struct ask *q, struct tables *t, const struct core_op *op,
                 void (*fn)(void *ctx, struct tpod *p, int32_t node), void *ctx);
-/* The narrowest level whose domain holds all pods of the gang that are on nodes. */
-int ask_level(const struct ask *q, struct tables *t);
 
 #endif

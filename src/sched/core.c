@@ -273,6 +273,11 @@ void core_domains_at(const struct core *c, int32_t tree, int level, int32_t *ret
     *ret_hi = t->first[level + 1];
 }
 
+bool core_contains(const struct core *c, int32_t tree, int32_t outer, int32_t inner)
+{
+    return topo_contains(c->trees.p[tree], outer, inner);
+}
+
 const int32_t *core_nodes_in(const struct core *c, int32_t tree, int32_t domain, size_t *ret_n)
 {
     const struct topo *t = c->trees.p[tree];
@@ -678,6 +683,42 @@ void core_take(struct core *c, int32_t cls, int32_t node, int32_t count)
 int32_t core_slots(struct core *c, int32_t cls, int32_t node)
 {
     return class_now(c, cls)->slots[node];
+}
+
+bool core_admits(struct core *c, int32_t cls, int32_t node)
+{
+    const struct class *k = class_now(c, cls);
+    return k->slots[node] > 0 && (!k->wide || class_admits_one(c, k, node));
+}
+
+int64_t core_amount_of(const struct core *c, int32_t cls, int32_t resource)
+{
+    const struct class *k = c->classes.p[cls];
+    for (size_t i = 0; i < k->n_amounts; i++) {
+        if (k->amounts[i].resource == resource)
+            return k->amounts[i].amount;
+    }
+    return 0;
+}
+
+int32_t core_per_node(const struct core *c, int32_t cls)
+{
+    return c->classes.p[cls]->per_node;
+}
+
+bool core_is_admitted(const struct core *c, int32_t cls, int32_t node)
+{
+    return c->classes.p[cls]->admitted[node];
+}
+
+bool core_cert_holds(struct core *c, const struct core_cert *cert, int32_t tree)
+{
+    if (cert->why != CORE_TOO_FEW || cert->need <= 0)
+        return false;
+    if (cert->fixed)
+        return core_sum(c, cert->cls, tree, cert->domain) < cert->need;
+    return core_most_at(c, cert->cls, tree, cert->level) < cert->need ||
+           core_sum(c, cert->cls, tree, cert->within) < cert->need;
 }
 
 int32_t core_sum(struct core *c, int32_t cls, int32_t tree, int32_t domain)

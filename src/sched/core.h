@@ -99,6 +99,14 @@ void core_domains_at(const struct core *c, int32_t tree, int level, int32_t *ret
                      int32_t *ret_hi);
 /* Nodes of a domain, in the order of the tree; valid until the core is freed. */
 const int32_t *core_nodes_in(const struct core *c, int32_t tree, int32_t domain, size_t *ret_n);
+/* The inner domain, or host, is the outer one or inside it. */
+bool core_contains(const struct core *c, int32_t tree, int32_t outer, int32_t inner);
+/* The node takes one more pod of the class now, whatever the class looks at. */
+bool core_admits(struct core *c, int32_t cls, int32_t node);
+/* What a pod of the class asks for of the resource. */
+int64_t core_amount_of(const struct core *c, int32_t cls, int32_t resource);
+int32_t core_per_node(const struct core *c, int32_t cls);
+bool core_is_admitted(const struct core *c, int32_t cls, int32_t node);
 int32_t core_term_count(const struct core *c, int32_t term, int32_t domain);
 /* Everything derived equals a computation from scratch; for tests. */
 bool core_is_consistent(struct core *c);
@@ -154,15 +162,24 @@ enum core_why {
     CORE_BUDGET,   /* the search was given up */
 };
 
-/* Why not: a scope, a level, a class, and the domain that comes nearest. */
+/* Why not: a scope, a level, a class, and the domains that come nearest. */
+enum { CORE_NEAREST = 3 };
 struct core_cert {
     enum core_why why;
     int32_t scope; /* 0: gang; then bundles, then leaves */
     int level;
     int32_t cls;
     int32_t need, best;
-    int32_t domain;
+    int32_t domain; /* the nearest */
+    bool fixed;     /* no other domain will do */
+    int32_t within; /* where it was looked for */
+    struct core_near {
+        int32_t domain, room;
+    } near[CORE_NEAREST]; /* the nearest first */
+    size_t n_near;
 };
+/* Nothing that became free since can have made it untrue. */
+bool core_cert_holds(struct core *c, const struct core_cert *cert, int32_t tree);
 
 struct core_result {
     bool placed;

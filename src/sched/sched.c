@@ -11,6 +11,9 @@
 #include "sched/sched.h"
 
 #include "grove/types.h"
+#include "sched/lease.h"
+#include "sched/order.h"
+#include "sched/score.h"
 #include "sched/tell.h"
 
 /* Pods placed and domains tried in one call. */
@@ -32,47 +35,41 @@ struct round {
 
 /* ---- order ---- */
 
-static int cmp_gangs(const void *a, const void *b)
+static void touch_again(struct round *r, struct tgang *g)
 {
-    const struct tgang *x = *(struct tgang *const *)a, *y = *(struct tgang *const *)b;
-    if (x->priority != y->priority)
-        return x->priority > y->priority ? -1 : 1;
-    if ((x->n_bound > 0) != (y->n_bound > 0))
-        return x->n_bound > 0 ? -1 : 1;
-    if (x->created != y->created)
-        return x->created < y->created ? -1 : 1;
-    return strcmp(x->key, y->key);
-}
-
-static void read_single(struct tgang *g)
-{
-    const struct tpod *p = list_entry(g->pods.next, struct tpod, link);
-    g->created = obj_created(p->obj);
-    g->priority = jint(jgetc(obj_spec(p->obj), "priority"), 0);
-}
-
-/* Gangs without a class of their own are as important as their most important pod. */
-static void read_priority(struct tgang *g)
-{
-    if (!str_is_empty(jstr(jgetc(obj_spec(g->obj), "priorityClassName"))))
-        return;
-    g->priority = 0;
-    if (!list_is_empty(&g->pods))
-        g->priority =
-            jint(jgetc(obj_spec(list_entry(g->pods.next, struct tpod, link)->obj), "priority"), 0);
+    list_remove(&g->link);
+    list_push_back(&r->tables->ready, &g->link);
 }
 
 /* Room is held from the holder's turn to the end of the round, so that those before it in order may
  * take it; between rounds nobody places anything. */
-static void let_go(struct round *r)
+static bool let_go(struct round *r)
 {
     struct tables *t = r->tables;
     struct tgang *g = t->hold_key ? map_get(&t->gangs, str_of(t->hold_key)) : NULL;
-    if (g && g->parked) {
-        list_remove(&g->link);
-        list_push_back(&t->ready, &g->link);
-    }
+    bool waits = g && g->parked;
+    if (waits)
+        touch_again(r, g);
     tables_unhold(t);
+    return waits;
+}
+
+/* Nobody holds room: the first of those who have waited long enough is looked at, although nothing
+ * may have changed for it, so that it may. One that would not fit an empty cluster never does. */
+static void choose_holder(struct round *r)
+{
+    struct tables *t = r->tables;
+    struct tgang *head = NULL;
+    list_foreach (it, &t->parked) {
+        struct tgang *g = list_entry(it, struct tgang, link);
+        if (g->hold_due == 0 || g->hold_due > r->world->now || g->hopeless == t->shape)
+            continue;
+        if (!head || g->priority > head->priority ||
+            (g->priority == head->priority && g->hold_due < head->hold_due))
+            head = g;
+    }
+    if (head)
+        touch_again(r, head);
 }
 
 /* Whoever is ready and has something to place or to take back; the others rest until touched. */
@@ -86,13 +83,9 @@ static void collect(struct round *r)
             list_remove(&g->link);
             continue;
         }
-        if (g->single)
-            read_single(g);
-        else
-            read_priority(g);
         *vec_push(&r->gangs) = g;
     }
-    vec_sort(&r->gangs, cmp_gangs);
+    order_gangs(t, r->gangs.p, r->gangs.len, r->world->now);
 }
 
 /* ---- making room ---- */
@@ -137,6 +130,13 @@ static int cmp_ops(const void *a, const void *b)
     return x->cls < y->cls ? -1 : x->cls > y->cls;
 }
 
+/* A gang of ours that is less important. */
+static bool may_be_asked(const struct round *r, const struct tgang *g, int64_t priority)
+{
+    return !g->single && g->obj && !g->obj->deleting && g->priority < priority &&
+           tables_serve(r->tables, list_entry(g->pods.next, struct tpod, link)->obj);
+}
+
 /* Gangs with pods on nodes: below the priority, or all of them. */
 static void find_rivals(struct round *r, const struct tgang *for_whom, bool any, struct rivals *ret)
 {
@@ -146,8 +146,8 @@ static void find_rivals(struct round *r, const struct tgang *for_whom, bool any,
         struct tgang *g = value;
         bool marked = gang_is_marked(g->obj);
         add_releasing(r->tables, g, marked, &ret->releasing);
-        if (marked || g == for_whom || g->n_bound == 0 || (!any && g->single) ||
-            (!any && (!g->obj || g->priority >= for_whom->priority)))
+        if (marked || g == for_whom || g->n_bound == 0 ||
+            (!any && !may_be_asked(r, g, for_whom->priority)))
             continue;
         struct rival rival = {.gang = g};
         list_foreach (k, &g->pods) {
@@ -239,7 +239,7 @@ static void seek_room(struct round *r, struct ask *q)
     usec since = gang_waits_since(q->gang->obj);
     if (r->tables->hold_key || q->core.n_leaves == 0)
         return;
-    if (r->seeks > 0 && has_lower(r, q->gang)) {
+    if (r->seeks > 0 && !q->gang->spares_others && has_lower(r, q->gang)) {
         r->seeks--;
         if (reserve(r, q, true))
             return;
@@ -248,8 +248,8 @@ static void seek_room(struct round *r, struct ask *q)
         plan_look_again(r->plan, r->world->now + HOLD_AFTER);
     else if (r->world->now - since < HOLD_AFTER)
         plan_look_again(r->plan, since + HOLD_AFTER);
-    else if (r->seeks > 0 && r->seeks--)
-        (void)reserve(r, q, false);
+    else if (r->seeks > 0 && r->seeks-- && !reserve(r, q, false))
+        q->gang->hopeless = r->tables->shape;
 }
 
 /* ---- one gang ---- */
@@ -272,17 +272,8 @@ static void tell_placed(struct round *r, struct ask *q)
 {
     struct verdict v = {.score = -1};
     if (q->packed) {
-        int wanted = MAX(q->scope.req, q->scope.pref), got = ask_level(q, r->tables);
-        int host = core_host_level(r->tables->core, q->tree);
-        if (wanted == 0)
-            wanted = got;
-        v.score = got >= wanted ? 1 : (double)(got + 1) / (double)(wanted + 1);
-        v.why = got == 0
-                    ? STR("placed over several domains")
-                    : arena_printf(r->plan->arena, "placed in one %.*s",
-                                   STR_ARG(got == host
-                                               ? STR("kubernetes.io/hostname")
-                                               : tables_tree(r->tables, q->tree)->keys[got - 1]));
+        v.score = score_of(q, r->tables);
+        v.why = score_text(q, r->tables, r->plan->arena);
     }
     tell_gang(r->plan, r->world, q->gang->obj, &v);
 }
@@ -302,8 +293,12 @@ static void tell_waiting(struct round *r, struct ask *q, const struct core_cert 
 static void refuse(struct round *r, struct ask *q, const struct core_cert *cert)
 {
     tell_waiting(r, q, cert);
-    if (str_is_empty(q->wrong))
+    usec since = gang_waits_since(q->gang->obj);
+    q->gang->hold_due = 0;
+    if (str_is_empty(q->wrong)) {
+        q->gang->hold_due = (since ? since : r->world->now) + HOLD_AFTER;
         seek_room(r, q);
+    }
     tables_park(r->tables, q->gang, cert, q->tree);
 }
 
@@ -334,11 +329,66 @@ static bool take_back_mark(struct round *r, struct tgang *g)
     return true;
 }
 
+/* Pods go where their clique's room is kept, if they may; the others, or else all of them, where
+ * the search finds room. */
+static bool place_kept(struct round *r, struct ask *q, struct core_result *ret)
+{
+    struct lease_fill kept;
+    struct core *c = r->tables->core;
+    lease_fill(q, r->tables, r->plan->arena, &kept);
+    bool placed = core_place(c, &q->core, ret);
+    if (!placed && kept.result.ops.len > 0) {
+        core_result_done(ret);
+        lease_unfill(q, r->tables, &kept);
+        placed = core_place(c, &q->core, ret);
+    }
+    for (size_t i = 0; i < kept.result.ops.len; i++)
+        *vec_push(&ret->ops) = kept.result.ops.p[i];
+    core_result_done(&kept.result);
+    return placed;
+}
+
+/* First with all that is wished, then with what must be, then with room kept for less important
+ * gangs. */
+static bool place_all(struct round *r, struct ask *q, struct core_result *ret)
+{
+    bool placed = place_kept(r, q, ret);
+    if (!placed && ask_less(q)) {
+        core_result_done(ret);
+        placed = place_kept(r, q, ret);
+    }
+    if (!placed && lease_open_below(r->tables, q->gang->priority)) {
+        core_result_done(ret);
+        placed = place_kept(r, q, ret);
+    }
+    return placed;
+}
+
+static void place_asked(struct round *r, struct ask *q)
+{
+    struct core_result result = {0};
+    bool asked = str_is_empty(q->wrong) && ask_minimum(q, r->tables, r->plan->arena);
+    lease_open(r->tables, q->gang);
+    bool placed = asked && place_all(r, q, &result);
+    if (placed)
+        lease_settle(r->tables, q->gang, result.ops.p, result.ops.len);
+    lease_close(r->tables);
+    if (!str_is_empty(q->wrong) || (asked && !placed)) {
+        refuse(r, q, &result.cert);
+    } else {
+        assign(r, q, &result);
+        *vec_push(&r->surplus) = q;
+    }
+    r->budget -= MIN(r->budget, (size_t)result.tries);
+    core_result_done(&result);
+}
+
 static void place_minimum(struct round *r, struct tgang *g)
 {
     struct ask *q = arena_new(r->plan->arena, struct ask);
     if (take_back_mark(r, g))
         return;
+    r->tables->looks++;
     ask_read(q, r->tables, g, r->plan->arena);
     list_remove(&g->link);
     /* Gates are lifted clique by clique: a gang that has some to go is not judged yet. */
@@ -349,29 +399,63 @@ static void place_minimum(struct round *r, struct tgang *g)
         tell_gang(r->plan, r->world, g->obj, &v);
         return;
     }
-    if (q->short_of) {
+    if (q->short_of)
         lacks_pods(r, q);
-        return;
-    }
-    bool asked = str_is_empty(q->wrong) && ask_minimum(q, r->tables, r->plan->arena);
-    struct core_result result = {0};
-    bool placed = asked && core_place(r->tables->core, &q->core, &result);
-    if (asked && !placed && ask_less(q)) {
-        core_result_done(&result);
-        placed = core_place(r->tables->core, &q->core, &result);
-    }
-    if (!str_is_empty(q->wrong) || (asked && !placed)) {
-        refuse(r, q, &result.cert);
-    } else {
-        assign(r, q, &result);
-        tell_placed(r, q);
-        *vec_push(&r->surplus) = q;
-    }
-    r->budget -= MIN(r->budget, (size_t)result.tries);
-    core_result_done(&result);
+    else
+        place_asked(r, q);
 }
 
 /* ---- surplus ---- */
+
+/* Room kept first, then where the replica is, then wherever it may be. */
+static void place_leaf(struct round *r, struct ask *q, size_t leaf)
+{
+    struct core *c = r->tables->core;
+    struct core_leaf *f = (struct core_leaf *)&q->core.leaves[leaf]; /* the ask's own */
+    for (int turn = 0; turn < 2 && f->need > 0; turn++) {
+        struct core_result result = {0};
+        f->need -= core_place_some(c, &q->core, (int32_t)leaf, &result);
+        assign(r, q, &result);
+        core_result_done(&result);
+        q->core.gang = q->scope; /* pinned by now */
+        f->scope = q->groups[q->leaf_group[leaf]].scope;
+        if (q->core.within == q->within)
+            break;
+        q->core.within = q->within;
+    }
+}
+
+/* Which leaf is left over: the only one wakes the gang by what it lacks, several by anything. */
+static bool place_leaves(struct round *r, struct ask *q, struct core_cert *ret)
+{
+    struct tables *t = r->tables;
+    struct lease_fill kept;
+    size_t left = 0;
+    int32_t home = q->core.within;
+    lease_open(t, q->gang);
+    lease_fill(q, t, r->plan->arena, &kept);
+    lease_settle(t, q->gang, kept.result.ops.p, kept.result.ops.len);
+    lease_close(t);
+    assign(r, q, &kept.result);
+    core_result_done(&kept.result);
+    for (size_t i = 0; i < q->core.n_leaves; i++) {
+        const struct core_leaf *leaf = &q->core.leaves[i];
+        q->core.within = home;
+        place_leaf(r, q, i);
+        if (leaf->need <= 0 || left++ > 0)
+            continue;
+        *ret = (struct core_cert){
+            .why = CORE_TOO_FEW,
+            .scope = (int32_t)(1 + q->n_bundles + i),
+            .cls = leaf->cls,
+            .need = leaf->need,
+            .fixed = true,
+            .domain = ask_domain(q, t, &q->groups[q->leaf_group[i]]),
+        };
+    }
+    ret->n_near = left; /* of leaves, for the caller */
+    return left > 0;
+}
 
 /* What is left over of a leaf, the last pods of its group, waits. */
 static void place_surplus(struct round *r, struct ask *q)
@@ -379,56 +463,43 @@ static void place_surplus(struct round *r, struct ask *q)
     struct tables *t = r->tables;
     bool left = false;
     struct core_cert cert = {.why = CORE_TOO_FEW};
-    if (ask_surplus(q, t, r->plan->arena)) {
-        for (size_t i = 0; i < q->core.n_leaves; i++) {
-            struct core_result result = {0};
-            const struct core_leaf *leaf = &q->core.leaves[i];
-            int32_t got = core_place_some(t->core, &q->core, (int32_t)i, &result);
-            assign(r, q, &result);
-            q->core.gang = q->scope; /* pinned by now */
-            if (got < leaf->need && !left) {
-                left = true;
-                cert = (struct core_cert){
-                    CORE_TOO_FEW, (int32_t)(1 + q->n_bundles + i), 0, leaf->cls, leaf->need, got,
-                    q->within};
-            }
-            core_result_done(&result);
-        }
-    } else {
+    if (ask_surplus(q, t, r->plan->arena))
+        left = place_leaves(r, q, &cert);
+    else
         left = !str_is_empty(q->wrong);
-    }
+    tell_placed(r, q);
     if (!left)
         return;
     struct reasons why;
+    size_t leaves = cert.n_near;
+    cert.n_near = 0;
     tell_reasons(q, t, &cert, r->plan->arena, &why);
     for (size_t i = 0; i < q->n_groups; i++) {
         for (size_t k = q->groups[i].n_placed; k < q->groups[i].n_pods; k++)
             tell_pod(r->plan, r->world, q->groups[i].pods[k]->obj, why.cause);
     }
-    cert.need = cert.best = 0; /* any growth may do */
+    cert.need = leaves == 1; /* one more place, or anything */
+    q->gang->hold_due = 0;
     tables_park(t, q->gang, &cert, q->tree);
 }
 
 /* ---- the round ---- */
 
-static void touch_again(struct round *r, struct tgang *g)
-{
-    list_remove(&g->link);
-    list_push_back(&r->tables->ready, &g->link);
-}
-
 void sched_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
     struct round r = {.world = w,
                       .plan = p,
-                      .tables = tables_get(w),
+                      .tables = tables_get(ctx, w),
                       .budget = ROUND_BUDGET,
                       .seeks = ROUND_SEEKS,
                       .lowest = INT64_MAX};
     (void)key;
-    (void)ctx;
     tables_release_assumed(r.tables);
-    let_go(&r);
+    usec kept = lease_review(r.tables, w->now);
+    if (kept)
+        plan_look_again(p, kept);
+    if (!let_go(&r))
+        choose_holder(&r);
     tables_wake(r.tables);
     collect(&r);
     size_t i = 0;
@@ -436,10 +507,12 @@ void sched_plan(const struct world *w, const struct key *key, void *ctx, struct 
         place_minimum(&r, r.gangs.p[i]);
     /* All minimums before any surplus. */
     for (size_t k = 0; k < r.surplus.len; k++) {
-        if (i < r.gangs.len)
-            touch_again(&r, r.surplus.p[k]->gang);
-        else
+        if (i == r.gangs.len) {
             place_surplus(&r, r.surplus.p[k]);
+            continue;
+        }
+        tell_placed(&r, r.surplus.p[k]);
+        touch_again(&r, r.surplus.p[k]->gang);
     }
     if (i < r.gangs.len)
         plan_look_again(p, w->now);
@@ -497,18 +570,42 @@ static const struct controller_watch watches[] = {
     {&kind_ctb, map_any}, {&kind_priority_class, map_any},
 };
 
-void sched_add_indexes(struct runtime *r)
+static const char *const all_names[] = {"default-scheduler", "grove-scheduler", "kai-scheduler",
+                                        "volcano"};
+const struct sched_options sched_defaults = {all_names, ARRAY_LEN(all_names)};
+
+struct sched *sched_new(struct runtime *r, const struct sched_options *o)
 {
-    tables_add_handlers(r);
+    struct sched *s = xnew(struct sched);
+    s->runtime = r;
+    s->n_names = o->n_names;
+    s->names = xcalloc(o->n_names + 1, sizeof(*s->names));
+    for (size_t i = 0; i < o->n_names; i++)
+        s->names[i] = xstrdup(o->names[i]);
+    tables_add_handlers(s);
+    return s;
 }
 
-void sched_add(struct runtime *r, struct api *api)
+void sched_free(void *sched)
 {
-    static const struct controller_def def = {.name = "grove-scheduler",
-                                              .plan = sched_plan,
-                                              .watches = watches,
-                                              .n_watches = ARRAY_LEN(watches),
-                                              .max_in_flight = 256};
-    sched_add_indexes(r);
+    struct sched *s = sched;
+    if (!s)
+        return;
+    tables_drop(s);
+    for (size_t i = 0; i < s->n_names; i++)
+        free(s->names[i]);
+    free(s->names);
+    free(s);
+}
+
+void sched_add(struct runtime *r, struct api *api, const struct sched_options *o)
+{
+    struct controller_def def = {.name = "grove-scheduler",
+                                 .plan = sched_plan,
+                                 .watches = watches,
+                                 .n_watches = ARRAY_LEN(watches),
+                                 .max_in_flight = 256,
+                                 .ctx_free = sched_free};
+    def.ctx = sched_new(r, o ? o : &sched_defaults);
     (void)runtime_add(r, &def, api);
 }

@@ -10,9 +10,24 @@
 
 #include "client/controller.h"
 
-/* The planner; it looks at everything, whatever the key, and reads the indexes sched_add adds. */
+/* Which pods it serves: those that name one of these schedulers. */
+struct sched_options {
+    const char *const *names;
+    size_t n_names;
+};
+/* All that the embedded control plane stands for: its own name, and those of manifests written for
+ * default-scheduler, kai-scheduler and volcano. */
+extern const struct sched_options sched_defaults;
+
+/* Its state is derived from the runtime's caches and goes with the runtime. NULL options: the
+ * defaults. */
+void sched_add(struct runtime *r, struct api *api, const struct sched_options *o);
+
+/* For tests: the planner, which looks at everything whatever the key, and its ctx; before the
+ * runtime starts. */
+struct sched;
 planner_fn sched_plan;
-void sched_add_indexes(struct runtime *r);
-void sched_add(struct runtime *r, struct api *api);
+struct sched *sched_new(struct runtime *r, const struct sched_options *o);
+void sched_free(void *sched);
 
 #endif

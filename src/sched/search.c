@@ -575,30 +575,41 @@ void search_end(struct search *s)
     vec_done(&s->failed);
 }
 
-/* The domain of the part's level that holds most of what it needs of a class. */
-static void best_domain(struct search *s, int32_t cls, int32_t within, int level,
-                        int32_t *ret_domain, int32_t *ret_best)
+/* One more that holds `room`: the nearest stay, in order. */
+static void note_near(struct core_cert *cert, int32_t domain, int32_t room)
+{
+    size_t at = cert->n_near;
+    while (at > 0 && cert->near[at - 1].room < room)
+        at--;
+    if (at == CORE_NEAREST)
+        return;
+    cert->n_near += cert->n_near < CORE_NEAREST;
+    memmove(&cert->near[at + 1], &cert->near[at],
+            (cert->n_near - 1 - at) * sizeof(struct core_near));
+    cert->near[at] = (struct core_near){domain, room};
+}
+
+/* The domains of the certificate's level that hold most of its class. */
+static void find_nearest(struct search *s, struct core_cert *cert)
 {
     const struct topo *t = s->tree;
-    *ret_domain = within;
-    *ret_best = level <= topo_level(t, within) ? core_sum(s->core, cls, s->ask->tree, within) : -1;
-    if (level <= topo_level(t, within))
-        return;
-    bool hosts = level == t->host_level;
-    int32_t lo = t->lo[within], hi = t->hi[within];
-    if (!hosts)
-        topo_inside(t, within, level, &lo, &hi);
-    for (int32_t i = lo; i < hi; i++) {
-        int32_t d = hosts ? t->n_domains + t->order[i] : i;
-        if ((hosts && t->depth[t->order[i]] < t->n_levels) || !domain_is_open(s, d))
-            continue;
-        int32_t sum = core_sum(s->core, cls, s->ask->tree, d);
-        if (sum > *ret_best) {
-            *ret_best = sum;
-            *ret_domain = d;
+    int32_t within = cert->within;
+    cert->fixed = cert->level <= topo_level(t, within);
+    if (cert->fixed) {
+        note_near(cert, within, core_sum(s->core, cert->cls, s->ask->tree, within));
+    } else {
+        bool hosts = cert->level == t->host_level;
+        int32_t lo = t->lo[within], hi = t->hi[within];
+        if (!hosts)
+            topo_inside(t, within, cert->level, &lo, &hi);
+        for (int32_t i = lo; i < hi; i++) {
+            int32_t d = hosts ? t->n_domains + t->order[i] : i;
+            if ((!hosts || t->depth[t->order[i]] == t->n_levels) && domain_is_open(s, d))
+                note_near(cert, d, core_sum(s->core, cert->cls, s->ask->tree, d));
         }
     }
-    *ret_best = MAX(*ret_best, 0);
+    cert->domain = cert->n_near ? cert->near[0].domain : within;
+    cert->best = cert->n_near ? cert->near[0].room : 0;
 }
 
 /* The widest part that no domain can hold, for one class alone; else all of it together. */
@@ -614,8 +625,9 @@ static void certify(struct search *s, struct core_cert *ret)
                                      .scope = (int32_t)i,
                                      .level = p->scope->req,
                                      .cls = p->wants[w].cls,
-                                     .need = p->wants[w].need};
-            best_domain(s, cert.cls, within, cert.level, &cert.domain, &cert.best);
+                                     .need = p->wants[w].need,
+                                     .within = within};
+            find_nearest(s, &cert);
             if (cert.best < cert.need) {
                 *ret = cert;
                 return;
@@ -626,9 +638,10 @@ static void certify(struct search *s, struct core_cert *ret)
     *ret = (struct core_cert){.why = s->gave_up ? CORE_BUDGET : CORE_TOGETHER,
                               .level = p->scope->req,
                               .cls = p->n_wants ? p->wants[0].cls : 0,
-                              .need = p->n_wants ? p->wants[0].need : 0};
+                              .need = p->n_wants ? p->wants[0].need : 0,
+                              .within = s->ask->within};
     if (p->n_wants)
-        best_domain(s, ret->cls, s->ask->within, ret->level, &ret->domain, &ret->best);
+        find_nearest(s, ret);
 }
 
 /* No bound speaks against it. */

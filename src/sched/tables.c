@@ -3,23 +3,22 @@
 
 #include "grove/names.h"
 #include "grove/types.h"
+#include "sched/lease.h"
 #include "sched/terms.h"
 #include "json/write.h"
 
-static struct tables *current;
-
 /* ---- pods and gangs ---- */
 
-bool pod_is_served(const struct obj *pod)
+bool tables_serve(const struct tables *t, const struct obj *pod)
 {
-    static const char *const served[] = {"default-scheduler", "grove-scheduler", "kai-scheduler",
-                                         "volcano"};
     str name = jstr(jgetc(obj_spec(pod), "schedulerName"));
-    for (size_t i = 0; i < ARRAY_LEN(served); i++) {
-        if (str_is(name, served[i]))
+    if (str_is_empty(name))
+        name = STR("default-scheduler");
+    for (size_t i = 0; i < t->sched->n_names; i++) {
+        if (str_is(name, t->sched->names[i]))
             return true;
     }
-    return str_is_empty(name);
+    return false;
 }
 
 static struct tgang *gang_ensure(struct tables *t, str key)
@@ -31,6 +30,7 @@ static struct tgang *gang_ensure(struct tables *t, str key)
     memcpy(g->key, key.p, key.len);
     list_init(&g->pods);
     list_init(&g->link);
+    list_init(&g->kin);
     g->single = key.len > 0 && key.p[0] == '/';
     (void)map_put(&t->gangs, str_n(g->key, key.len), g);
     return g;
@@ -40,9 +40,77 @@ static void gang_forget_if_empty(struct tables *t, struct tgang *g)
 {
     if (g->obj || !list_is_empty(&g->pods))
         return;
+    lease_gang_gone(t, g);
     (void)map_del(&t->gangs, str_of(g->key));
     list_remove(&g->link);
     free(g);
+}
+
+/* ---- kinship ---- */
+
+static void gang_leave_set(struct tables *t, struct tgang *g)
+{
+    struct tset *set = g->set;
+    struct tgroup *group = g->group;
+    list_remove(&g->kin);
+    g->set = NULL;
+    g->group = NULL;
+    if (set && list_is_empty(&set->gangs)) {
+        (void)map_del(&t->sets, str_of(set->uid));
+        free(set);
+    }
+    if (!group)
+        return;
+    group->total--;
+    group->placed -= g->n_bound > 0;
+    if (group->total == 0) {
+        (void)map_del(&t->groups, str_of(group->key));
+        free(group);
+    }
+}
+
+static struct tset *set_ensure(struct tables *t, str uid)
+{
+    struct tset *set = map_get(&t->sets, uid);
+    if (set)
+        return set;
+    set = xcalloc(1, sizeof(*set) + uid.len + 1);
+    memcpy(set->uid, uid.p, uid.len);
+    list_init(&set->gangs);
+    (void)map_put(&t->sets, str_n(set->uid, uid.len), set);
+    return set;
+}
+
+static struct tgroup *group_ensure(struct tables *t, str ns, str label)
+{
+    struct arena a = ARENA_INIT;
+    str key = arena_printf(&a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(label));
+    struct tgroup *group = map_get(&t->groups, key);
+    if (!group) {
+        group = xcalloc(1, sizeof(*group) + key.len + 1);
+        memcpy(group->key, key.p, key.len);
+        (void)map_put(&t->groups, str_n(group->key, key.len), group);
+    }
+    arena_done(&a);
+    return group;
+}
+
+/* Its owner and its labels say whose it is; neither changes in the life of a gang. */
+static void gang_join_set(struct tables *t, struct tgang *g)
+{
+    str label = obj_label(g->obj, STR(LABEL_PCSG)), name = g->obj->name;
+    if (g->set || str_is_empty(g->obj->owner_uid))
+        return;
+    g->set = set_ensure(t, g->obj->owner_uid);
+    list_push_back(&g->set->gangs, &g->kin);
+    ptrdiff_t dash = str_rfind_char(name, '-');
+    if (dash < 0 || !str_to_int(str_sub(name, (size_t)dash + 1, name.len), &g->index))
+        g->index = 0;
+    if (str_is_empty(label))
+        return;
+    g->group = group_ensure(t, g->obj->ns, label);
+    g->group->total++;
+    g->group->placed += g->n_bound > 0;
 }
 
 /* Something about it changed: look at it in the next round. */
@@ -62,13 +130,6 @@ void tables_park(struct tables *t, struct tgang *g, const struct core_cert *cert
     g->cert_tree = tree;
 }
 
-/* A bound that refused it still does: nothing else need be looked at. */
-static bool is_still_refused(struct tables *t, const struct tgang *g)
-{
-    return g->cert.why == CORE_TOO_FEW && g->cert.need > 0 &&
-           core_most_at(t->core, g->cert.cls, g->cert_tree, g->cert.level) < g->cert.need;
-}
-
 void tables_wake(struct tables *t)
 {
     if (t->growth_seen == core_growth(t->core))
@@ -77,7 +138,7 @@ void tables_wake(struct tables *t)
     for (struct list *it = t->parked.next, *next; it != &t->parked; it = next) {
         struct tgang *g = list_entry(it, struct tgang, link);
         next = it->next;
-        if (!is_still_refused(t, g))
+        if (!core_cert_holds(t->core, &g->cert, g->cert_tree) || g->n_leases > 0)
             gang_touch(t, g);
     }
 }
@@ -89,6 +150,12 @@ struct tgang *tables_gang(struct tables *t, str ns, str name)
     struct tgang *g = map_get(&t->gangs, key);
     arena_done(&a);
     return g;
+}
+
+/* Classes of the core are made here and nowhere else. */
+struct tclass *tables_class(struct tables *t, int32_t cls)
+{
+    return t->class_list.p[cls];
 }
 
 struct tpod *tables_pod(struct tables *t, str ns, str name)
@@ -250,8 +317,16 @@ static void pod_leave_node(struct tables *t, struct tpod *p)
 {
     if (p->node != CORE_NONE)
         core_take(t->core, p->cls, p->node, -1);
+    list_remove(&p->on_node);
     p->node = CORE_NONE;
     p->assumed = false;
+}
+
+static void pod_join_node(struct tables *t, struct tpod *p, int32_t node)
+{
+    p->node = node;
+    list_remove(&p->on_node);
+    list_push_back(&t->on_node[node], &p->on_node);
 }
 
 static bool pod_is_placed(const struct obj *o)
@@ -261,8 +336,12 @@ static bool pod_is_placed(const struct obj *o)
 
 static void pod_count(struct tpod *p, int by)
 {
-    p->gang->n_waiting += p->waits ? (size_t)by : 0;
-    p->gang->n_bound += pod_is_placed(p->obj) ? (size_t)by : 0;
+    struct tgang *g = p->gang;
+    bool placed = g->n_bound > 0;
+    g->n_waiting += p->waits ? (size_t)by : 0;
+    g->n_bound += pod_is_placed(p->obj) ? (size_t)by : 0;
+    if (g->group)
+        g->group->placed += (size_t)((g->n_bound > 0) - placed);
 }
 
 static void pod_set_node(struct tables *t, struct tpod *p)
@@ -276,12 +355,15 @@ static void pod_set_node(struct tables *t, struct tpod *p)
         p->assumed = false;
         return;
     }
+    struct tlease room = lease_of(p);
     pod_leave_node(t, p);
-    if (node == CORE_NONE)
+    if (node == CORE_NONE) {
+        lease_keep(t, p, &room);
         return;
+    }
     pod_classify(t, p);
     core_take(t->core, p->cls, node, 1);
-    p->node = node;
+    pod_join_node(t, p, node);
 }
 
 static struct tgang *gang_of(struct tables *t, const struct obj *o)
@@ -300,9 +382,11 @@ static void pod_remove(struct tables *t, const struct obj *o)
     struct tpod *p = tables_pod(t, o->ns, o->name);
     if (!p)
         return;
+    struct tlease room = lease_of(p);
     pod_leave_node(t, p);
     pod_count(p, -1);
     list_remove(&p->link);
+    lease_keep(t, p, &room);
     gang_touch(t, p->gang);
     gang_forget_if_empty(t, p->gang);
     for (size_t i = 0; i < t->assumed.len; i++) {
@@ -317,7 +401,7 @@ static void pod_remove(struct tables *t, const struct obj *o)
 static void pod_set(struct tables *t, const struct obj *o)
 {
     struct tpod *p = tables_pod(t, o->ns, o->name);
-    bool waits = pod_waits(o) && pod_is_served(o);
+    bool waits = pod_waits(o) && tables_serve(t, o);
     if (p && !str_eq(p->obj->uid, o->uid)) {
         pod_remove(t, p->obj);
         p = NULL;
@@ -330,6 +414,7 @@ static void pod_set(struct tables *t, const struct obj *o)
         p->gang = gang_of(t, o);
         t->stale = terms_collect(t, o) || t->stale;
         list_init(&p->link);
+        list_init(&p->on_node);
         list_push_back(&p->gang->pods, &p->link);
         (void)map_put(&t->pods, str_n(p->key, len), p);
     } else {
@@ -353,23 +438,24 @@ static void pod_set(struct tables *t, const struct obj *o)
 
 static void on_pod(void *ctx, const struct obj *old, const struct obj *new)
 {
-    if (!current || current->runtime != ctx)
-        return;
-    if (new)
-        pod_set(current, new);
-    else
-        pod_remove(current, old);
+    struct tables *t = ((struct sched *)ctx)->tables;
+    if (t && new)
+        pod_set(t, new);
+    else if (t)
+        pod_remove(t, old);
 }
 
 /* ---- folding gangs ---- */
 
-static int64_t priority_of(struct tables *t, const struct obj *gang)
+/* Gangs without a class of their own are as important as their most important pod (order.c). */
+static void gang_read_priority(struct tables *t, struct tgang *g)
 {
-    struct world w = {.runtime = t->runtime};
-    str name = jstr(jgetc(obj_spec(gang), "priorityClassName"));
+    struct world w = {.runtime = t->sched->runtime};
+    str name = jstr(jgetc(obj_spec(g->obj), "priorityClassName"));
     const struct obj *pc =
         str_is_empty(name) ? NULL : world_get(&w, &kind_priority_class, STR_NONE, name);
-    return pc ? jint(jgetc(obj_root(pc), "value"), 0) : 0;
+    g->priority = pc ? jint(jgetc(obj_root(pc), "value"), 0) : 0;
+    g->spares_others = pc && str_is(jstr(jgetc(obj_root(pc), "preemptionPolicy")), "Never");
 }
 
 bool tables_next_spread(str *rest, str *ret_key, bool *ret_required)
@@ -419,7 +505,10 @@ static void gang_set(struct tables *t, const struct obj *o)
     obj_unref(g->obj);
     g->obj = obj_ref(o);
     g->created = obj_created(o);
-    g->priority = priority_of(t, o);
+    gang_join_set(t, g);
+    gang_read_priority(t, g);
+    if (o->deleting)
+        lease_gang_gone(t, g);
     str key;
     t->stale = t->stale || (t->trees.len < CORE_TREES_MAX / 2 && spread_is_new(t, o, &key));
     if (!same)
@@ -428,18 +517,21 @@ static void gang_set(struct tables *t, const struct obj *o)
 
 static void on_gang(void *ctx, const struct obj *old, const struct obj *new)
 {
-    if (!current || current->runtime != ctx)
+    struct tables *t = ((struct sched *)ctx)->tables;
+    if (!t)
         return;
     if (new) {
-        gang_set(current, new);
+        gang_set(t, new);
         return;
     }
-    struct tgang *g = tables_gang(current, old->ns, old->name);
+    struct tgang *g = tables_gang(t, old->ns, old->name);
     if (!g)
         return;
+    lease_gang_gone(t, g);
+    gang_leave_set(t, g);
     obj_unref(g->obj);
     g->obj = NULL;
-    gang_forget_if_empty(current, g);
+    gang_forget_if_empty(t, g);
 }
 
 /* ---- folding nodes ---- */
@@ -480,9 +572,13 @@ static bool node_change(struct tables *t, const struct obj *new)
         delta[r] = s->total[r] - old.total[r];
     core_change_total(t->core, n, delta);
     for (size_t i = 0; i < t->class_list.len; i++) {
-        const struct tclass *k = t->class_list.p[i];
+        struct tclass *k = t->class_list.p[i];
+        k->ideal.known = false;
         core_set_admitted(t->core, k->cls, n, str_is_empty(k->refused) && node_admits(s, k->model));
     }
+    t->shape++;
+    if (!s->open)
+        lease_node_lost(t, n);
     return true;
 }
 
@@ -497,19 +593,17 @@ bool node_is_as_before(const struct obj *old, const struct obj *new)
 
 static void on_node(void *ctx, const struct obj *old, const struct obj *new)
 {
-    if (!current || current->runtime != ctx)
+    struct sched *s = ctx;
+    if (!s->tables || (old && new &&node_is_as_before(old, new)))
         return;
-    if (old && new &&node_is_as_before(old, new))
-        return;
-    if (!old || !new || !node_change(current, new))
-        tables_drop();
+    if (!old || !new || !node_change(s->tables, new))
+        tables_drop(s);
 }
 
 static void on_shape(void *ctx, const struct obj *old, const struct obj *new)
 {
-    if (current && current->runtime == ctx &&
-        !(old && new && old->generation == new->generation && old->generation != 0))
-        tables_drop();
+    if (!(old && new && old->generation == new->generation && old->generation != 0))
+        tables_drop(ctx);
 }
 
 /* ---- trees ---- */
@@ -583,46 +677,54 @@ str tables_domain_name(const struct tables *t, int32_t tree, int32_t domain, str
 
 /* ---- life ---- */
 
-void tables_drop(void)
+static void free_values(struct map *m)
 {
-    struct tables *t = current;
-    if (!t)
-        return;
-    current = NULL;
     str key;
     void *value;
-    for (size_t it = 0; map_next(&t->pods, &it, &key, &value);) {
-        struct tpod *p = value;
-        obj_unref(p->obj);
-        free(p);
-    }
-    for (size_t it = 0; map_next(&t->gangs, &it, &key, &value);) {
-        struct tgang *g = value;
-        obj_unref(g->obj);
-        free(g);
-    }
+    for (size_t it = 0; map_next(m, &it, &key, &value);)
+        free(value);
+    map_done(m);
+}
+
+void tables_drop(struct sched *s)
+{
+    struct tables *t = s->tables;
+    str key;
+    void *value;
+    if (!t)
+        return;
+    s->tables = NULL;
+    for (size_t it = 0; map_next(&t->pods, &it, &key, &value);)
+        obj_unref(((struct tpod *)value)->obj);
+    for (size_t it = 0; map_next(&t->gangs, &it, &key, &value);)
+        obj_unref(((struct tgang *)value)->obj);
     for (size_t i = 0; i < t->snap.nodes.len; i++)
         obj_unref(t->snap.nodes.p[i].obj);
     snapshot_done(&t->snap);
-    map_done(&t->pods);
-    map_done(&t->gangs);
+    free_values(&t->pods);
+    free_values(&t->gangs);
+    free_values(&t->sets);
+    free_values(&t->groups);
     map_done(&t->classes);
     vec_done(&t->trees);
     vec_done(&t->terms);
     vec_done(&t->class_list);
     vec_done(&t->assumed);
+    vec_done(&t->leases);
     vec_done(&t->hold);
+    free(t->on_node);
     free(t->hold_key);
     core_free(t->core);
     arena_done(&t->arena);
     free(t);
 }
 
-static struct tables *tables_make(const struct world *w)
+static struct tables *tables_make(struct sched *s, const struct world *w)
 {
     struct tables *t = xnew(struct tables);
     struct obj *o;
-    t->runtime = w->runtime;
+    t->sched = s;
+    t->shape = 1;
     list_init(&t->ready);
     list_init(&t->parked);
     arena_init(&t->arena);
@@ -630,8 +732,11 @@ static struct tables *tables_make(const struct world *w)
     for (size_t i = 0; i < t->snap.nodes.len; i++)
         (void)obj_ref(t->snap.nodes.p[i].obj);
     t->core = core_new(t->snap.n_resources);
-    for (size_t i = 0; i < t->snap.nodes.len; i++)
+    t->on_node = xcalloc(t->snap.nodes.len + 1, sizeof(*t->on_node));
+    for (size_t i = 0; i < t->snap.nodes.len; i++) {
         (void)core_add_node(t->core, t->snap.nodes.p[i].total);
+        list_init(&t->on_node[i]);
+    }
     add_trees(t, w);
     for (struct cache_iter it = cache_all(world_cache(w, &kind_pod), STR_NONE);
          (o = cache_next(&it));)
@@ -654,28 +759,28 @@ static struct tables *tables_make(const struct world *w)
     return t;
 }
 
-struct tables *tables_get(const struct world *w)
+struct tables *tables_get(struct sched *s, const struct world *w)
 {
-    if (current && (current->runtime != w->runtime || current->stale))
-        tables_drop();
-    if (!current)
-        current = tables_make(w);
-    return current;
+    if (s->tables && s->tables->stale)
+        tables_drop(s);
+    if (!s->tables)
+        s->tables = tables_make(s, w);
+    return s->tables;
 }
 
-void tables_add_handlers(struct runtime *r)
+void tables_add_handlers(struct sched *s)
 {
-    tables_drop();
-    cache_add_handler(runtime_cache(r, &kind_pod), on_pod, r);
-    cache_add_handler(runtime_cache(r, &kind_pod_gang), on_gang, r);
-    cache_add_handler(runtime_cache(r, &kind_node), on_node, r);
-    cache_add_handler(runtime_cache(r, &kind_ctb), on_shape, r);
-    cache_add_handler(runtime_cache(r, &kind_priority_class), on_shape, r);
+    struct runtime *r = s->runtime;
+    cache_add_handler(runtime_cache(r, &kind_pod), on_pod, s);
+    cache_add_handler(runtime_cache(r, &kind_pod_gang), on_gang, s);
+    cache_add_handler(runtime_cache(r, &kind_node), on_node, s);
+    cache_add_handler(runtime_cache(r, &kind_ctb), on_shape, s);
+    cache_add_handler(runtime_cache(r, &kind_priority_class), on_shape, s);
 }
 
 void tables_assume(struct tables *t, struct tpod *p, int32_t node)
 {
-    p->node = node;
+    pod_join_node(t, p, node);
     p->assumed = true;
     *vec_push(&t->assumed) = p;
 }

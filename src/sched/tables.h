@@ -4,7 +4,7 @@
  * correctness: it is made from the caches when a round needs it and thrown away when something
  * changes its very shape (a node comes or goes or moves, a topology changes).
  *
- * There is one at a time, of the runtime that planned last.
+ * A scheduler has its own and goes with its runtime; several in one process do not meet.
  */
 #ifndef SCHED_TABLES_H
 #define SCHED_TABLES_H
@@ -20,6 +20,14 @@
 
 struct tgang;
 
+/* Who schedules: one per runtime, freed with it. */
+struct sched {
+    struct runtime *runtime;
+    char **names; /* schedulers that pods may ask for and mean us */
+    size_t n_names;
+    struct tables *tables; /* NULL: to be counted */
+};
+
 /* A pod we serve, or one that holds a node. */
 struct tpod {
     struct list link; /* of its gang */
@@ -27,15 +35,38 @@ struct tpod {
     const struct obj *obj; /* held */
     int32_t cls;           /* CORE_NONE: not judged yet */
     int32_t node;          /* on the tables there; CORE_NONE: on none */
+    struct list on_node;   /* with the others there */
     bool assumed;          /* by a plan of ours, not seen in the cache yet */
     bool waits;
     str refused; /* why no node will do, whatever it has */
     char key[];  /* namespace/name */
 };
 
+/* Gangs of one set of cliques. */
+struct tset {
+    struct list gangs; /* struct tgang, kin */
+    char uid[];
+};
+
+/* Scaled gangs of one scaling group: how many there are, and how many have pods on nodes. */
+struct tgroup {
+    size_t total, placed;
+    char key[]; /* namespace/label value */
+};
+
 /* A gang, or a pod that belongs to none. */
 struct tgang {
-    struct list link; /* ready or parked; by itself: neither */
+    struct list link;     /* ready or parked; by itself: neither */
+    struct list kin;      /* of its set */
+    struct tset *set;     /* NULL: none */
+    struct tgroup *group; /* NULL: not a scaled gang */
+    int64_t index;        /* the number at the end of its name */
+    bool spares_others;   /* its class says that nobody is to go for its sake */
+    size_t n_leases;      /* places kept for it */
+    /* Its place in the order of a round; see order.c. */
+    struct tgang *lead;
+    int age;
+    size_t turn;
     struct list pods;
     size_t n_bound; /* on nodes and not going */
     size_t n_waiting;
@@ -43,6 +74,8 @@ struct tgang {
     bool parked; /* looked at, in vain; cert says why */
     struct core_cert cert;
     int32_t cert_tree;
+    usec hold_due;     /* when it has waited long enough for room to be held for it */
+    uint64_t hopeless; /* the shape of the cluster in which it would not fit even alone */
     int64_t priority;
     usec created;
     const struct obj *obj; /* the PodGang, held; NULL: not there */
@@ -69,47 +102,73 @@ struct tterm {
     int32_t term;            /* of the core; CORE_NONE: not placed */
 };
 
+/* What a class could have in the cluster as it was installed; see score.c. */
+struct tideal {
+    bool known;
+    int32_t tree;
+    int32_t node;                       /* takes most of it when empty; CORE_NONE: none does */
+    int64_t hosts[CORE_LEVELS_MAX + 1]; /* by level: of one domain, that take any */
+};
+
 struct tclass {
     str key;
     int32_t cls;
+    struct tideal ideal;
     const struct obj *model; /* a pod of the class, held */
     str refused;
 };
 
+/* Room that a pod of a living gang left behind and the one that replaces it is to find again. */
+struct tlease {
+    struct tgang *gang;
+    uint64_t pclq; /* of the pod that left, as a hash; 0: whichever */
+    int32_t cls, node;
+    usec until; /* 0: not seen by a round yet */
+    bool open;  /* given back for a while, for its gang's own question */
+};
+
 struct tables {
-    struct runtime *runtime;
+    struct sched *sched;
     struct arena arena;
     struct snapshot snap; /* nodes: number = place in name order */
     struct core *core;
     VEC(struct ttree) trees;
     VEC(struct tterm) terms;
-    bool stale;         /* a pod says what no term is kept of: to be counted anew */
-    struct map pods;    /* struct tpod by key */
-    struct map gangs;   /* struct tgang by key; singles begin with a slash */
+    bool stale;           /* a pod says what no term is kept of: to be counted anew */
+    struct map pods;      /* struct tpod by key */
+    struct map gangs;     /* struct tgang by key; singles begin with a slash */
+    struct map sets;      /* struct tset by owner's uid */
+    struct map groups;    /* struct tgroup by key */
+    struct list *on_node; /* pods, by node */
+    VEC(struct tlease) leases;
+    size_t n_open;      /* of them, given back for a while */
     struct map classes; /* struct tclass by key */
     VEC(struct tclass *) class_list;
     VEC(struct tpod *) assumed;
     struct list ready;    /* gangs to be looked at */
     struct list parked;   /* gangs looked at in vain */
     uint64_t growth_seen; /* by the last wake-up */
+    uint64_t shape;       /* raised when a node changes; from 1 */
+    uint64_t looks;       /* gangs looked at so far; for tests */
     /* Room held for a gang that has waited too long, or for which others were asked to go. */
     char *hold_key;
     VEC(struct core_op) hold;
 };
 
 /* Folds changes of the runtime's caches from now on; before the runtime starts. */
-void tables_add_handlers(struct runtime *r);
+void tables_add_handlers(struct sched *s);
 /* Up to date; counts everything when there are none. */
-struct tables *tables_get(const struct world *w);
-void tables_drop(void);
+struct tables *tables_get(struct sched *s, const struct world *w);
+void tables_drop(struct sched *s);
 /* Parked gangs whose certificate may no longer hold become ready. */
 void tables_wake(struct tables *t);
 void tables_park(struct tables *t, struct tgang *g, const struct core_cert *cert, int32_t tree);
 
-/* Names of schedulers that pods may ask for; in the embedded setting all of them mean us. */
-bool pod_is_served(const struct obj *pod);
+/* The pod asks for a scheduler that is us. */
+bool tables_serve(const struct tables *t, const struct obj *pod);
 /* Judges the pod; false, with p->refused, when no node will do whatever it has. */
 bool tables_judge(struct tables *t, struct tpod *p);
+struct tclass *tables_class(struct tables *t, int32_t cls);
 struct tpod *tables_pod(struct tables *t, str ns, str name);
 struct tgang *tables_gang(struct tables *t, str ns, str name);
 /* Takes what the pod asks for from the node until the cache shows it there, or release_assumed. */

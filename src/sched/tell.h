@@ -30,6 +30,8 @@ bool gang_complains(const struct obj *gang);
 /* Since when it cannot be placed; 0: it was not said. */
 usec gang_waits_since(const struct obj *gang);
 
+/* A certificate in words (why.c): which part of the gang, how many pods, in what; the nearest
+ * domains, what each lacks, and who holds it there. */
 void tell_reasons(const struct ask *q, struct tables *t, const struct core_cert *cert,
                   struct arena *a, struct reasons *ret);
 void tell_gang(struct plan *p, const struct world *w, const struct obj *gang,

@@ -1,107 +1,7 @@
 /* A round of the scheduler over a world: which binds it plans, and what it tells. */
-#include "base/test.h"
 #include "grove/names.h"
-#include "grove/test-world.h"
-#include "sched/sched.h"
 #include "sched/tell.h"
-
-static struct test_world *world_new(void)
-{
-    struct test_world *t = tw_new();
-    sched_add_indexes(t->runtime);
-    return t;
-}
-
-static void plan_round(struct test_world *t)
-{
-    (void)tw_plan(t, sched_plan, NULL, &kind_pod_gang, "round");
-}
-
-static void add_nodes(struct test_world *t, int n, int cpu)
-{
-    for (int i = 1; i <= n; i++)
-        tw_loadf(t,
-                 "{apiVersion: v1, kind: Node, metadata: {name: n%d}, spec: {}, status: "
-                 "{allocatable: {cpu: '%d', pods: '110'}, conditions: [{type: Ready, status: "
-                 "'True'}]}}",
-                 i, cpu);
-}
-
-/* "w-0" is of the gang "w". */
-static void add_pod(struct test_world *t, const char *name, int cpu, const char *more)
-{
-    str gang = str_sub(str_of(name), 0, (size_t)str_rfind_char(str_of(name), '-'));
-    tw_loadf(t,
-             "{apiVersion: v1, kind: Pod, metadata: {name: %s, labels: {grove.io/podgang: %.*s}}, "
-             "spec: {containers: [{name: a, resources: {requests: {cpu: '%d'}}}]%s}}",
-             name, STR_ARG(gang), cpu, more);
-}
-
-/* A gang of one group "w" over the pods "w-0".. */
-static void add_gang(struct test_world *t, const char *name, int min, int n)
-{
-    struct strbuf refs = STRBUF_INIT(4000);
-    for (int i = 0; i < n; i++)
-        strbuf_printf(&refs, "%s{namespace: default, name: %s-%d}", i ? ", " : "", name, i);
-    tw_loadf(t,
-             "{apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang, metadata: {name: %s}, spec: "
-             "{podgroups: [{name: %s, minReplicas: %d, podReferences: [%s]}]}}",
-             name, name, min, refs.p ? refs.p : "");
-    strbuf_done(&refs);
-}
-
-/* The world of tests keeps no Events: all but those. */
-static void carry_out(struct test_world *t)
-{
-    size_t n = t->plan.writes.len, kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct plan_write w = t->plan.writes.p[i];
-        if (w.kind == &kind_event)
-            continue;
-        t->plan.writes.p[i] = t->plan.writes.p[kept];
-        t->plan.writes.p[kept++] = w;
-    }
-    t->plan.writes.len = kept;
-    tw_carry_out(t);
-    t->plan.writes.len = n;
-}
-
-/* The Event about a pod; absent: none is planned. */
-static jval event_of(struct test_world *t, const char *pod)
-{
-    for (size_t i = 0; i < t->plan.writes.len; i++) {
-        const struct plan_write *w = &t->plan.writes.p[i];
-        if (w->kind == &kind_event &&
-            str_is(jstr(jpath(doc_root(w->body), "involvedObject.name")), pod))
-            return doc_root(w->body);
-    }
-    return JVAL_ABSENT;
-}
-
-static size_t count_events(struct test_world *t)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < t->plan.writes.len; i++)
-        n += t->plan.writes.p[i].kind == &kind_event;
-    return n;
-}
-
-static size_t count_binds(struct test_world *t)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < t->plan.writes.len; i++)
-        n += t->plan.writes.p[i].op == PLAN_SUB_CREATE;
-    return n;
-}
-
-static void check_condition(struct test_world *t, const char *gang, const char *status,
-                            const char *part)
-{
-    jval c = condition_find(jgetc(obj_status(tw_must(t, &kind_pod_gang, gang)), "conditions"),
-                            STR("Unschedulable"));
-    CHECK_CSTR(jstr(jgetc(c, "status")), status);
-    CHECK(str_find(jstr(jgetc(c, "message")), str_of(part)) >= 0);
-}
+#include "sched/test-round.h"
 
 TEST(a_gang_that_fits_is_bound)
 {
@@ -415,34 +315,12 @@ TEST(gangs_with_long_names_are_found)
 
 /* ---- pods about pods ---- */
 
-/* Two zones of two nodes. */
-static void add_zones(struct test_world *t)
-{
-    for (int i = 1; i <= 4; i++)
-        tw_loadf(t,
-                 "{apiVersion: v1, kind: Node, metadata: {name: n%d, labels: {zone: z%d, "
-                 "kubernetes.io/hostname: n%d}}, spec: {}, status: {allocatable: {cpu: '8', pods: "
-                 "'110'}, conditions: [{type: Ready, status: 'True'}]}}",
-                 i, (i + 1) / 2, i);
-}
-
 static void add_labelled(struct test_world *t, const char *name, const char *app, const char *more)
 {
     tw_loadf(t,
              "{apiVersion: v1, kind: Pod, metadata: {name: %s, labels: {app: %s}}, spec: "
              "{containers: [{name: a, resources: {requests: {cpu: '1'}}}]%s}}",
              name, app, more);
-}
-
-static str node_of(struct test_world *t, const char *pod)
-{
-    return jstr(jgetc(obj_spec(tw_must(t, &kind_pod, pod)), "nodeName"));
-}
-
-static str zone_of(struct test_world *t, const char *pod)
-{
-    str node = node_of(t, pod);
-    return str_is(node, "n1") || str_is(node, "n2") ? STR("z1") : STR("z2");
 }
 
 #define TERM(key, app) "[{topologyKey: " key ", labelSelector: {matchLabels: {app: " app "}}}]"
@@ -565,32 +443,6 @@ TEST(wishes_about_nodes_are_fulfilled_when_possible)
 
 /* ---- topology ---- */
 
-static void add_binding(struct test_world *t)
-{
-    tw_load(t, "{apiVersion: grove.io/v1alpha1, kind: ClusterTopologyBinding, metadata: {name: "
-               "topo}, spec: {levels: [{domain: zone, key: zone}, {domain: host, key: "
-               "kubernetes.io/hostname}]}}");
-}
-
-/* A gang of n pods of one CPU that must share a domain. */
-static void add_packed(struct test_world *t, const char *name, int n, const char *key)
-{
-    char pod[32];
-    add_gang(t, name, n, n);
-    for (int i = 0; i < n; i++) {
-        (void)snprintf(pod, sizeof(pod), "%s-%d", name, i);
-        add_pod(t, pod, 1, "");
-    }
-    struct arena a = ARENA_INIT;
-    tw_patch(t, &kind_pod_gang, name,
-             arena_printf(&a,
-                          "{metadata: {annotations: {grove.io/topology-name: topo}}, spec: "
-                          "{topologyConstraint: {packConstraint: {required: %s}}}}",
-                          key)
-                 .p);
-    arena_done(&a);
-}
-
 TEST(a_packed_gang_shares_a_zone)
 {
     struct test_world *t = world_new();
@@ -665,14 +517,6 @@ TEST(replicas_of_a_set_are_spread)
 
 /* ---- priority ---- */
 
-static void add_priority(struct test_world *t, const char *name, int value)
-{
-    tw_loadf(t,
-             "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: %s}, value: "
-             "%d}",
-             name, value);
-}
-
 TEST(a_more_important_gang_asks_the_fewest_to_go)
 {
     struct test_world *t = world_new();
@@ -738,7 +582,7 @@ TEST(what_waited_long_keeps_what_becomes_free)
     add_pod(t, "small-0", 2, "");
     add_gang(t, "small", 1, 1);
     tw_patch(t, &kind_pod_gang, "small", "{metadata: {creationTimestamp: '2026-01-02T00:00:00Z'}}");
-    tables_drop();
+    tables_drop(sched);
     plan_round(t);
     CHECK_INT(count_binds(t), 0);
     tw_remove(t, &kind_pod, "old-0");

@@ -1,0 +1,315 @@
+/* Room kept; see lease.h. Leases are few, so everything looks at all of them. */
+#include "sched/lease.h"
+
+#include "base/hash.h"
+#include "grove/names.h"
+#include "grove/types.h"
+#include "sched/tell.h"
+
+/* Cliques as numbers: 0 is none. */
+static uint64_t clique_of(str label)
+{
+    return str_is_empty(label) ? 0 : hash_fnv1a64(label) | 1;
+}
+
+static uint64_t pod_clique(const struct tpod *p)
+{
+    return clique_of(obj_label(p->obj, STR(LABEL_PCLQ)));
+}
+
+struct tlease lease_of(const struct tpod *p)
+{
+    return (struct tlease){.gang = p->gang,
+                           .cls = p->cls,
+                           .node = p->assumed ? CORE_NONE : p->node,
+                           .pclq = pod_clique(p)};
+}
+
+/* ---- who is to come ---- */
+
+static bool is_to_come(const struct tpod *p)
+{
+    return p->node == CORE_NONE && !p->obj->deleting &&
+           (p->waits || jlen(jgetc(obj_spec(p->obj), "schedulingGates")) > 0);
+}
+
+/* How many the group needs and does not have on nodes. */
+static int64_t below_minimum(const struct tgang *g, uint64_t pclq, int64_t bound)
+{
+    struct arena a = ARENA_INIT;
+    int64_t below = 0;
+    for (struct jiter it = jiter(jgetc(obj_spec(g->obj), "podgroups")); jnext(&it);) {
+        if (clique_of(name_label(&a, jstr(jgetc(it.value, "name")))) == pclq)
+            below = jint(jgetc(it.value, "minReplicas"), 0) - bound;
+    }
+    arena_done(&a);
+    return MAX(below, 0);
+}
+
+/* Pods of the clique that will look for room; of the whole gang when no clique is named. */
+static int64_t count_to_come(const struct tgang *g, uint64_t pclq)
+{
+    int64_t bound = 0, come = 0;
+    list_foreach (it, &g->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        if (pclq && pod_clique(p) != pclq)
+            continue;
+        bound += p->node != CORE_NONE && !p->obj->deleting;
+        come += is_to_come(p);
+    }
+    return !pclq ? come : MAX(come, below_minimum(g, pclq, bound));
+}
+
+static int64_t count_leases(const struct tables *t, const struct tgang *g, uint64_t pclq)
+{
+    int64_t n = 0;
+    for (size_t i = 0; g->n_leases > 0 && i < t->leases.len; i++)
+        n += t->leases.p[i].gang == g && t->leases.p[i].pclq == pclq;
+    return n;
+}
+
+static bool gang_may_keep(const struct tgang *g)
+{
+    return !g->single && g->obj && !g->obj->deleting && !gang_is_marked(g->obj);
+}
+
+/* ---- taking and giving ---- */
+
+static void take(struct tables *t, struct tlease *l)
+{
+    core_take(t->core, l->cls, l->node, 1);
+    t->n_open -= l->open;
+    l->open = false;
+}
+
+/* As if nothing had become free: it is somebody's. */
+static void give(struct tables *t, struct tlease *l)
+{
+    uint64_t growth = core_growth(t->core);
+    core_take(t->core, l->cls, l->node, -1);
+    core_set_growth(t->core, growth);
+    t->n_open += !l->open;
+    l->open = true;
+}
+
+static void forget(struct tables *t, size_t i)
+{
+    struct tlease *l = &t->leases.p[i];
+    t->n_open -= l->open;
+    if (l->gang)
+        l->gang->n_leases--;
+    vec_remove(&t->leases, i);
+}
+
+/* Now it is anybody's. */
+static void drop(struct tables *t, size_t i)
+{
+    if (!t->leases.p[i].open)
+        give(t, &t->leases.p[i]);
+    core_set_growth(t->core, core_growth(t->core) + 1);
+    forget(t, i);
+}
+
+void lease_keep(struct tables *t, const struct tpod *p, const struct tlease *room)
+{
+    struct tgang *g = p->gang;
+    if (room->node == CORE_NONE || t->leases.len >= LEASES_MAX || !room->pclq ||
+        !gang_may_keep(g) || !tables_serve(t, p->obj) || !t->snap.nodes.p[room->node].open)
+        return;
+    struct tlease *l = vec_push(&t->leases);
+    *l = *room;
+    g->n_leases++;
+    take(t, l);
+    core_set_growth(t->core, core_growth(t->core) - 1); /* of its leaving */
+}
+
+/* A gang that was told to use this one's place. */
+static struct tgang *successor(const struct tgang *g)
+{
+    for (struct list *it = g->set && g->obj ? g->set->gangs.next : NULL; it && it != &g->set->gangs;
+         it = it->next) {
+        struct tgang *x = list_entry(it, struct tgang, kin);
+        jval ref = jgetc(obj_spec(x->obj), "reuseReservationRef");
+        if (x != g && gang_may_keep(x) && str_eq(jstr(jgetc(ref, "name")), g->obj->name))
+            return x;
+    }
+    return NULL;
+}
+
+void lease_gang_gone(struct tables *t, struct tgang *g)
+{
+    struct tgang *heir = g->n_leases > 0 ? successor(g) : NULL;
+    for (size_t i = t->leases.len; g->n_leases > 0 && i-- > 0;) {
+        struct tlease *l = &t->leases.p[i];
+        if (l->gang != g)
+            continue;
+        if (!heir) {
+            drop(t, i);
+            continue;
+        }
+        l->gang = heir;
+        l->pclq = 0;
+        heir->n_leases++;
+        g->n_leases--;
+    }
+}
+
+void lease_node_lost(struct tables *t, int32_t node)
+{
+    for (size_t i = t->leases.len; i-- > 0;) {
+        if (t->leases.p[i].node == node)
+            drop(t, i);
+    }
+}
+
+usec lease_review(struct tables *t, usec now)
+{
+    usec next = 0;
+    for (size_t i = t->leases.len; i-- > 0;) {
+        struct tlease *l = &t->leases.p[i];
+        if (l->until == 0)
+            l->until = now + LEASE_TIME;
+        usec grace = l->until - LEASE_TIME + LEASE_GRACE;
+        bool wanted = count_to_come(l->gang, l->pclq) >= count_leases(t, l->gang, l->pclq);
+        usec end = wanted ? l->until : grace;
+        if (end <= now || !gang_may_keep(l->gang))
+            drop(t, i);
+        else if (next == 0 || end < next)
+            next = end;
+    }
+    return next;
+}
+
+/* ---- one gang's question ---- */
+
+void lease_open(struct tables *t, const struct tgang *g)
+{
+    for (size_t i = 0; g->n_leases > 0 && i < t->leases.len; i++) {
+        if (t->leases.p[i].gang == g && !t->leases.p[i].open)
+            give(t, &t->leases.p[i]);
+    }
+}
+
+bool lease_open_below(struct tables *t, int64_t priority)
+{
+    bool any = false;
+    for (size_t i = 0; i < t->leases.len; i++) {
+        struct tlease *l = &t->leases.p[i];
+        if (l->open || l->gang->priority >= priority)
+            continue;
+        give(t, l);
+        any = true;
+    }
+    return any;
+}
+
+void lease_close(struct tables *t)
+{
+    for (size_t i = t->leases.len; t->n_open > 0 && i-- > 0;) {
+        struct tlease *l = &t->leases.p[i];
+        if (!l->open)
+            continue;
+        if (core_slots(t->core, l->cls, l->node) > 0)
+            take(t, l);
+        else
+            drop(t, i);
+    }
+}
+
+static bool scope_allows(const struct tables *t, int32_t tree, const struct core_scope *s,
+                         int32_t node)
+{
+    if (s->req == 0)
+        return true;
+    int32_t d = core_domain_of(t->core, tree, node, s->req);
+    return d != CORE_NONE && (s->pin == CORE_NONE || s->pin == d);
+}
+
+static void scope_pin(const struct tables *t, int32_t tree, struct core_scope *s, int32_t node)
+{
+    if (s->req > 0)
+        s->pin = core_domain_of(t->core, tree, node, s->req);
+}
+
+static bool may_go(struct ask *q, struct tables *t, const struct core_leaf *leaf, int32_t node)
+{
+    int32_t host = core_domain_of(t->core, q->tree, node, core_host_level(t->core, q->tree));
+    return (q->core.within == 0 ||
+            (host != CORE_NONE && core_contains(t->core, q->tree, q->core.within, host))) &&
+           scope_allows(t, q->tree, &q->core.gang, node) &&
+           scope_allows(t, q->tree, &leaf->scope, node) &&
+           (leaf->bundle == CORE_NONE ||
+            scope_allows(t, q->tree, &q->bundles[leaf->bundle], node)) &&
+           core_admits(t->core, leaf->cls, node);
+}
+
+/* Pods of one group may be of several classes, and then of several leaves. */
+static void pin_leaf(struct ask *q, const struct tables *t, struct core_leaf *leaves, size_t leaf,
+                     int32_t node)
+{
+    for (size_t i = 0; i < q->core.n_leaves; i++) {
+        if (q->leaf_group[i] == q->leaf_group[leaf])
+            scope_pin(t, q->tree, &leaves[i].scope, node);
+    }
+    scope_pin(t, q->tree, &q->core.gang, node);
+    if (leaves[leaf].bundle != CORE_NONE)
+        scope_pin(t, q->tree, &q->bundles[leaves[leaf].bundle], node);
+}
+
+static bool is_for(const struct tlease *l, const struct ask *q, size_t leaf)
+{
+    const struct ask_group *g = &q->groups[q->leaf_group[leaf]];
+    return l->gang == q->gang && (!l->pclq || l->pclq == pod_clique(g->pods[0]));
+}
+
+void lease_fill(struct ask *q, struct tables *t, struct arena *a, struct lease_fill *ret)
+{
+    *ret = (struct lease_fill){.gang = q->core.gang};
+    if (q->gang->n_leases == 0 || q->core.n_leaves == 0)
+        return;
+    struct core_leaf *leaves = arena_array(a, struct core_leaf, q->core.n_leaves);
+    memcpy(leaves, q->core.leaves, q->core.n_leaves * sizeof(*leaves));
+    ret->leaves = leaves;
+    ret->bundles = arena_array(a, struct core_scope, q->n_bundles + 1);
+    memcpy(ret->bundles, q->bundles, q->n_bundles * sizeof(*q->bundles));
+    leaves = (struct core_leaf *)q->core.leaves; /* the ask's own, see ask_minimum */
+    for (size_t i = 0; i < t->leases.len; i++) {
+        const struct tlease *l = &t->leases.p[i];
+        for (size_t k = 0; l->open && k < q->core.n_leaves; k++) {
+            if (leaves[k].need <= 0 || !is_for(l, q, k) || !may_go(q, t, &leaves[k], l->node))
+                continue;
+            core_take(t->core, leaves[k].cls, l->node, 1);
+            *vec_push(&ret->result.ops) = (struct core_op){(int32_t)k, leaves[k].cls, l->node, 1};
+            leaves[k].need--;
+            pin_leaf(q, t, leaves, k, l->node);
+            break;
+        }
+    }
+}
+
+void lease_unfill(struct ask *q, struct tables *t, struct lease_fill *f)
+{
+    if (!f->leaves)
+        return;
+    uint64_t growth = core_growth(t->core);
+    core_undo(t->core, &f->result);
+    core_set_growth(t->core, growth);
+    vec_clear(&f->result.ops);
+    memcpy((struct core_leaf *)q->core.leaves, f->leaves, q->core.n_leaves * sizeof(*f->leaves));
+    memcpy(q->bundles, f->bundles, q->n_bundles * sizeof(*f->bundles));
+    q->core.gang = f->gang;
+}
+
+void lease_settle(struct tables *t, const struct tgang *g, const struct core_op *ops, size_t n)
+{
+    for (size_t k = 0; g->n_leases > 0 && k < n; k++) {
+        int32_t left = ops[k].count;
+        for (size_t i = t->leases.len; left > 0 && i-- > 0;) {
+            const struct tlease *l = &t->leases.p[i];
+            if (l->gang != g || l->node != ops[k].node || !l->open)
+                continue;
+            forget(t, i);
+            left--;
+        }
+    }
+}

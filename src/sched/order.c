@@ -1,0 +1,121 @@
+/* The order of a round; see order.h. */
+#include "sched/order.h"
+
+#include "grove/types.h"
+#include "sched/tell.h"
+
+#define AGE_STEP (30 * USEC_PER_SEC)
+enum { AGES = 8 };
+
+static str base_label(const struct tgang *g)
+{
+    return list_is_empty(&g->pods) ? STR_NONE
+                                   : obj_label(list_entry(g->pods.next, struct tpod, link)->obj,
+                                               STR(LABEL_BASE_PODGANG));
+}
+
+bool order_is_scaled(const struct tgang *g)
+{
+    return g->group || !str_is_empty(base_label(g));
+}
+
+struct tgang *order_lead(struct tables *t, struct tgang *g)
+{
+    str base = base_label(g);
+    struct tgang *lead = NULL;
+    if (!str_is_empty(base))
+        lead = tables_gang(t, list_entry(g->pods.next, struct tpod, link)->obj->ns, base);
+    return lead && lead->obj ? lead : g;
+}
+
+/* Without a class of its own a gang is as important as its most important pod. */
+static void read_pods(struct tgang *g)
+{
+    if (list_is_empty(&g->pods))
+        return;
+    g->priority = INT64_MIN;
+    g->spares_others = true;
+    list_foreach (it, &g->pods) {
+        const struct obj *o = list_entry(it, struct tpod, link)->obj;
+        g->priority = MAX(g->priority, jint(jgetc(obj_spec(o), "priority"), 0));
+        g->spares_others =
+            g->spares_others && str_is(jstr(jgetc(obj_spec(o), "preemptionPolicy")), "Never");
+    }
+}
+
+/* It doubles from step to step: old waiters do not change places all the time. */
+static int age_of(const struct tgang *g, usec now)
+{
+    usec since = gang_waits_since(g->obj);
+    int age = 0;
+    for (usec step = AGE_STEP; since > 0 && age < AGES && now - since >= step; step *= 2)
+        age++;
+    return age;
+}
+
+static void read_gang(struct tables *t, struct tgang *g, usec now)
+{
+    if (g->single)
+        g->created = obj_created(list_entry(g->pods.next, struct tpod, link)->obj);
+    if (g->single || str_is_empty(jstr(jgetc(obj_spec(g->obj), "priorityClassName"))))
+        read_pods(g);
+    g->lead = order_lead(t, g);
+    g->age = age_of(g, now);
+    g->turn = 0;
+}
+
+static int cmp_numbers(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int cmp_groups(const void *a, const void *b)
+{
+    const struct tgang *x = *(struct tgang *const *)a, *y = *(struct tgang *const *)b;
+    if (!x->group || !y->group)
+        return (x->group == NULL) - (y->group == NULL);
+    int c = x->group == y->group ? 0 : strcmp(x->group->key, y->group->key);
+    return c ? c : cmp_numbers(x->index, y->index);
+}
+
+/* The how-manieth of its group each will be when it is placed. */
+static void give_turns(struct tgang **gangs, size_t n)
+{
+    qsort(gangs, n, sizeof(*gangs), cmp_groups);
+    for (size_t i = 0; i < n && gangs[i]->group; i++) {
+        bool first = i == 0 || gangs[i - 1]->group != gangs[i]->group;
+        gangs[i]->turn = first ? gangs[i]->group->placed : gangs[i - 1]->turn + 1;
+    }
+}
+
+static int cmp_shares(const struct tgang *x, const struct tgang *y)
+{
+    size_t a = x->group ? x->turn * (y->group ? y->group->total : 1) : 0;
+    size_t b = y->group ? y->turn * (x->group ? x->group->total : 1) : 0;
+    return cmp_numbers((int64_t)a, (int64_t)b);
+}
+
+static int cmp_gangs(const void *a, const void *b)
+{
+    const struct tgang *x = *(struct tgang *const *)a, *y = *(struct tgang *const *)b;
+    int c = cmp_numbers(y->priority, x->priority);
+    c = c ? c : (y->n_bound > 0) - (x->n_bound > 0);
+    c = c ? c : cmp_numbers(y->age, x->age);
+    c = c ? c : cmp_numbers((int64_t)x->lead->created, (int64_t)y->lead->created);
+    c = c || x->lead == y->lead ? c : strcmp(x->lead->key, y->lead->key);
+    c = c ? c : (y->lead == y) - (x->lead == x);
+    c = c ? c : cmp_shares(x, y);
+    c = c ? c : cmp_numbers(x->index, y->index);
+    c = c ? c : cmp_numbers((int64_t)x->created, (int64_t)y->created);
+    return c ? c : strcmp(x->key, y->key);
+}
+
+void order_gangs(struct tables *t, struct tgang **gangs, size_t n, usec now)
+{
+    for (size_t i = 0; i < n; i++)
+        read_gang(t, gangs[i], now);
+    if (n < 2)
+        return;
+    give_turns(gangs, n);
+    qsort(gangs, n, sizeof(*gangs), cmp_gangs);
+}

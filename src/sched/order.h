@@ -1,0 +1,19 @@
+/*
+ * Who is placed before whom, in one total order: by priority; gangs that have pods on nodes first
+ * (what they lack is missed); what has waited long; the elder set's replica; its base gang before
+ * scaled ones; of these, of each scaling group in turn, the one that has the least of what it
+ * wants; age and name.
+ */
+#ifndef SCHED_ORDER_H
+#define SCHED_ORDER_H
+
+#include "sched/tables.h"
+
+/* Reads what decides and sorts. */
+void order_gangs(struct tables *t, struct tgang **gangs, size_t n, usec now);
+/* The base gang of a scaled one, if there; else the gang itself. */
+struct tgang *order_lead(struct tables *t, struct tgang *g);
+/* Its pods name a base gang. */
+bool order_is_scaled(const struct tgang *g);
+
+#endif
