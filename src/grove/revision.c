@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "grove/names.h"
+#include "grove/revision_canon.h"
 #include "grove/revision_live.h"
 #include "grove/types.h"
 #include "json/edit.h"
@@ -29,6 +30,21 @@ enum {
 
 /* ---- content ---- */
 
+static struct doc *without_priority(jval pod_spec)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    for (struct jiter it = jiter(pod_spec); jnext(&it);) {
+        if (str_is(it.key, "priorityClassName"))
+            continue;
+        jw_key(&w, it.key);
+        jw_val(&w, it.value);
+    }
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
 /* What one clique's pods are made from, as canonical text: labels, annotations and pod spec, with
  * the priority class of the set in place of the pod's own. */
 static void add_content(struct strbuf *out, jval template, jval clique)
@@ -39,18 +55,12 @@ static void add_content(struct strbuf *out, jval template, jval clique)
     jw_put(&w, "annotations", jgetc(clique, "annotations"));
     jw_put(&w, "labels", jgetc(clique, "labels"));
     jw_put(&w, "priorityClassName", jgetc(template, "priorityClassName"));
-    jw_put_object(&w, "spec");
-    for (struct jiter it = jiter(jpath(clique, "spec.podSpec")); jnext(&it);) {
-        if (str_is(it.key, "priorityClassName"))
-            continue;
-        jw_key(&w, it.key);
-        jw_val(&w, it.value);
-    }
     jw_end(&w);
-    jw_end(&w);
-    struct doc *d = jw_doc(&w);
+    struct doc *d = jw_doc(&w), *spec = without_priority(jpath(clique, "spec.podSpec"));
     jcanonical(doc_root(d), true, out);
+    canon_pod_spec(doc_root(spec), out);
     doc_unref(d);
+    doc_unref(spec);
 }
 
 uint64_t grove_clique_hash(jval template, jval clique)
@@ -62,12 +72,23 @@ uint64_t grove_clique_hash(jval template, jval clique)
     return h;
 }
 
+static int cmp_names(const void *a, const void *b)
+{
+    return str_cmp(jstr(jgetc(*(const jval *)a, "name")), jstr(jgetc(*(const jval *)b, "name")));
+}
+
+/* In the order of their names: which order they are written in means nothing to pods. */
 uint64_t grove_generation_hash(jval template)
 {
     struct strbuf buf = STRBUF_INIT(TEXT_MAX);
+    VEC(jval) cliques = {0};
     for (struct jiter it = jiter(jgetc(template, "cliques")); jnext(&it);)
-        add_content(&buf, template, it.value);
+        *vec_push(&cliques) = it.value;
+    vec_sort(&cliques, cmp_names);
+    for (size_t i = 0; i < cliques.len; i++)
+        add_content(&buf, template, cliques.p[i]);
     uint64_t h = hash_fnv1a64(strbuf_str(&buf));
+    vec_done(&cliques);
     strbuf_done(&buf);
     return h;
 }
@@ -95,6 +116,16 @@ static bool same_clique(jval ta, jval a, jval tb, jval b)
     return same;
 }
 
+static jval clique_named(jval template, str name)
+{
+    for (struct jiter it = jiter(jgetc(template, "cliques")); jnext(&it);) {
+        if (str_eq(jstr(jgetc(it.value, "name")), name))
+            return it.value;
+    }
+    return JVAL_ABSENT;
+}
+
+/* Usually they come in the same order. */
 bool revision_same(jval ta, jval tb)
 {
     jval a = jgetc(ta, "cliques"), b = jgetc(tb, "cliques");
@@ -102,7 +133,9 @@ bool revision_same(jval ta, jval tb)
         return false;
     struct jiter ia = jiter(a), ib = jiter(b);
     while (jnext(&ia) && jnext(&ib)) {
-        if (!same_clique(ta, ia.value, tb, ib.value))
+        str name = jstr(jgetc(ia.value, "name"));
+        bool here = str_eq(name, jstr(jgetc(ib.value, "name")));
+        if (!same_clique(ta, ia.value, tb, here ? ib.value : clique_named(tb, name)))
             return false;
     }
     return true;
@@ -544,15 +577,6 @@ static void put_back(struct edit *e, struct arena *a, size_t i, const char *memb
         edit_set(e, path, v);
     else
         edit_del(e, path);
-}
-
-static jval clique_named(jval template, str name)
-{
-    for (struct jiter it = jiter(jgetc(template, "cliques")); jnext(&it);) {
-        if (str_eq(jstr(jgetc(it.value, "name")), name))
-            return it.value;
-    }
-    return JVAL_ABSENT;
 }
 
 struct doc *revision_restore(const struct obj *pcs, const struct obj *revision, struct err *err)

@@ -106,12 +106,14 @@ struct doc *revision_restore(const struct obj *pcs, const struct obj *revision, 
 
 /* ---- parts, for tests and for `grove rollout` ---- */
 
-/* Same pods: labels, annotations and pod spec of every clique in order, and the set's priority
- * class. Arguments as spec.template; absent and empty are the same. */
+/* Same pods: labels, annotations and pod spec of every clique by its name, and the set's priority
+ * class. Arguments as spec.template; absent and empty are the same, and so are other words for the
+ * same pod spec (revision_canon.c). */
 bool revision_same(jval template_a, jval template_b);
 /* Are the pods of this PodClique what the template's clique says? */
 bool revision_is_live(jval clique, const struct obj *pclq);
-/* Hash of one clique's pod template, and of all in template order: names for new content. */
+/* Hash of one clique's pod template, and of all in the order of their names: names for new content.
+ */
 uint64_t grove_clique_hash(jval pcs_template, jval clique);
 uint64_t grove_generation_hash(jval pcs_template);
 

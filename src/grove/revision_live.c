@@ -9,6 +9,7 @@
 
 #include "grove/names.h"
 #include "grove/revision.h"
+#include "grove/revision_canon.h"
 #include "grove/types.h"
 #include "json/write.h"
 
@@ -113,7 +114,7 @@ static void add_own_spec(struct strbuf *out, jval pod_spec)
     }
     jw_end(&w);
     struct doc *d = jw_doc(&w);
-    jcanonical(doc_root(d), true, out);
+    canon_pod_spec(doc_root(d), out);
     doc_unref(d);
 }
 

@@ -42,14 +42,14 @@ OBJECT(pack, "PackConstraint");
 
 static const struct field topology_constraint_fields[] = {
     ONE("topologyName", string, DOC("ClusterTopologyBinding whose domains are meant.")),
-    ONE("pack", pack),
+    ONE("pack", pack, DOC("How close together the pods are placed.")),
     ONE("packDomain", string, .pattern = DOMAIN_PATTERN, DOC("Old spelling of pack.required.")),
 };
 OBJECT(topology_constraint, "TopologyConstraint");
 
 static const struct field auto_scaling_fields[] = {
-    ONE("minReplicas", int32),
-    ONE("maxReplicas", int32, REQUIRED),
+    ONE("minReplicas", int32, DOC("The autoscaler goes no lower; never below minAvailable.")),
+    ONE("maxReplicas", int32, REQUIRED, DOC("The autoscaler goes no higher.")),
     LIST("metrics", metric_spec, DOC("Handed to the autoscaler (autoscaling/v2) as they are.")),
     ONE("behavior", horizontal_pod_autoscaler_behavior,
         DOC("Handed to the autoscaler (autoscaling/v2) as it is.")),
@@ -57,29 +57,31 @@ static const struct field auto_scaling_fields[] = {
 OBJECT(auto_scaling, "AutoScalingConfig");
 
 static const struct field sharing_filter_fields[] = {
-    LIST("childCliqueNames", string),
-    LIST("childScalingGroupNames", string),
+    LIST("childCliqueNames", string, DOC("Cliques that share it; all, if neither list is given.")),
+    LIST("childScalingGroupNames", string, DOC("Scaling groups that share it.")),
 };
 OBJECT(sharing_filter, "ResourceSharingFilter");
 
 static const struct field resource_sharing_fields[] = {
-    ONE("name", string, REQUIRED),
-    ONE("namespace", string),
-    ONE("scope", string, REQUIRED, ENUM("AllReplicas|PerReplica")),
-    ONE("filter", sharing_filter),
+    ONE("name", string, REQUIRED,
+        DOC("Claim template of the set, or a ResourceClaimTemplate of the cluster.")),
+    ONE("namespace", string, DOC("Of that ResourceClaimTemplate; the set's if unset.")),
+    ONE("scope", string, REQUIRED, ENUM("AllReplicas|PerReplica"),
+        DOC("One claim for all replicas of the level it stands at, or one for each.")),
+    ONE("filter", sharing_filter, DOC("Who of those below shares it.")),
 };
 OBJECT(resource_sharing, "ResourceSharing");
 
 static const struct field resource_claim_template_fields[] = {
-    ONE("name", string, REQUIRED),
-    ONE("templateSpec", raw, REQUIRED),
+    ONE("name", string, REQUIRED, DOC("What resourceSharing calls it.")),
+    ONE("templateSpec", raw, REQUIRED, DOC("A Kubernetes ResourceClaimTemplateSpec.")),
 };
 OBJECT(resource_claim_template, "ResourceClaimTemplateConfig");
 
 static const struct field last_error_fields[] = {
-    ONE("code", string, REQUIRED),
-    ONE("description", string, REQUIRED),
-    ONE("observedAt", time, REQUIRED),
+    ONE("code", string, REQUIRED, DOC("What failed; the guide lists all codes.")),
+    ONE("description", string, REQUIRED, DOC("The operation, the object and the cause.")),
+    ONE("observedAt", time, REQUIRED, DOC("When it was first seen.")),
 };
 OBJECT(last_error, "LastError");
 
@@ -92,44 +94,55 @@ static const struct field pclq_spec_fields[] = {
     ONE("replicas", int32, DOC("Number of pods.")),
     ONE("minAvailable", int32, DOC("Fewest pods that are of any use: gang size and floor.")),
     LIST("startsAfter", string, DOC("Cliques that must be up first.")),
-    ONE("autoScalingConfig", auto_scaling),
+    ONE("autoScalingConfig", auto_scaling,
+        DOC("Lets an autoscaler set replicas; not for members of a group.")),
 };
 OBJECT(pclq_spec, "PodCliqueSpec");
 
 static const struct field pods_selected_fields[] = {
-    ONE("current", string, REQUIRED),
-    LIST("completed", string),
+    ONE("current", string, REQUIRED, DOC("The pod taken last.")),
+    LIST("completed", string, DOC("Those taken before it.")),
 };
 OBJECT(pods_selected, "PodsSelectedToUpdate");
 
 static const struct field pclq_progress_fields[] = {
-    ONE("updateStartedAt", time),
-    ONE("updateEndedAt", time),
-    ONE("podCliqueSetGenerationHash", string, REQUIRED),
-    ONE("podTemplateHash", string, REQUIRED),
-    ONE("readyPodsSelectedToUpdate", pods_selected),
+    ONE("updateStartedAt", time, DOC("When the pass began.")),
+    ONE("updateEndedAt", time, DOC("When it ended; absent while it runs.")),
+    ONE("podCliqueSetGenerationHash", string, REQUIRED, DOC("The revision of the set it goes to.")),
+    ONE("podTemplateHash", string, REQUIRED, DOC("The clique's template in that revision.")),
+    ONE("readyPodsSelectedToUpdate", pods_selected, DOC("Serving pods that were taken away.")),
+    ONE("unscheduledAtStart", int32,
+        DOC("Pods that had no room before, as many as still have none.")),
 };
 OBJECT(pclq_progress, "PodCliqueUpdateProgress");
 
 static const struct field pclq_status_fields[] = {
-    ONE("observedGeneration", int64),
-    LIST("lastErrors", last_error),
-    ONE("replicas", int32),
-    ONE("readyReplicas", int32, DEFAULT("0")),
-    ONE("updatedReplicas", int32, DEFAULT("0")),
-    ONE("scheduleGatedReplicas", int32, DEFAULT("0")),
-    ONE("scheduledReplicas", int32, DEFAULT("0")),
-    ONE("hpaPodSelector", string),
-    LIST("conditions", condition, LIST_BY("type")),
-    ONE("currentPodCliqueSetGenerationHash", string),
-    ONE("currentPodTemplateHash", string),
-    ONE("updateProgress", pclq_progress),
+    ONE("observedGeneration", int64, DOC("Generation of the spec that this status is about.")),
+    LIST("lastErrors", last_error, DOC("What fails now; empty when nothing does.")),
+    ONE("replicas", int32, DOC("Pods that exist.")),
+    ONE("readyReplicas", int32, DEFAULT("0"), DOC("Pods that are ready.")),
+    ONE("updatedReplicas", int32, DEFAULT("0"),
+        DOC("Pods of the template that the clique is to have.")),
+    ONE("scheduleGatedReplicas", int32, DEFAULT("0"),
+        DOC("Pods that are held back by a scheduling gate.")),
+    ONE("scheduledReplicas", int32, DEFAULT("0"), DOC("Pods on nodes.")),
+    ONE("hpaPodSelector", string, DOC("Selects its pods, for the scale subresource.")),
+    LIST("conditions", condition, LIST_BY("type"),
+         DOC("PodCliqueScheduled, MinAvailableBreached, EverScheduled.")),
+    ONE("currentPodCliqueSetGenerationHash", string,
+        DOC("Revision of the set that all its pods are of.")),
+    ONE("currentPodTemplateHash", string, DOC("Template that all its pods are of.")),
+    ONE("updateProgress", pclq_progress, DOC("The pass under way, or the last one.")),
+    MAP("podGangMapping", int32, DOC("How many pods each gang holds, for coherent updates.")),
 };
 OBJECT(pclq_status, "PodCliqueStatus");
 
 static const struct field pclq_fields[] = {
-    ONE("apiVersion", string),        ONE("kind", string),        ONE("metadata", object_meta),
-    ONE("spec", pclq_spec, REQUIRED), ONE("status", pclq_status),
+    ONE("apiVersion", string),
+    ONE("kind", string),
+    ONE("metadata", object_meta),
+    ONE("spec", pclq_spec, REQUIRED, DOC("What is wished.")),
+    ONE("status", pclq_status, DOC("What is.")),
 };
 OBJECT(pclq, "PodClique");
 
@@ -137,46 +150,60 @@ OBJECT(pclq, "PodClique");
 
 static const struct field pcsg_spec_fields[] = {
     ONE("replicas", int32, DEFAULT("1"), DOC("Number of copies of the group.")),
-    ONE("minAvailable", int32, DEFAULT("1")),
-    LIST("cliqueNames", string, REQUIRED),
+    ONE("minAvailable", int32, DEFAULT("1"),
+        DOC("Copies that belong to the base gang, and the floor.")),
+    LIST("cliqueNames", string, REQUIRED, DOC("Cliques of which each copy has one.")),
 };
 OBJECT(pcsg_spec, "PodCliqueScalingGroupSpec");
 
 static const struct field indices_selected_fields[] = {
-    ONE("current", int32, REQUIRED),
-    LIST("completed", int32),
+    ONE("current", int32, REQUIRED, DOC("The copy taken last.")),
+    LIST("completed", int32, DOC("Those taken before it.")),
 };
 OBJECT(indices_selected, "ReplicaIndicesSelectedToUpdate");
 
 static const struct field pcsg_progress_fields[] = {
-    ONE("updateStartedAt", time, REQUIRED),
-    ONE("updateEndedAt", time),
-    ONE("podCliqueSetGenerationHash", string, REQUIRED),
-    ONE("updatedPodCliquesCount", int32, DEFAULT("0")),
-    ONE("totalPodCliquesCount", int32, DEFAULT("0")),
-    ONE("readyReplicaIndicesSelectedToUpdate", indices_selected),
+    ONE("updateStartedAt", time, REQUIRED, DOC("When the pass began.")),
+    ONE("updateEndedAt", time, DOC("When it ended; absent while it runs.")),
+    ONE("podCliqueSetGenerationHash", string, REQUIRED, DOC("The revision of the set it goes to.")),
+    ONE("updatedPodCliquesCount", int32, DEFAULT("0"),
+        DOC("Cliques of that revision with all their pods.")),
+    ONE("totalPodCliquesCount", int32, DEFAULT("0"), DOC("Cliques of all copies.")),
+    ONE("readyReplicaIndicesSelectedToUpdate", indices_selected,
+        DOC("Serving copies that were taken away.")),
+    ONE("unscheduledAtStart", int32,
+        DOC("Copies that had no room before; as many as still have none.")),
 };
 OBJECT(pcsg_progress, "PodCliqueScalingGroupUpdateProgress");
 
 static const struct field pcsg_status_fields[] = {
-    ONE("replicas", int32),
-    ONE("scheduledReplicas", int32, DEFAULT("0")),
-    ONE("availableReplicas", int32, DEFAULT("0")),
-    ONE("updatedReplicas", int32, DEFAULT("0")),
-    ONE("selector", string),
-    ONE("observedGeneration", int64),
-    LIST("lastErrors", last_error),
-    LIST("conditions", condition, LIST_BY("type")),
-    ONE("currentPodCliqueSetGenerationHash", string),
-    ONE("updateProgress", pcsg_progress),
-    ONE("rollingUpdateProgress", raw),
-    ONE("phase", string),
+    ONE("replicas", int32, DOC("Copies that are wanted.")),
+    ONE("scheduledReplicas", int32, DEFAULT("0"),
+        DOC("Copies whose cliques all have their minimum on nodes.")),
+    ONE("availableReplicas", int32, DEFAULT("0"),
+        DOC("Copies whose cliques all have their minimum ready.")),
+    ONE("updatedReplicas", int32, DEFAULT("0"),
+        DOC("Copies that serve and are of the current revision.")),
+    ONE("selector", string, DOC("Selects its pods, for the scale subresource.")),
+    ONE("observedGeneration", int64, DOC("Generation of the spec that this status is about.")),
+    LIST("lastErrors", last_error, DOC("What fails now; empty when nothing does.")),
+    LIST("conditions", condition, LIST_BY("type"),
+         DOC("MinAvailableBreached, EverHealthy, GangTerminationInProgress.")),
+    ONE("currentPodCliqueSetGenerationHash", string,
+        DOC("Revision of the set that all its copies are of.")),
+    ONE("updateProgress", pcsg_progress, DOC("The pass under way, or the last one.")),
+    ONE("rollingUpdateProgress", raw, DOC("The same for readers of older documents.")),
+    ONE("phase", string, DOC("Pending, Scheduling, Available, Updating or Unavailable.")),
+    ONE("podGangMapping", raw, DOC("Which replicas each gang holds, for coherent updates.")),
 };
 OBJECT(pcsg_status, "PodCliqueScalingGroupStatus");
 
 static const struct field pcsg_fields[] = {
-    ONE("apiVersion", string),        ONE("kind", string),        ONE("metadata", object_meta),
-    ONE("spec", pcsg_spec, REQUIRED), ONE("status", pcsg_status),
+    ONE("apiVersion", string),
+    ONE("kind", string),
+    ONE("metadata", object_meta),
+    ONE("spec", pcsg_spec, REQUIRED, DOC("What is wished.")),
+    ONE("status", pcsg_status, DOC("What is.")),
 };
 OBJECT(pcsg, "PodCliqueScalingGroup");
 
@@ -189,36 +216,39 @@ OBJECT(budget, "ComponentRollingUpdate");
 
 static const struct field clique_fields[] = {
     ONE("name", string, REQUIRED, DOC("Name of the role; part of every generated name.")),
-    MAP("labels", string),
-    MAP("annotations", string),
-    ONE("topologyConstraint", topology_constraint),
-    LIST("resourceSharing", resource_sharing),
+    MAP("labels", string, DOC("Put on the PodClique and its pods.")),
+    MAP("annotations", string, DOC("Put on the PodClique and its pods.")),
+    ONE("topologyConstraint", topology_constraint,
+        DOC("How close together the pods of the clique are placed.")),
+    LIST("resourceSharing", resource_sharing, DOC("Claims that the pods of the clique share.")),
     ONE("rollingUpdate", budget, DOC("For a clique that is in no scaling group.")),
-    ONE("spec", pclq_spec, REQUIRED),
+    ONE("spec", pclq_spec, REQUIRED, DOC("The pods.")),
 };
 OBJECT(clique, "PodCliqueTemplate");
 
 static const struct field group_fields[] = {
-    ONE("name", string, REQUIRED),
+    ONE("name", string, REQUIRED, DOC("Name of the group; part of generated names.")),
     LIST("cliqueNames", string, REQUIRED, DOC("Cliques that scale together.")),
-    MAP("annotations", string),
-    ONE("replicas", int32, DEFAULT("1")),
+    MAP("annotations", string, DOC("Put on the PodCliqueScalingGroup.")),
+    ONE("replicas", int32, DEFAULT("1"),
+        DOC("Number of copies to begin with; scaling changes the group itself.")),
     ONE("minAvailable", int32, DEFAULT("1"), DOC("Copies that belong to the base gang.")),
-    ONE("scaleConfig", auto_scaling),
-    LIST("resourceSharing", resource_sharing),
-    ONE("topologyConstraint", topology_constraint),
+    ONE("scaleConfig", auto_scaling, DOC("Lets an autoscaler set the number of copies.")),
+    LIST("resourceSharing", resource_sharing, DOC("Claims that copies of the group share.")),
+    ONE("topologyConstraint", topology_constraint, DOC("How close together each copy is placed.")),
     ONE("rollingUpdate", budget, DOC("In copies of the group.")),
 };
 OBJECT(group, "PodCliqueScalingGroupConfig");
 
 static const struct field headless_fields[] = {
-    ONE("publishNotReadyAddresses", bool, DEFAULT("true")),
+    ONE("publishNotReadyAddresses", bool, DEFAULT("true"),
+        DOC("Whether names resolve before pods are ready.")),
 };
 OBJECT(headless, "HeadlessServiceConfig");
 
 static const struct field pack_group_fields[] = {
-    ONE("name", string),
-    LIST("cliqueNames", string, REQUIRED),
+    ONE("name", string, DOC("For people.")),
+    LIST("cliqueNames", string, REQUIRED, DOC("Cliques to place close together.")),
 };
 OBJECT(pack_group, "NetworkPackGroupConfig");
 
@@ -233,191 +263,236 @@ static const struct field template_fields[] = {
     ONE("cliqueStartupType", string, DEFAULT("\"CliqueStartupTypeAnyOrder\""),
         ENUM("CliqueStartupTypeAnyOrder|CliqueStartupTypeInOrder|CliqueStartupTypeExplicit"),
         DOC("In which order the roles start.")),
-    ONE("priorityClassName", string),
-    ONE("headlessServiceConfig", headless),
-    ONE("topologyConstraint", topology_constraint),
+    ONE("priorityClassName", string, DOC("PriorityClass of its gangs.")),
+    ONE("headlessServiceConfig", headless, DOC("The Service that gives pods their names.")),
+    ONE("topologyConstraint", topology_constraint,
+        DOC("How close together a copy of the set is placed.")),
     ONE("terminationDelay", duration, DOC("How long a gang may stay below its minimum.")),
-    LIST("resourceClaimTemplates", resource_claim_template),
-    LIST("resourceSharing", resource_sharing),
+    LIST("resourceClaimTemplates", resource_claim_template,
+         DOC("Templates that resourceSharing names.")),
+    LIST("resourceSharing", resource_sharing, DOC("Claims that copies of the set share.")),
     LIST("podCliqueScalingGroups", group, DOC("Roles that scale together.")),
-    ONE("schedulingPolicyConfig", scheduling_policy),
+    ONE("schedulingPolicyConfig", scheduling_policy,
+        DOC("Placement as in older documents; topologyConstraint is the newer way.")),
 };
 OBJECT(template, "PodCliqueSetTemplate");
 
 static const struct field update_strategy_fields[] = {
-    ONE("type", string, DEFAULT("\"RollingRecreate\""), ENUM("RollingRecreate|OnDelete|Coherent")),
-    ONE("rollingUpdate", raw),
-    ONE("coherent", raw),
-    ONE("maxConcurrentReplicas", int32),
-    ONE("partition", int32),
-    ONE("progressDeadline", duration),
-    ONE("autoRollback", string),
+    ONE("type", string, DEFAULT("\"RollingRecreate\""), ENUM("RollingRecreate|OnDelete|Coherent"),
+        DOC("How pods come to a new template.")),
+    ONE("rollingUpdate", raw,
+        DOC("Kept as it is and not read; budgets are with cliques and groups.")),
+    ONE("coherent", raw, DOC("For Coherent: tail is Paired (default) or Independent.")),
+    ONE("maxConcurrentReplicas", int32, DOC("How many replicas are updated at once; 1.")),
+    ONE("partition", int32, DOC("Replicas below it stay of the last complete revision.")),
+    ONE("progressDeadline", duration, DOC("How long nothing may move; 10m.")),
+    ONE("autoRollback", string, ENUM("Never|OnProgressDeadline"),
+        DOC("Whether an update that got stuck is undone; Never.")),
 };
 OBJECT(update_strategy, "UpdateStrategy");
 
 /* A Kubernetes TopologySpreadConstraint; what is selected are the replicas of the set. */
 static const struct field replica_spread_fields[] = {
-    ONE("maxSkew", int32),
+    ONE("maxSkew", int32, DOC("Must be greater than 0; not read otherwise.")),
     ONE("topologyKey", string, REQUIRED, DOC("Label of nodes that tells domains apart.")),
-    ONE("whenUnsatisfiable", string, ENUM("DoNotSchedule|ScheduleAnyway")),
-    ONE("labelSelector", label_selector),
-    ONE("minDomains", int32),
-    ONE("nodeAffinityPolicy", string),
-    ONE("nodeTaintsPolicy", string),
-    LIST("matchLabelKeys", string),
+    ONE("whenUnsatisfiable", string, ENUM("DoNotSchedule|ScheduleAnyway"),
+        DOC("DoNotSchedule is a requirement, ScheduleAnyway a preference.")),
+    ONE("labelSelector", label_selector, DOC("Kept and not read: copies of the set are meant.")),
+    ONE("minDomains", int32, DOC("Kept and not read.")),
+    ONE("nodeAffinityPolicy", string, DOC("Kept and not read.")),
+    ONE("nodeTaintsPolicy", string, DOC("Kept and not read.")),
+    LIST("matchLabelKeys", string, DOC("Kept and not read.")),
 };
 OBJECT(replica_spread, "ReplicaSpreadConstraint");
 
 static const struct field pcs_spec_fields[] = {
     ONE("replicas", int32, DEFAULT("0"), DOC("Copies of the whole system.")),
-    ONE("updateStrategy", update_strategy),
-    ONE("template", template, REQUIRED),
+    ONE("updateStrategy", update_strategy, DOC("How a changed template reaches the pods.")),
+    ONE("template", template, REQUIRED, DOC("The system: what every copy is made of.")),
     LIST("replicaSpreadConstraints", replica_spread, DOC("Spreads the copies over domains.")),
 };
 OBJECT(pcs_spec, "PodCliqueSetSpec");
 
 static const struct field replica_progress_fields[] = {
-    ONE("replicaIndex", int32, REQUIRED),
-    ONE("updateStartedAt", time),
-    ONE("updateEndedAt", time),
+    ONE("replicaIndex", int32, REQUIRED, DOC("Number of the copy.")),
+    ONE("updateStartedAt", time, DOC("When it was taken up.")),
+    ONE("updateEndedAt", time, DOC("When it was done; finished copies are not listed.")),
+    LIST("inFlightPodGangs", string, DOC("Gangs made last that are not ready yet.")),
+    ONE("errorMessage", string, DOC("Why it does not go on.")),
 };
 OBJECT(replica_progress, "PodCliqueSetReplicaUpdateProgress");
 
 static const struct field pcs_progress_fields[] = {
-    ONE("updateStartedAt", time),
-    ONE("updateEndedAt", time),
-    ONE("updatedPodCliquesCount", int32, DEFAULT("0")),
-    ONE("totalPodCliquesCount", int32, DEFAULT("0")),
-    ONE("updatedPodCliqueScalingGroupsCount", int32, DEFAULT("0")),
-    ONE("totalPodCliqueScalingGroupsCount", int32, DEFAULT("0")),
-    LIST("currentlyUpdating", replica_progress),
-    LIST("inFlightPodGangs", string),
-    ONE("errorMessage", string),
+    ONE("updateStartedAt", time, DOC("When the update began.")),
+    ONE("updateEndedAt", time, DOC("When it ended; absent while it runs.")),
+    ONE("updatedPodCliquesCount", int32, DEFAULT("0"),
+        DOC("Cliques outside of groups that are of the new revision.")),
+    ONE("totalPodCliquesCount", int32, DEFAULT("0"),
+        DOC("Cliques outside of groups, of all copies.")),
+    ONE("updatedPodCliqueScalingGroupsCount", int32, DEFAULT("0"),
+        DOC("Groups that are of the new revision.")),
+    ONE("totalPodCliqueScalingGroupsCount", int32, DEFAULT("0"), DOC("Groups of all copies.")),
+    LIST("currentlyUpdating", replica_progress,
+         DOC("Copies at work; at most maxConcurrentReplicas.")),
+    LIST("inFlightPodGangs", string, DOC("Not written here: see the copy's entry.")),
+    ONE("errorMessage", string, DOC("Not written here: see the copy's entry.")),
+    LIST("updatedStandalonePodCliques", string, DOC("What a coherent update moves.")),
+    LIST("updatedPodCliqueScalingGroups", string, DOC("The same for groups.")),
+    ONE("scopeGenerationHash", string, DOC("The version that those two lists are for.")),
+    ONE("partition", int32, DOC("The one the update is for.")),
+    ONE("lastProgressAt", time,
+        DOC("When something moved last; progressDeadline counts from here.")),
+    ONE("updatedUnitsCount", int32, DOC("Of the replicas at work, the last time it grew.")),
 };
 OBJECT(pcs_progress, "PodCliqueSetUpdateProgress");
 
 static const struct field gang_summary_fields[] = {
-    ONE("name", string, REQUIRED),
-    ONE("phase", string, ENUM("Pending|Starting|Running|Failed|Succeeded")),
-    LIST("conditions", condition, LIST_BY("type")),
+    ONE("name", string, REQUIRED, DOC("Name of the gang.")),
+    ONE("phase", string, ENUM("Pending|Starting|Running|Failed|Succeeded"), DOC("How far it is.")),
+    LIST("conditions", condition, LIST_BY("type"), DOC("As the gang has them.")),
 };
 OBJECT(gang_summary, "PodGangStatusSummary");
 
 static const struct field pcs_status_fields[] = {
-    ONE("observedGeneration", int64),
-    LIST("conditions", condition, LIST_BY("type")),
-    LIST("lastErrors", last_error),
-    ONE("replicas", int32),
-    ONE("updatedReplicas", int32, DEFAULT("0")),
-    ONE("availableReplicas", int32, DEFAULT("0")),
-    ONE("hpaPodSelector", string),
-    LIST("podGangStatuses", gang_summary, LIST_BY("name")),
-    ONE("currentGenerationHash", string),
-    ONE("updateProgress", pcs_progress),
-    ONE("rollingUpdateProgress", raw),
-    ONE("phase", string),
+    ONE("observedGeneration", int64, DOC("Generation whose template all children carry.")),
+    LIST("conditions", condition, LIST_BY("type"),
+         DOC("Progressing, TopologyLevelsUnavailable, ComputeDomainsUnavailable.")),
+    LIST("lastErrors", last_error, DOC("What fails now; empty when nothing does.")),
+    ONE("replicas", int32, DOC("Copies that are wanted.")),
+    ONE("updatedReplicas", int32, DEFAULT("0"),
+        DOC("Copies that serve and are of the current revision.")),
+    ONE("availableReplicas", int32, DEFAULT("0"),
+        DOC("Copies whose cliques and groups all have their minimum.")),
+    ONE("hpaPodSelector", string, DOC("Selects its pods, for the scale subresource.")),
+    LIST("podGangStatuses", gang_summary, LIST_BY("name"),
+         DOC("Its gangs; of more than 64 those that do not run.")),
+    ONE("currentGenerationHash", string, DOC("The revision that the template is.")),
+    ONE("lastCompleteGenerationHash", string, DOC("The last revision that all replicas were of.")),
+    ONE("updateProgress", pcs_progress, DOC("The update under way, or the last one.")),
+    ONE("rollingUpdateProgress", raw, DOC("The same for readers of older documents.")),
+    ONE("phase", string,
+        DOC("Pending, Scheduling, Available, Updating, Degraded, Unavailable or Failed.")),
 };
 OBJECT(pcs_status, "PodCliqueSetStatus");
 
 static const struct field pcs_fields[] = {
-    ONE("apiVersion", string),       ONE("kind", string),       ONE("metadata", object_meta),
-    ONE("spec", pcs_spec, REQUIRED), ONE("status", pcs_status),
+    ONE("apiVersion", string),
+    ONE("kind", string),
+    ONE("metadata", object_meta),
+    ONE("spec", pcs_spec, REQUIRED, DOC("What is wished.")),
+    ONE("status", pcs_status, DOC("What is.")),
 };
 OBJECT(pcs, "PodCliqueSet");
 
 /* ---- ClusterTopologyBinding ---- */
 
 static const struct field level_fields[] = {
-    ONE("domain", string, REQUIRED, .pattern = DOMAIN_PATTERN),
-    ONE("key", string, REQUIRED, .pattern = LABEL_KEY_PATTERN),
+    ONE("domain", string, REQUIRED, .pattern = DOMAIN_PATTERN, DOC("What sets call the level.")),
+    ONE("key", string, REQUIRED, .pattern = LABEL_KEY_PATTERN,
+        DOC("Label of nodes whose value is the domain.")),
 };
 OBJECT(level, "TopologyLevel");
 
 static const struct field scheduler_binding_fields[] = {
-    ONE("schedulerName", string, REQUIRED),
-    ONE("topologyReference", string, REQUIRED),
+    ONE("schedulerName", string, REQUIRED, DOC("The scheduler, as kai-scheduler.")),
+    ONE("topologyReference", string, REQUIRED, DOC("Its own topology object for these levels.")),
 };
 OBJECT(scheduler_binding, "SchedulerTopologyBinding");
 
 static const struct field ctb_spec_fields[] = {
     LIST("levels", level, REQUIRED, DOC("Domains, broadest first, and the node labels they mean.")),
-    LIST("schedulerTopologyBindings", scheduler_binding),
+    LIST("schedulerTopologyBindings", scheduler_binding,
+         DOC("Topologies that other schedulers keep, to be compared.")),
 };
 OBJECT(ctb_spec, "ClusterTopologyBindingSpec");
 
 static const struct field topology_status_fields[] = {
-    ONE("schedulerName", string, REQUIRED),
-    ONE("topologyReference", string, REQUIRED),
-    ONE("inSync", bool, REQUIRED),
-    ONE("schedulerBackendTopologyObservedGeneration", int64),
-    ONE("message", string),
+    ONE("schedulerName", string, REQUIRED, DOC("The scheduler.")),
+    ONE("topologyReference", string, REQUIRED, DOC("Its topology object.")),
+    ONE("inSync", bool, REQUIRED, DOC("It has the same levels.")),
+    ONE("schedulerBackendTopologyObservedGeneration", int64,
+        DOC("Generation of that object that was compared.")),
+    ONE("message", string, DOC("How it differs.")),
 };
 OBJECT(topology_status, "SchedulerTopologyStatus");
 
 static const struct field ctb_status_fields[] = {
-    ONE("observedGeneration", int64),
-    LIST("conditions", condition, LIST_BY("type")),
-    LIST("schedulerTopologyStatuses", topology_status),
+    ONE("observedGeneration", int64, DOC("Generation of the spec that this status is about.")),
+    LIST("conditions", condition, LIST_BY("type"), DOC("SchedulerTopologyDrift.")),
+    LIST("schedulerTopologyStatuses", topology_status,
+         DOC("One for each scheduler that keeps a topology.")),
 };
 OBJECT(ctb_status, "ClusterTopologyBindingStatus");
 
 static const struct field ctb_fields[] = {
-    ONE("apiVersion", string),       ONE("kind", string),       ONE("metadata", object_meta),
-    ONE("spec", ctb_spec, REQUIRED), ONE("status", ctb_status),
+    ONE("apiVersion", string),
+    ONE("kind", string),
+    ONE("metadata", object_meta),
+    ONE("spec", ctb_spec, REQUIRED, DOC("What is wished.")),
+    ONE("status", ctb_status, DOC("What is.")),
 };
 OBJECT(ctb, "ClusterTopologyBinding");
 
 /* ---- PodGang ---- */
 
 static const struct field gang_pack_fields[] = {
-    ONE("required", string),
-    ONE("preferred", string),
+    ONE("required", string, DOC("Node label whose value all pods must share.")),
+    ONE("preferred", string, DOC("Node label whose value to share where possible.")),
 };
 OBJECT(gang_pack, "TopologyPackConstraint");
 
-static const struct field gang_constraint_fields[] = {ONE("packConstraint", gang_pack)};
+static const struct field gang_constraint_fields[] = {
+    ONE("packConstraint", gang_pack, DOC("How close together."))};
 OBJECT(gang_constraint, "PodGangTopologyConstraint");
 
 static const struct field reference_fields[] = {
-    ONE("namespace", string, REQUIRED),
-    ONE("name", string, REQUIRED),
+    ONE("namespace", string, REQUIRED, DOC("Its namespace.")),
+    ONE("name", string, REQUIRED, DOC("Its name.")),
 };
 OBJECT(reference, "NamespacedName");
 
 static const struct field pod_group_fields[] = {
-    ONE("name", string, REQUIRED),
-    LIST("podReferences", reference, REQUIRED),
-    ONE("minReplicas", int32, REQUIRED),
-    ONE("topologyConstraint", gang_constraint),
+    ONE("name", string, REQUIRED, DOC("The PodClique.")),
+    LIST("podReferences", reference, REQUIRED, DOC("Its pods in this gang.")),
+    ONE("minReplicas", int32, REQUIRED,
+        DOC("So many are placed together, or none of the gang is.")),
+    ONE("topologyConstraint", gang_constraint, DOC("For these pods.")),
 };
 OBJECT(pod_group, "PodGroup");
 
 static const struct field group_constraint_fields[] = {
-    ONE("name", string, REQUIRED),
-    LIST("podGroupNames", string, REQUIRED),
-    ONE("topologyConstraint", gang_constraint),
+    ONE("name", string, REQUIRED, DOC("For people.")),
+    LIST("podGroupNames", string, REQUIRED, DOC("Groups of pods that it is about.")),
+    ONE("topologyConstraint", gang_constraint, DOC("For all of them together.")),
 };
 OBJECT(group_constraint, "TopologyConstraintGroupConfig");
 
 static const struct field gang_spec_fields[] = {
-    LIST("podgroups", pod_group, REQUIRED),
-    ONE("topologyConstraint", gang_constraint),
-    LIST("topologyConstraintGroupConfigs", group_constraint),
-    ONE("priorityClassName", string),
-    ONE("reuseReservationRef", reference),
+    LIST("podgroups", pod_group, REQUIRED, DOC("What is placed together.")),
+    ONE("topologyConstraint", gang_constraint, DOC("For the whole gang.")),
+    LIST("topologyConstraintGroupConfigs", group_constraint,
+         DOC("For some of its groups of pods together.")),
+    ONE("priorityClassName", string, DOC("PriorityClass of the gang.")),
+    ONE("reuseReservationRef", reference,
+        DOC("Gang whose place is to be used again where it is free.")),
 };
 OBJECT(gang_spec, "PodGangSpec");
 
 static const struct field gang_status_fields[] = {
-    ONE("phase", string),
-    LIST("conditions", condition, LIST_BY("type")),
-    ONE("placementScore", double),
+    ONE("phase", string, DOC("Pending, Starting or Running.")),
+    LIST("conditions", condition, LIST_BY("type"),
+         DOC("Initialized, Scheduled, Ready, Available, Unhealthy, Unschedulable, "
+             "DisruptionTarget.")),
+    ONE("placementScore", double, DOC("How close together it was placed, 0 to 1.")),
 };
 OBJECT(gang_status, "PodGangStatus");
 
 static const struct field gang_fields[] = {
-    ONE("apiVersion", string),        ONE("kind", string),        ONE("metadata", object_meta),
-    ONE("spec", gang_spec, REQUIRED), ONE("status", gang_status),
+    ONE("apiVersion", string),
+    ONE("kind", string),
+    ONE("metadata", object_meta),
+    ONE("spec", gang_spec, REQUIRED, DOC("What is wished.")),
+    ONE("status", gang_status, DOC("What is.")),
 };
 OBJECT(gang, "PodGang");
 
@@ -427,7 +502,10 @@ static const struct field gang_map_fields[] = {
     ONE("apiVersion", string),
     ONE("kind", string),
     ONE("metadata", object_meta),
-    ONE("spec", raw, REQUIRED),
+    ONE("spec", raw, REQUIRED,
+        DOC("podCliqueSetReplicaIndex, and entries: each a gang with name, "
+            "podCliqueSetGenerationHash, podCliques (clique to number of pods), pcsgReplicaIndices "
+            "(group to its copies), labels, dependsOn.")),
 };
 OBJECT(gang_map, "PodGangMap");
 

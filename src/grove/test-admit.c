@@ -410,17 +410,21 @@ TEST(the_priority_class_of_the_set_counts_that_of_the_pod_does_not)
     CHECK(h != clique_hash("{cliques: [{spec: {podSpec: {x: 1}}}], priorityClassName: p}"));
 }
 
-TEST(the_generation_hash_is_that_of_all_cliques_in_order)
+TEST(the_generation_hash_is_that_of_all_cliques_by_name)
 {
-    uint64_t h = generation_hash("cliques: [{spec: {podSpec: {x: 1}}}, {spec: {podSpec: {x: 2}}}]");
-    CHECK(h == generation_hash("{cliques: [{name: k, spec: {replicas: 4, podSpec: {x: 1}}}, "
-                               "{spec: {podSpec: {x: 2}}}], terminationDelay: 4h}"));
-    CHECK(h != generation_hash("cliques: [{spec: {podSpec: {x: 2}}}, {spec: {podSpec: {x: 1}}}]"));
-    CHECK(h != generation_hash("cliques: [{spec: {podSpec: {x: 1}}}]"));
+    uint64_t h = generation_hash(
+        "cliques: [{name: a, spec: {podSpec: {x: 1}}}, {name: b, spec: {podSpec: {x: 2}}}]");
+    CHECK(h == generation_hash("{cliques: [{name: b, spec: {replicas: 4, podSpec: {x: 2}}}, "
+                               "{name: a, spec: {podSpec: {x: 1}}}], terminationDelay: 4h}"));
+    CHECK(h != generation_hash("cliques: [{name: a, spec: {podSpec: {x: 2}}}, "
+                               "{name: b, spec: {podSpec: {x: 1}}}]"));
+    CHECK(h != generation_hash("cliques: [{name: a, spec: {podSpec: {x: 1}}}]"));
 }
 
-TEST(the_order_of_containers_counts)
+TEST(the_order_of_init_containers_counts_that_of_containers_does_not)
 {
-    CHECK(clique_hash("cliques: [{spec: {podSpec: {containers: [{name: a}, {name: b}]}}}]") !=
+    CHECK(clique_hash("cliques: [{spec: {podSpec: {containers: [{name: a}, {name: b}]}}}]") ==
           clique_hash("cliques: [{spec: {podSpec: {containers: [{name: b}, {name: a}]}}}]"));
+    CHECK(clique_hash("cliques: [{spec: {podSpec: {initContainers: [{name: a}, {name: b}]}}}]") !=
+          clique_hash("cliques: [{spec: {podSpec: {initContainers: [{name: b}, {name: a}]}}}]"));
 }

@@ -183,6 +183,16 @@ TEST(rules_of_coherent_updates)
              "1") ", spec: "
                   "{replicas: 4, minAvailable: 2, " POD "}}]"),
          ""},
+        {"numbers of a strategy",
+         "{spec: {updateStrategy: {maxConcurrentReplicas: 0, partition: -1, progressDeadline: "
+         "0s}}}",
+         "spec.updateStrategy.maxConcurrentReplicas: Invalid: 0\n"
+         "spec.updateStrategy.partition: Invalid: -1\n"
+         "spec.updateStrategy.progressDeadline: Invalid: \"0s\"\n"},
+        {"good numbers of a strategy",
+         "{spec: {updateStrategy: {maxConcurrentReplicas: 2, partition: 1, progressDeadline: 5m, "
+         "autoRollback: OnProgressDeadline}}}",
+         ""},
         {"budget of nothing", CLIQUES("{name: x, " ROLL("0") ", spec: {" POD "}}"),
          T ".cliques[0].rollingUpdate.maxUnavailable: Invalid: 0\n"},
         {"budget of a member",

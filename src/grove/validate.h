@@ -31,6 +31,8 @@ jval check_group(const struct check *c, str name);
 jval check_group_of(const struct check *c, str clique);
 jval check_old_clique(const struct check *c, str name);
 jval check_old_group(const struct check *c, str name);
+/* Is it among the enabled ones? */
+bool check_scheduler_known(const struct check *c, str name);
 
 /* A path in the arena. */
 str check_path(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);

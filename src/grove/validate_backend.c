@@ -144,8 +144,23 @@ static void check_budget(struct check *c, jval component, jval min_available, st
                       (long long)min);
 }
 
+static void check_strategy(struct check *c)
+{
+    jval strategy = jpath(c->root, "spec.updateStrategy"), v;
+    usec deadline;
+    if (j_has(v = jgetc(strategy, "maxConcurrentReplicas")) && jint(v, 1) <= 0)
+        check_invalid(c, STR("spec.updateStrategy.maxConcurrentReplicas"), v,
+                      "must be greater than 0");
+    if (j_has(v = jgetc(strategy, "partition")) && jint(v, 0) < 0)
+        check_invalid(c, STR("spec.updateStrategy.partition"), v, "must not be negative");
+    if (j_has(v = jgetc(strategy, "progressDeadline")) && duration_parse_usec(jstr(v), &deadline) &&
+        deadline <= 0)
+        check_invalid(c, STR("spec.updateStrategy.progressDeadline"), v, "must be greater than 0");
+}
+
 void validate_rolling_update(struct check *c)
 {
+    check_strategy(c);
     for (struct jiter it = jiter(c->set.cliques); jnext(&it);) {
         if (!j_has(jgetc(it.value, "rollingUpdate")))
             continue;

@@ -206,6 +206,15 @@ static void check_unique(struct check *c, const char *path, const char *at)
     map_done(&seen);
 }
 
+bool check_scheduler_known(const struct check *c, str name)
+{
+    for (const char *const *known = c->context->schedulers; *known; known++) {
+        if (str_is(name, *known))
+            return true;
+    }
+    return false;
+}
+
 /* G36, G37 */
 static void check_scheduler(struct check *c)
 {
@@ -224,10 +233,8 @@ static void check_scheduler(struct check *c)
             return;
         }
     }
-    for (size_t i = 0; known[i]; i++) {
-        if (str_is_empty(first) || str_is(first, known[i]))
-            return;
-    }
+    if (str_is_empty(first) || check_scheduler_known(c, first))
+        return;
     field_error_add(c->errors, FIELD_ERR_INVALID, STR(at), check_quoted(c, "%.*s", STR_ARG(first)),
                     "is not an enabled scheduler");
 }

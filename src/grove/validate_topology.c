@@ -216,20 +216,24 @@ static void check_against_binding(struct check *c, struct places *p, str name)
         warn_redundant(c, levels, place_at(p, i));
 }
 
+/* In the words of the contract: scripts look for them. */
 static void check_shape(struct check *c, const struct place *at)
 {
     jval pack = jgetc(at->constraint, "pack"), old = jgetc(at->constraint, "packDomain");
+    str path = check_path(c, "%.*s.pack", STR_ARG(at->path));
     if (!j_has(at->constraint))
         return;
     if (!j_has(pack) && !j_has(old))
-        check_required(c, check_path(c, "%.*s.pack", STR_ARG(at->path)),
-                       "the domain to pack into: required, preferred or both");
+        check_required(c, path, "topologyConstraint must specify pack or deprecated packDomain");
     else if (j_has(pack) && !j_has(jgetc(pack, "required")) && !j_has(jgetc(pack, "preferred")))
-        check_required(c, check_path(c, "%.*s.pack", STR_ARG(at->path)),
-                       "at least one of required and preferred");
-    if (j_has(old))
+        check_required(c, path, "pack must specify at least one of required or preferred");
+    if (j_has(old) && j_has(jgetc(pack, "required")))
+        check_invalid(c, at->path, at->constraint,
+                      "must not set both pack.required and deprecated packDomain");
+    else if (j_has(old))
         check_forbidden(c, check_path(c, "%.*s.packDomain", STR_ARG(at->path)),
-                        "write pack.required instead");
+                        "packDomain is deprecated and cannot be used on new workloads; use "
+                        "pack.required");
 }
 
 static bool has_constraints(const struct check *c)
@@ -289,9 +293,12 @@ void validate_binding(struct check *c)
         str at = check_path(c, "spec.schedulerTopologyReferences[%zu].schedulerName", it.index);
         if (!str_is_empty(jstr(name)) && map_put(&seen, jstr(name), c))
             check_duplicate(c, at, name);
+        else if (!check_scheduler_known(c, jstr(name)))
+            check_invalid(c, at, name, "scheduler backend is not enabled in Grove");
         else if (!str_is(jstr(name), "kai-scheduler"))
             check_invalid(c, at, name,
-                          "only kai-scheduler keeps a topology of its own to be bound");
+                          "scheduler backend does not implement topology-aware scheduling; only "
+                          "kai-scheduler keeps a topology of its own");
     }
     map_done(&seen);
 }
@@ -325,7 +332,7 @@ static void check_mnnvl_kept(struct check *c, jval old, jval new, str path)
     else if (!j_is_absent(before) && j_is_absent(after))
         check_forbidden(c, at, "cannot be removed after creation");
     else if (!str_eq(jstr(before), jstr(after)))
-        check_invalid(c, at, after, "cannot change: it was \"%.*s\"", STR_ARG(jstr(before)));
+        check_invalid(c, at, after, "is immutable: it was \"%.*s\"", STR_ARG(jstr(before)));
 }
 
 static void check_mnnvl_list(struct check *c, const jval *items, size_t n, const char *list,

@@ -87,8 +87,12 @@ static const struct backend *backend_named(str name)
 
 const struct backend *backend_of_set(const struct obj *pcs)
 {
-    jval first = jat(jpath(obj_root(pcs), "spec.template.cliques"), 0);
-    return backend_named(jstr(jpath(first, "spec.podSpec.schedulerName")));
+    for (struct jiter it = jiter(jpath(obj_root(pcs), "spec.template.cliques")); jnext(&it);) {
+        str name = jstr(jpath(it.value, "spec.podSpec.schedulerName"));
+        if (!str_is_empty(name))
+            return backend_named(name);
+    }
+    return used_default;
 }
 
 /* ---- pods ---- */

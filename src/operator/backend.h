@@ -65,7 +65,8 @@ extern const struct kind kind_kai_pod_group, kind_volcano_pod_group, kind_kai_to
 /* enabled: bits 1 << BACKEND_x. Registers the kinds that they need. */
 void backend_use(unsigned enabled, const struct backend *dflt);
 bool backend_is_used(const struct backend *b);
-/* That of the set: what its first clique names when it is in use, else the default. */
+/* That of the set: what the first clique that names one names when it is in use, else the default.
+ */
 const struct backend *backend_of_set(const struct obj *pcs);
 
 /* ---- pods ---- */
@@ -93,6 +94,7 @@ struct backend_env { /* ctx of the planner */
     struct backend_groups topologies;
     struct cache *bindings;
     struct controller *topology_controller;
+    bool embedded; /* our scheduler is behind every name and reads bindings itself */
 };
 /* PodGroups by gang, and topologies by ClusterTopologyBinding. */
 planner_fn backend_plan, backend_topology_plan;
@@ -102,6 +104,9 @@ planner_fn backend_plan, backend_topology_plan;
  * when the runtime plans no more and its loop and API are still there. */
 struct backend_env *backend_add(struct runtime *r, struct api *api);
 void backend_env_free(struct backend_env *e);
+/* Where the embedded control plane is all there is: what bindings say of themselves, and no more.
+ */
+void backend_add_embedded(struct runtime *r, struct api *api);
 
 /* ---- inside ---- */
 

@@ -6,6 +6,9 @@
  *                                    other levels mean another object
  *   the binding names one            it is somebody's; it is compared, never touched
  *
+ * The embedded control plane has no such objects: its scheduler reads bindings. One that names a
+ * Topology is told that there is none.
+ *
  * How far they agree is the binding's status: an entry for each scheduler, and the condition
  * SchedulerTopologyDrift over all.
  */
@@ -121,6 +124,13 @@ static void look_at_kai(struct work *k, str bound)
 {
     struct entry e = {.scheduler = str_of(backends[BACKEND_KAI].name),
                       .reference = str_is_empty(bound) ? k->ctb->name : bound};
+    if (k->env->embedded) {
+        if (str_is_empty(bound))
+            return;
+        compare_topology(k, NULL, &e);
+        *vec_push(&k->entries) = e;
+        return;
+    }
     usec due = k->env->started + BACKEND_MISSING_AFTER;
     const struct backend_groups *t = &k->env->topologies;
     if (!t->known && k->world->now < due) {
@@ -258,7 +268,7 @@ static void on_synced(void *ctx)
     enqueue_all(t->env);
 }
 
-void backend_topology_add(struct backend_env *e, struct runtime *r, struct api *api)
+static struct controller *add_controller(struct backend_env *e, struct runtime *r, struct api *api)
 {
     static const struct controller_watch watches[] = {{&kind_ctb, map_self}};
     struct controller_def def = {.name = "clustertopology-controller",
@@ -266,7 +276,18 @@ void backend_topology_add(struct backend_env *e, struct runtime *r, struct api *
                                  .ctx = e,
                                  .watches = watches,
                                  .n_watches = ARRAY_LEN(watches)};
-    e->topology_controller = runtime_add(r, &def, api);
+    return runtime_add(r, &def, api);
+}
+
+void backend_add_embedded(struct runtime *r, struct api *api)
+{
+    static struct backend_env env = {.embedded = true}; /* nothing in it changes */
+    (void)add_controller(&env, r, api);
+}
+
+void backend_topology_add(struct backend_env *e, struct runtime *r, struct api *api)
+{
+    e->topology_controller = add_controller(e, r, api);
     e->bindings = runtime_cache(r, &kind_ctb);
     if (!backend_is_used(&backends[BACKEND_KAI]))
         return;

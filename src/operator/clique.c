@@ -2,6 +2,7 @@
 #include "operator/clique.h"
 
 #include "grove/admit.h"
+#include "operator/gangmap_world.h"
 #include "operator/mnnvl.h"
 #include "operator/startup.h"
 
@@ -25,9 +26,35 @@ struct clique_place clique_place(struct arena *a, const struct obj *pcs, const s
     return c;
 }
 
-static void clique_labels(struct arena *a, const struct clique_place *c, struct labels *l)
+/* Where a map rules, the gang is that of the entry; others than anchors wait for the replica's
+ * anchors, which its base name stands for. */
+static void mapped_labels(struct arena *a, const struct clique_place *c, struct labels *l)
+{
+    if (!c->entry)
+        return;
+    labels_set(l, LABEL_PODGANG, name_label(a, c->entry->name));
+    if (!c->entry->anchor)
+        labels_set(l, LABEL_BASE_PODGANG,
+                   name_label(a, name_base_gang(a, c->pcs->name, c->pcs_index)));
+}
+
+static void gang_labels(struct arena *a, const struct clique_place *c, struct labels *l)
 {
     str base = name_base_gang(a, c->pcs->name, c->pcs_index);
+    if (c->gangs) {
+        mapped_labels(a, c, l);
+        return;
+    }
+    labels_set(l, LABEL_PODGANG, name_label(a, base));
+    if (is_member(c) && c->group_index >= c->group.min_available) {
+        str gang = name_scaled_gang(a, c->owner->name, c->group_index, c->group.min_available);
+        labels_set(l, LABEL_PODGANG, name_label(a, gang));
+        labels_set(l, LABEL_BASE_PODGANG, name_label(a, base));
+    }
+}
+
+static void clique_labels(struct arena *a, const struct clique_place *c, struct labels *l)
+{
     str role = name_label(a, c->clique.role);
     labels_init(l, a);
     labels_add_all(l, c->clique.labels);
@@ -37,16 +64,11 @@ static void clique_labels(struct arena *a, const struct clique_place *c, struct 
         labels_set(l, LABEL_ROLE, role);
     labels_set_int(l, LABEL_PCS_INDEX, c->pcs_index);
     labels_set(l, LABEL_TEMPLATE_HASH, c->hash);
-    labels_set(l, LABEL_PODGANG, name_label(a, base));
+    gang_labels(a, c, l);
     if (!is_member(c))
         return;
     labels_set(l, LABEL_PCSG, name_label(a, c->owner->name));
     labels_set_int(l, LABEL_PCSG_INDEX, c->group_index);
-    if (c->group_index >= c->group.min_available) {
-        str gang = name_scaled_gang(a, c->owner->name, c->group_index, c->group.min_available);
-        labels_set(l, LABEL_PODGANG, name_label(a, gang));
-        labels_set(l, LABEL_BASE_PODGANG, name_label(a, base));
-    }
 }
 
 /* Pods of one copy of the group, as the template has them. */
@@ -106,7 +128,10 @@ static void write_claimed_pod_spec(struct jw *w, struct arena *a, const struct c
 static void write_starts_after(struct jw *w, struct arena *a, const struct clique_place *c)
 {
     startup_names parents;
-    startup_parents(a, c, &parents);
+    if (c->entry)
+        gangmap_parents(a, c->gangs, c->entry, c, &parents);
+    else
+        startup_parents(a, c, &parents);
     if (parents.len > 0) {
         jw_put_array(w, "startsAfter");
         for (size_t i = 0; i < parents.len; i++)
@@ -140,13 +165,89 @@ static struct doc *make_clique(struct arena *a, const struct clique_place *c,
     return make_end(&w);
 }
 
+/* Labels of Grove's own are kept by default: what the map takes from a clique goes by name. */
+static void drop_gang_labels(const struct clique_place *c, const struct obj *there, unsigned stage,
+                             struct plan *p)
+{
+    bool gang = !c->entry && !str_is_empty(obj_label(there, STR(LABEL_PODGANG)));
+    bool base =
+        (!c->entry || c->entry->anchor) && !str_is_empty(obj_label(there, STR(LABEL_BASE_PODGANG)));
+    struct jw w;
+    if (!c->gangs->obj || (!gang && !base))
+        return;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_object(&w, "metadata");
+    jw_put_object(&w, "labels");
+    if (gang) {
+        jw_key(&w, STR(LABEL_PODGANG));
+        jw_null(&w);
+    }
+    if (base) {
+        jw_key(&w, STR(LABEL_BASE_PODGANG));
+        jw_null(&w);
+    }
+    jw_end(&w);
+    jw_end(&w);
+    jw_end(&w);
+    plan_why(plan_merge_patch(p, stage, there, STR_NONE, jw_doc(&w), 0), p,
+             "the map of gangs says otherwise");
+}
+
 void clique_ensure(const struct world *w, const struct clique_place *place, unsigned stage,
                    struct plan *p)
 {
+    struct clique_place fit = *place;
     str name = clique_name(p->arena, place);
     const struct obj *there = world_get(w, &kind_pclq, place->pcs->ns, name);
+    if (!gangmap_fit_place(w, p->arena, &fit))
+        return;
     make_ensure(p, stage, w, place->owner, there, &kind_pclq, name,
-                make_clique(p->arena, place, there));
+                make_clique(p->arena, &fit, there));
+    if (fit.gangs && there && !there->deleting && make_is_child(there, place->owner))
+        drop_gang_labels(&fit, there, stage, p);
+}
+
+const struct obj *clique_shape(struct arena *a, const struct clique_place *place, str uid)
+{
+    struct edit e;
+    struct doc *d = make_clique(a, place, NULL);
+    edit_init(&e, a);
+    edit_set_str(&e, edit_path(a, STR("metadata"), STR("uid")), uid);
+    struct doc *with_uid = edit_apply(&e, d, NULL);
+    edit_done(&e);
+    doc_unref(d);
+    struct obj *o = obj_new(&kind_pclq, with_uid, NULL);
+    return o ? obj_hold(a, o) : NULL;
+}
+
+/* Labels hold whole names, unless those are too long. */
+static str mapped_gang(struct arena *a, const struct world *w, const struct obj *pcs,
+                       int64_t replica, str label)
+{
+    enum { SHORTENED = 63 };
+    struct gangmap_view v;
+    if (label.len < SHORTENED || !gangmap_view(&v, w, a, pcs, replica))
+        return label;
+    for (size_t i = 0; i < v.map.n; i++) {
+        if (str_eq(name_label(a, v.map.entries[i].name), label))
+            return v.map.entries[i].name;
+    }
+    return label;
+}
+
+bool clique_is_mapped(const struct world *w, const struct obj *pclq)
+{
+    const struct obj *pcs = owner_pcs(w, pclq);
+    int64_t replica = label_index(pclq, STR(LABEL_PCS_INDEX));
+    return pcs && replica >= 0 && gangmap_rules(w, pcs, replica);
+}
+
+str pod_gang(struct arena *a, const struct world *w, const struct obj *pod)
+{
+    const struct obj *pcs = owner_pcs(w, pod);
+    str label = obj_label(pod, STR(LABEL_PODGANG));
+    return pcs ? mapped_gang(a, w, pcs, label_index(pod, STR(LABEL_PCS_INDEX)), label) : label;
 }
 
 str clique_gang(struct arena *a, const struct world *w, const struct obj *pclq, str *ret_base)
@@ -158,7 +259,14 @@ str clique_gang(struct arena *a, const struct world *w, const struct obj *pclq, 
         return STR_NONE;
     str base = name_base_gang(a, pcs->name, replica);
     jval owner = obj_controller_ref(pclq);
-    if (!str_is(jstr(jgetc(owner, "kind")), kind_pcsg.kind))
+    bool member = str_is(jstr(jgetc(owner, "kind")), kind_pcsg.kind);
+    if (gangmap_rules(w, pcs, replica)) {
+        if (!str_is_empty(obj_label(pclq, STR(LABEL_BASE_PODGANG))))
+            *ret_base = base;
+        return member ? mapped_gang(a, w, pcs, replica, obj_label(pclq, STR(LABEL_PODGANG)))
+                      : STR_NONE;
+    }
+    if (!member)
         return base;
     const struct obj *pcsg = world_get(w, &kind_pcsg, pclq->ns, jstr(jgetc(owner, "name")));
     int64_t index = label_index(pclq, STR(LABEL_PCSG_INDEX));
@@ -177,7 +285,8 @@ bool clique_is_updated(const struct obj *pclq)
     return str_eq(jstr(jgetc(status, "currentPodTemplateHash")),
                   obj_label(pclq, STR(LABEL_TEMPLATE_HASH))) &&
            jint(jgetc(status, "updatedReplicas"), 0) >=
-               jint(jgetc(obj_spec(pclq), "minAvailable"), 1);
+               MAX(jint(jgetc(obj_spec(pclq), "minAvailable"), 1),
+                   jint(jgetc(status, "replicas"), 0));
 }
 
 bool clique_is_updating(const struct obj *pclq)

@@ -11,6 +11,9 @@ struct pclq_config {
 };
 #define INITC_IMAGE "grove-initc:" GROVE_VERSION
 
+struct gangmap_view;
+struct gangmap_entry;
+
 struct clique_place {
     const struct obj *pcs;
     const struct obj *owner; /* the set, or the scaling group */
@@ -20,6 +23,10 @@ struct clique_place {
     /* members of a scaling group only */
     struct group_view group;
     int64_t group_index;
+    /* Where a map of gangs rules (gangmap_world.h): that, and the entry of a member; pods of a
+     * standalone clique are in many. NULL: gangs follow from the numbers. */
+    const struct gangmap_view *gangs;
+    const struct gangmap_entry *entry;
 };
 
 /* The clique of an element of the template's list. The caller says where it is; one place serves
@@ -30,7 +37,16 @@ struct clique_place clique_place(struct arena *a, const struct obj *pcs, const s
 void clique_ensure(const struct world *w, const struct clique_place *place, unsigned stage,
                    struct plan *p);
 
-/* Whole name of the gang a clique's pods belong to, empty while its owners are not known;
+/* The PodClique of this place as pods are made from it, with the UID of the one that is there;
+ * lives in the arena. NULL: it makes no object. */
+const struct obj *clique_shape(struct arena *a, const struct clique_place *place, str uid);
+/* Its replica has a map of gangs, or is about to: its labels are what the map says. */
+bool clique_is_mapped(const struct world *w, const struct obj *pclq);
+/* Whole name of the gang that a pod's label names. */
+str pod_gang(struct arena *a, const struct world *w, const struct obj *pod);
+
+/* Whole name of the gang a clique's pods belong to, empty while its owners are not known, and for a
+ * standalone clique of a mapped replica, whose pods say it themselves (pod_gang);
  * *ret_base is that of the base gang when it is a scaled one, else empty. Labels may hold shortened
  * names, this never does. */
 str clique_gang(struct arena *a, const struct world *w, const struct obj *pclq, str *ret_base);

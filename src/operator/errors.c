@@ -34,7 +34,7 @@ static str cause_of(struct arena *a, const struct failure *f)
     return arena_printf(a, "%d %.*s", f->code, STR_ARG(f->reason));
 }
 
-static str describe(struct arena *a, const struct failure *f, const char *code)
+str errors_describe(struct arena *a, const struct failure *f, const char *code)
 {
     return arena_printf(a, "[Operation: %.*s, Code: %s] message: %s %.*s/%.*s failed, cause: %.*s",
                         STR_ARG(op_name(f->op)), code, f->kind->kind, STR_ARG(f->ns),
@@ -70,27 +70,53 @@ static void write_entry(struct jw *w, const struct world *world, const char *cod
     jw_end(w);
 }
 
-void errors_write(struct jw *w, struct plan *p, const struct world *world, const struct obj *about,
-                  const struct error_code *codes, size_t n)
+static void warn(struct plan *p, const struct obj *about, const struct error_code *c,
+                 const struct failure *f)
+{
+    if (c->event)
+        plan_event(p, about, true, str_of(c->event), "%s %.*s: %.*s", f->kind->kind,
+                   STR_ARG(f->name), STR_ARG(cause_of(p->arena, f)));
+}
+
+size_t errors_write(struct jw *w, struct plan *p, const struct world *world,
+                    const struct obj *about, const struct error_code *codes, size_t n,
+                    const error_vec *found)
 {
     const struct failures *failed = last_failure(world, about);
     jval old = jgetc(obj_status(about), "lastErrors");
-    if (!failed && jlen(old) == 0)
-        return;
+    size_t written = 0;
+    if (!failed && (!found || found->len == 0) && jlen(old) == 0)
+        return 0;
     jw_put_array(w, "lastErrors");
+    for (; found && written < found->len; written++) {
+        const struct error_found *e = &found->p[written];
+        write_entry(w, world, e->code, e->description, known_since(old, e->code, e->description));
+    }
     for (size_t i = 0; failed && i < failed->n; i++) {
         const struct failure *f = &failed->items[i];
         const struct error_code *c = find_code(codes, n, f);
         if (!c)
             continue;
-        str description = describe(p->arena, f, c->code);
+        str description = errors_describe(p->arena, f, c->code);
         str since = known_since(old, c->code, description);
         write_entry(w, world, c->code, description, since);
-        if (c->event && str_is_empty(since))
-            plan_event(p, about, true, str_of(c->event), "%s %.*s: %.*s", f->kind->kind,
-                       STR_ARG(f->name), STR_ARG(cause_of(p->arena, f)));
+        if (str_is_empty(since))
+            warn(p, about, c, f);
+        written++;
     }
     jw_end(w);
+    return written;
+}
+
+void errors_warn(struct plan *p, const struct world *world, const struct key *key,
+                 const struct obj *about, const struct error_code *codes, size_t n)
+{
+    const struct failures *failed = world_last_failure(world, key);
+    for (size_t i = 0; failed && i < failed->n; i++) {
+        const struct error_code *c = find_code(codes, n, &failed->items[i]);
+        if (c)
+            warn(p, about, c, &failed->items[i]);
+    }
 }
 
 unsigned errors_status_stage(const struct world *w, const struct obj *about, unsigned first,

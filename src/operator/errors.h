@@ -21,10 +21,24 @@ struct error_code {
 };
 enum { ERROR_ANY_OP = -1 };
 
+/* What a planner finds wrong by itself, without a write that failed. */
+struct error_found {
+    const char *code;
+    str description;
+};
+typedef VEC(struct error_found) error_vec;
+
 /* Writes "lastErrors" when it is to change or to stay as it is with errors; nothing when there are
- * none and were none. Warns of those that are new. A failure without a code is not listed. */
-void errors_write(struct jw *w, struct plan *p, const struct world *world, const struct obj *about,
-                  const struct error_code *codes, size_t n);
+ * none and were none. Warns of failures that are new. One without a code is not listed. `found`
+ * come first; it may be NULL. The number of errors. */
+size_t errors_write(struct jw *w, struct plan *p, const struct world *world,
+                    const struct obj *about, const struct error_code *codes, size_t n,
+                    const error_vec *found);
+/* The description of an entry about a write. */
+str errors_describe(struct arena *a, const struct failure *f, const char *code);
+/* For a key that has no status to tell it in: warns on `about` of what its writes fail with. */
+void errors_warn(struct plan *p, const struct world *world, const struct key *key,
+                 const struct obj *about, const struct error_code *codes, size_t n);
 /* The stage for the status: `first` when it has errors to tell, which cannot wait for the writes
  * that fail; else `last`. */
 unsigned errors_status_stage(const struct world *w, const struct obj *about, unsigned first,

@@ -2,6 +2,7 @@
 #ifndef OPERATOR_GANG_H
 #define OPERATOR_GANG_H
 
+#include "operator/gangmap_world.h"
 #include "operator/make.h"
 #include "operator/topology.h"
 
@@ -23,6 +24,10 @@ struct gang_work {
     int64_t pcs_index;
     const struct obj *pcsg; /* scaled gang: the group whose replica it is */
     int64_t group_index;
+    /* Where a map of gangs rules: what it holds. NULL: that follows from the numbers. */
+    const struct gangmap_view *gangs;
+    const struct gangmap_entry *entry;
+    str label; /* its name as its pods carry it */
     /* What was seen on the way through the groups. */
     VEC(struct gang_member) members;
     bool constrained; /* some topology constraint applies */
@@ -36,5 +41,7 @@ bool gang_was(const struct gang_work *g, const char *type);
 void gang_plan_status(struct gang_work *g);
 /* Takes the pods away that a scheduler asked for by DisruptionTarget. */
 void gang_plan_disruption(struct gang_work *g);
+/* The pod of a clique of this gang is in it; where no map rules, all are. */
+bool gang_holds(const struct gang_work *g, const struct obj *pod);
 
 #endif

@@ -120,8 +120,8 @@ static void disrupt_clique(struct gang_work *g, str pclq_name, usec asked, str w
     for (struct cache_iter it = world_owned(g->world, &kind_pod, pclq->uid);
          (pod = cache_next(&it));) {
         /* What was made since it asked stands for what went. */
-        if (pod->deleting || !pod_is_scheduled(pod) || obj_created(pod) > asked ||
-            world_is_intended(g->world, pod->uid))
+        if (pod->deleting || !gang_holds(g, pod) || !pod_is_scheduled(pod) ||
+            obj_created(pod) > asked || world_is_intended(g->world, pod->uid))
             continue;
         struct plan_write *w = plan_delete(g->plan, GANG_STAGE_PODS, pod);
         w->component_uid = pclq->uid;

@@ -14,8 +14,24 @@ struct group_work {
     struct group_view template;
     jval config; /* of the template: the same, as it is written */
     int64_t pcs_index;
-    const struct obj *revision; /* of the set's template; NULL: not stored yet */
+    const struct obj *revision; /* its members are to be of; NULL: not stored yet */
+    /* Where a map of gangs rules: which replicas there are to be; n_mapped is -1 while it is not
+     * there. NULL: those below spec.replicas. */
+    const bool *mapped;
+    int64_t n_mapped;
 };
+
+/* Replicas there are to be are below this number, */
+static inline int64_t group_top(const struct group_work *g)
+{
+    return g->mapped ? MAX(g->n_mapped, 0) : g->spec.replicas;
+}
+
+/* and are these. */
+static inline bool group_wants(const struct group_work *g, int64_t j)
+{
+    return j >= 0 && j < group_top(g) && (!g->mapped || g->mapped[j]);
+}
 
 /* False when there is nothing to do for it: it or its set is going, gone or unknown. */
 bool group_work_init(struct group_work *g, const struct world *w, const struct key *key,

@@ -4,16 +4,20 @@
 #include "operator/clique.h"
 #include "operator/pod.h"
 #include "operator/tally.h"
+#include "operator/update.h"
 
 /* Up a chain of owners: pod, clique, group. */
 enum { MAX_OWNERS = 3, MAX_NAMED = 3 };
 
 /* ---- budgets ---- */
 
-/* maxUnavailable of an update, at least one: an update that may take nothing never ends. */
-static int64_t allowance_of(jval component)
+/* maxUnavailable of an update, at least one: an update that may take nothing never ends. One that
+ * is coherent moves whole minimums. */
+static int64_t allowance_of(const struct obj *pcs, jval component, int64_t min_available)
 {
-    return MAX(jint(jpath(component, "rollingUpdate.maxUnavailable"), 1), 1);
+    bool coherent = update_strategy_of(pcs) == UPDATE_COHERENT;
+    return MAX(jint(jpath(component, "rollingUpdate.maxUnavailable"), coherent ? min_available : 1),
+               1);
 }
 
 static void close_budget(struct budget *b)
@@ -40,7 +44,8 @@ static int64_t clique_allowance(const struct world *w, const struct obj *pclq)
         return 1;
     struct arena a = ARENA_INIT;
     int64_t replica = label_index(pclq, STR(LABEL_PCS_INDEX));
-    int64_t allowance = allowance_of(clique_template(&a, pcs, replica, pclq->name));
+    int64_t allowance = allowance_of(pcs, clique_template(&a, pcs, replica, pclq->name),
+                                     jint(jgetc(obj_spec(pclq), "minAvailable"), 1));
     arena_done(&a);
     return allowance;
 }
@@ -122,7 +127,7 @@ static int64_t group_allowance(const struct world *w, const struct obj *pcsg)
     for (struct jiter it = jiter(groups); jnext(&it);) {
         str name = name_pcsg(&a, pcs->name, replica, jstr(jgetc(it.value, "name")));
         if (str_eq(name, pcsg->name))
-            allowance = allowance_of(it.value);
+            allowance = allowance_of(pcs, it.value, jint(jgetc(obj_spec(pcsg), "minAvailable"), 1));
     }
     arena_done(&a);
     return allowance;
@@ -180,21 +185,40 @@ static const struct obj *find_component(const struct world *w, const struct obj 
     return o && str_eq(o->uid, uid) ? o : NULL;
 }
 
+/* Do all cliques of one replica of a group serve? */
+static bool index_serves(const struct world *w, const struct obj *pcsg, int64_t replica)
+{
+    struct arena a = ARENA_INIT;
+    bool serves = replica >= 0;
+    for (struct jiter it = jiter(jgetc(obj_spec(pcsg), "cliqueNames")); serves && jnext(&it);) {
+        str name = name_member_pclq(&a, pcsg->name, replica, jstr(it.value));
+        const struct obj *o = world_get(w, &kind_pclq, pcsg->ns, name);
+        serves = o && str_eq(o->owner_uid, pcsg->uid) && is_serving(w, o);
+    }
+    arena_done(&a);
+    return serves;
+}
+
 /* Does the unit that the write takes away serve? The replica of a group that something takes away
  * already is taken with what remains of it. */
 static bool takes_serving(const struct world *w, const struct obj *o, const struct obj *component)
 {
     if (o->kind == &kind_pod && !pod_is_ready(o))
         return false;
-    if (component->kind != &kind_pcsg)
-        return true;
-    struct arena a = ARENA_INIT;
-    struct replica_sum *sums;
-    int64_t replica = label_index(o, STR(LABEL_PCSG_INDEX));
-    int64_t n = sum_group(w, &a, component, &sums);
-    bool serves = replica >= 0 && replica < n && replica_serves(component, &sums[replica]);
-    arena_done(&a);
-    return serves;
+    return component->kind != &kind_pcsg ||
+           index_serves(w, component, label_index(o, STR(LABEL_PCSG_INDEX)));
+}
+
+/* The one unit that is asked about serves: where none has to stay, nobody is counted. */
+static bool none_must_stay(const struct world *w, const struct obj *pcsg)
+{
+    struct pcsg_view spec;
+    pcsg_view(pcsg, &spec);
+    struct budget b = {.desired = MAX(spec.replicas, 0),
+                       .min_available = spec.min_available,
+                       .allowance = group_allowance(w, pcsg)};
+    close_budget(&b);
+    return b.floor == 0;
 }
 
 /* Who is on the way out already: the first few by name. */
@@ -240,6 +264,8 @@ bool ledger_check(void *ctx, const struct world *w, const struct plan_write *wri
         return true;
     const struct obj *component = find_component(w, o, write->component_uid);
     if (!component || component->deleting || !takes_serving(w, o, component))
+        return true;
+    if (component->kind == &kind_pcsg && none_must_stay(w, component))
         return true;
     struct budget b = component->kind == &kind_pcsg ? ledger_of_group(w, component)
                                                     : ledger_of_clique(w, component);

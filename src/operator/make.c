@@ -271,6 +271,28 @@ static str changed_fields(struct arena *a, jval patch)
     return text;
 }
 
+/* A child without an owner may have been let go on purpose: an owner that is deleted without its
+ * children is marked so first, then they lose their reference. So whoever would take one over makes
+ * sure that the owner is still the one it saw, by a write that changes nothing and fails when it is
+ * not. What comes in later stages is then left out. */
+static void check_owner(struct plan *p, unsigned stage, const struct obj *owner)
+{
+    for (size_t i = 0; i < p->writes.len; i++) {
+        const struct plan_write *w = &p->writes.p[i];
+        if (w->kind == owner->kind && str_eq(w->name, owner->name) && w->rv && w->stage <= stage)
+            return;
+    }
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_object(&w, "metadata");
+    jw_put_str(&w, "uid", owner->uid);
+    jw_end(&w);
+    jw_end(&w);
+    plan_why(plan_merge_patch(p, stage, owner, STR_NONE, jw_doc(&w), owner->rv), p,
+             "is it still there, to be given a child that has no owner?");
+}
+
 enum make_result make_ensure(struct plan *p, unsigned stage, const struct world *w,
                              const struct obj *owner, const struct obj *existing,
                              const struct kind *k, str name, struct doc *desired)
@@ -288,6 +310,8 @@ enum make_result make_ensure(struct plan *p, unsigned stage, const struct world 
     if (!patch)
         return foreign ? MAKE_FOREIGN : MAKE_NOTHING;
     str fields = changed_fields(p->arena, doc_root(patch));
+    if (str_is_empty(existing->owner_uid))
+        check_owner(p, stage++, owner);
     plan_why(plan_merge_patch(p, stage, existing, STR_NONE, patch, 0), p,
              "%.*s: not as %s %.*s says", STR_ARG(fields), owner->kind->kind, STR_ARG(owner->name));
     return MAKE_PATCHED;
@@ -298,23 +322,42 @@ static const char *op_word(enum plan_op op)
     return op == PLAN_CREATE ? "created" : op == PLAN_DELETE ? "deleted" : "changed";
 }
 
+static str wanted_of(struct arena *a, const struct obj *owner)
+{
+    long long n = (long long)jint(jgetc(obj_spec(owner), "replicas"), 0);
+    return arena_printf(a, "%lld replica%s %s wanted", n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+}
+
 void make_event(struct plan *p, size_t from, const struct obj *about, enum plan_op op,
                 const struct kind *k, const char *reason)
 {
     enum { SHOWN = 5 };
     size_t n = 0;
-    str names = STR_NONE;
+    str names = STR_NONE, why = STR_NONE;
     for (size_t i = from; i < p->writes.len; i++) {
         const struct plan_write *w = &p->writes.p[i];
         if (w->op != op || w->kind != k || w->subresource.len > 0)
             continue;
+        if (n == 0)
+            why = op == PLAN_CREATE ? wanted_of(p->arena, about) : w->why;
         if (n++ < SHOWN)
             names = arena_printf(p->arena, "%.*s%s%.*s", STR_ARG(names), n > 1 ? ", " : "",
                                  STR_ARG(w->name));
     }
     if (n > 0)
-        plan_event(p, about, false, str_of(reason), "%s %zu %s%s: %.*s%s", op_word(op), n, k->kind,
-                   n > 1 ? "s" : "", STR_ARG(names), n > SHOWN ? ", ..." : "");
+        plan_event(p, about, false, str_of(reason), "%s %zu %s%s: %.*s%s; %.*s", op_word(op), n,
+                   k->kind, n > 1 ? "s" : "", STR_ARG(names), n > SHOWN ? ", ..." : "",
+                   STR_ARG(why));
+}
+
+void make_scaled_event(struct plan *p, const struct obj *o, int64_t replicas, const char *reason)
+{
+    jval status = obj_status(o);
+    int64_t was = jint(jgetc(status, "replicas"), 0);
+    if (was == replicas || !j_has(jgetc(status, "observedGeneration")))
+        return;
+    plan_event(p, o, false, str_of(reason), "scaled %s from %lld to %lld replicas",
+               was < replicas ? "out" : "in", (long long)was, (long long)replicas);
 }
 
 bool make_finalizer(struct plan *p, unsigned stage, const struct obj *o, str finalizer, bool there)

@@ -78,9 +78,12 @@ enum make_result make_ensure(struct plan *p, unsigned stage, const struct world 
                              const struct obj *owner, const struct obj *existing,
                              const struct kind *k, str name, struct doc *desired);
 /* One event that sums up what the plan does to objects of a kind since it had `from` writes: how
- * many, and the first names. Nothing when it does nothing. */
+ * many, the first names, and why: what is wanted, or the reason of the first delete. Nothing when
+ * it does nothing. */
 void make_event(struct plan *p, size_t from, const struct obj *about, enum plan_op op,
                 const struct kind *k, const char *reason);
+/* For the plan that writes the status: somebody scaled it since the last one. */
+void make_scaled_event(struct plan *p, const struct obj *o, int64_t replicas, const char *reason);
 /* The merge patch that puts every field of `desired` into `actual`, or NULL when they are there. */
 struct doc *make_drift_patch(jval desired, jval actual);
 

@@ -5,13 +5,16 @@
 #include "operator/operator.h"
 
 #include "operator/clique.h"
+#include "operator/gangmap_watch.h"
 #include "operator/ledger.h"
 #include "operator/metrics.h"
 #include "operator/mnnvl.h"
 #include "operator/pod.h"
 #include "operator/rollup.h"
+#include "operator/sharing.h"
 #include "operator/startup.h"
 #include "operator/tally.h"
+#include "operator/update.h"
 #include "operator/upkeep.h"
 
 /* Numbers of our indexes of the clique cache: the same in every runtime of a process, as all add
@@ -85,6 +88,14 @@ static bool template_changed(const struct obj *old, const struct obj *new)
            !jequal(old->annotations, new->annotations);
 }
 
+/* What replicas that are held back are to be of. */
+static bool held_changed(const struct obj *old, const struct obj *new)
+{
+    return update_partition(new) > 0 &&
+           !jequal(jgetc(obj_status(old), "lastCompleteGenerationHash"),
+                   jgetc(obj_status(new), "lastCompleteGenerationHash"));
+}
+
 static void enqueue_all_children(struct controller *c, const struct world *w, const struct obj *pcs)
 {
     struct enqueue e = {c, 0};
@@ -110,11 +121,12 @@ static void map_set_to_children(struct controller *c, const struct world *w, con
                                 const struct obj *new)
 {
     if (!old || !new || old->generation == new->generation) {
-        if (old && new && !jequal(old->annotations, new->annotations))
+        if (old && new && (!jequal(old->annotations, new->annotations) || held_changed(old, new)))
             enqueue_all_children(c, w, new);
         return;
     }
-    if (template_changed(old, new))
+    if (template_changed(old, new) ||
+        !jequal(jgetc(obj_spec(old), "updateStrategy"), jgetc(obj_spec(new), "updateStrategy")))
         enqueue_all_children(c, w, new);
     else if (replicas_of(new) < replicas_of(old))
         enqueue_excess(c, w, new);
@@ -175,20 +187,81 @@ static bool hash_changed(const struct obj *old, const struct obj *new)
            !jequal(jgetc(a, "observedGeneration"), jgetc(b, "observedGeneration"));
 }
 
+/* Calls fn for replicas that an update took up or let go between the two, or that may go on or must
+ * stop. */
+typedef void replica_fn(struct controller *c, const struct world *w, const struct obj *pcs,
+                        int64_t replica);
+
+static void each_moved(struct controller *c, const struct world *w, const struct obj *old,
+                       const struct obj *new, replica_fn *fn)
+{
+    const struct obj *const both[] = {old, new};
+    for (size_t k = 0; k < ARRAY_LEN(both); k++) {
+        jval list = jpath(obj_status(both[k]), "updateProgress.currentlyUpdating");
+        for (struct jiter it = jiter(list); jnext(&it);) {
+            int64_t i = jint(jgetc(it.value, "replicaIndex"), -1);
+            if (update_rolls(old, i) != update_rolls(new, i) ||
+                update_holds(old, i) != update_holds(new, i))
+                fn(c, w, new, i);
+        }
+    }
+}
+
+static void enqueue_replica_cliques(struct controller *c, const struct world *w,
+                                    const struct obj *pcs, int64_t i)
+{
+    struct arena a = ARENA_INIT;
+    struct pcs_view v;
+    struct group_view g;
+    struct obj *o;
+    pcs_view(pcs, &v);
+    for (struct jiter it = jiter(v.cliques); jnext(&it);) {
+        str name = jstr(jgetc(it.value, "name"));
+        if (!pcs_group_of(&v, name, &g))
+            controller_enqueue(c, &kind_pclq, pcs->ns, name_pclq(&a, pcs->name, i, name));
+    }
+    for (struct jiter it = jiter(v.scaling_groups); jnext(&it);) {
+        str name = name_pcsg(&a, pcs->name, i, jstr(jgetc(it.value, "name")));
+        const struct obj *group = world_get(w, &kind_pcsg, pcs->ns, name);
+        if (!group)
+            continue;
+        for (struct cache_iter k = world_owned(w, &kind_pclq, group->uid); (o = cache_next(&k));)
+            controller_enqueue(c, &kind_pclq, o->ns, o->name);
+    }
+    arena_done(&a);
+}
+
+static void enqueue_replica_groups(struct controller *c, const struct world *w,
+                                   const struct obj *pcs, int64_t i)
+{
+    struct arena a = ARENA_INIT;
+    for (struct jiter it = jiter(jpath(obj_root(pcs), "spec.template.podCliqueScalingGroups"));
+         jnext(&it);)
+        controller_enqueue(c, &kind_pcsg, pcs->ns,
+                           name_pcsg(&a, pcs->name, i, jstr(jgetc(it.value, "name"))));
+    arena_done(&a);
+}
+
 static void map_set_to_cliques(struct controller *c, const struct world *w, const struct obj *old,
                                const struct obj *new)
 {
-    if (new && (spec_changed(old, new) || hash_changed(old, new)))
+    if (new && (spec_changed(old, new) || hash_changed(old, new) || held_changed(old, new)))
         enqueue_cliques(c, w, new);
+    else if (new)
+        each_moved(c, w, old, new, enqueue_replica_cliques);
 }
 
 static void map_set_to_groups(struct controller *c, const struct world *w, const struct obj *old,
                               const struct obj *new)
 {
     struct obj *o;
-    if (!new || (!spec_changed(old, new) && !hash_changed(old, new) &&
-                 jequal(old->annotations, new->annotations)))
+    if (!new)
         return;
+    if (!spec_changed(old, new) && !hash_changed(old, new) && !held_changed(old, new) &&
+        jequal(old->annotations, new->annotations)) {
+        each_moved(c, w, old, new, enqueue_replica_groups);
+        return;
+    }
     for (struct cache_iter it = world_owned(w, &kind_pcsg, new->uid); (o = cache_next(&it));)
         controller_enqueue(c, &kind_pcsg, o->ns, o->name);
 }
@@ -303,6 +376,12 @@ static bool is_breached(const struct obj *pclq)
     return condition_is_true(jgetc(obj_status(pclq), "conditions"), STR("MinAvailableBreached"));
 }
 
+/* Before it is, what its cliques lack is nothing to a gang. */
+static bool was_placed(const struct obj *gang)
+{
+    return gang && condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled"));
+}
+
 /* Of a status only this is a gang's business: the rest pods tell it themselves. */
 static void map_clique_to_gang(struct controller *c, const struct world *w, const struct obj *old,
                                const struct obj *new)
@@ -311,16 +390,17 @@ static void map_clique_to_gang(struct controller *c, const struct world *w, cons
     const struct obj *o = either(old, new);
     str base;
     bool moved = old && new && !jequal(old->labels, new->labels);
+    bool changed = moved || spec_changed(old, new);
     bool broke = old && new &&is_breached(old) != is_breached(new);
-    if (!spec_changed(old, new) && !moved && !broke)
+    if (!changed && !broke)
         return;
     if (moved)
         enqueue_labelled_gang(c, w, old);
     str gang = clique_gang(&a, w, o, &base);
-    if (!str_is_empty(gang))
-        controller_enqueue(c, &kind_pod_gang, o->ns, gang);
-    else
+    if (str_is_empty(gang))
         enqueue_labelled_gang(c, w, o);
+    else if (changed || was_placed(world_get(w, &kind_pod_gang, o->ns, gang)))
+        controller_enqueue(c, &kind_pod_gang, o->ns, gang);
     arena_done(&a);
 }
 
@@ -442,6 +522,7 @@ static struct controller_watch pcs_children_watches[] = {
 };
 static const struct controller_watch pcs_status_watches[] = {
     {&kind_pcs, map_self},
+    {&kind_pod_gang_map, map_controller_owner},
     {&kind_pcsg, map_controller_owner},
     {&kind_pclq, map_controller_owner},
     {&kind_pod_gang, map_controller_owner},
@@ -454,23 +535,21 @@ static const struct controller_watch pcsg_members_watches[] = {
     {&kind_controller_revision, map_revision_to_groups},
     {&kind_pclq, map_presence_to_owner},
     {&kind_resource_claim, map_shape_to_owner},
+    {&kind_pod_gang_map, gangmap_to_groups},
 };
 static const struct controller_watch upkeep_watches[] = {
-    {&kind_pclq, map_shape_to_self},
-    {&kind_pcsg, map_shape_to_self},
-    {&kind_service, map_shape_to_self},
-    {&kind_hpa, map_shape_to_self},
-    {&kind_pdb, map_shape_to_self},
-    {&kind_pdb, map_budget_to_clique},
-    {&kind_pcs, map_set_to_children},
-    {&kind_pcsg, map_group_to_children},
-    {&kind_controller_revision, map_revision_to_children},
+    {&kind_pclq, map_shape_to_self},     {&kind_pcsg, map_shape_to_self},
+    {&kind_service, map_shape_to_self},  {&kind_hpa, map_shape_to_self},
+    {&kind_pdb, map_shape_to_self},      {&kind_pdb, map_budget_to_clique},
+    {&kind_pcs, map_set_to_children},    {&kind_pod_gang_map, gangmap_to_members},
+    {&kind_pcsg, map_group_to_children}, {&kind_controller_revision, map_revision_to_children},
 };
 static const struct controller_watch pcsg_status_watches[] = {
     {&kind_pcsg, map_self},
     {&kind_pcs, map_set_to_groups},
     {&kind_controller_revision, map_revision_to_groups},
     {&kind_pclq, map_controller_owner},
+    {&kind_pod_gang_map, gangmap_to_groups},
 };
 static const struct controller_watch pclq_watches[] = {
     {&kind_pclq, map_self},
@@ -480,11 +559,26 @@ static const struct controller_watch pclq_watches[] = {
     {&kind_resource_claim, map_shape_to_owner},
     {&kind_resource_claim_template, map_template_to_cliques},
     {&kind_pod_gang, map_gang_to_cliques},
+    {&kind_pod_gang, gangmap_anchor_to_cliques},
+    {&kind_pod_gang_map, gangmap_to_cliques},
 };
 static const struct controller_watch gang_watches[] = {
-    {&kind_pod_gang, map_self},        {&kind_pcs, map_set_to_gangs},
-    {&kind_pclq, map_clique_to_gang},  {&kind_pod, map_pod_to_gang},
+    {&kind_pod_gang, map_self},
+    {&kind_pcs, map_set_to_gangs},
+    {&kind_pclq, map_clique_to_gang},
+    {&kind_pod, map_pod_to_gang},
     {&kind_ctb, map_binding_to_gangs},
+    {&kind_pod, gangmap_pod_to_gang},
+    {&kind_pod_gang_map, gangmap_to_gangs},
+};
+static const struct controller_watch gangmap_watches[] = {
+    {&kind_pod_gang_map, map_self},
+    {&kind_pcs, gangmap_from_set},
+    {&kind_controller_revision, gangmap_from_revision},
+    {&kind_pcsg, gangmap_from_component},
+    {&kind_pclq, gangmap_from_component},
+    {&kind_pod_gang, gangmap_from_gang},
+    {&kind_pod, gangmap_from_pod},
 };
 
 /* A clique of thousands of pods is looked at for many of their changes at once. */
@@ -493,15 +587,18 @@ static const struct controller_watch gang_watches[] = {
 #define GANG_INTERVAL (20 * USEC_PER_MSEC)
 /* So is a set or group of thousands of cliques. */
 #define ROLLUP_INTERVAL (20 * USEC_PER_MSEC)
+/* How sets and groups stand is told when pods have been made, placed and started. */
+#define ROLLUP_PATIENCE (500 * USEC_PER_MSEC)
 
 #define WATCHES(w) .watches = (w), .n_watches = ARRAY_LEN(w)
 
 /* What planners read; for those who call one themselves. */
 static const struct kind *const read_kinds[] = {
-    &kind_secret,  &kind_hpa,
-    &kind_pdb,     &kind_controller_revision,
-    &kind_ctb,     &kind_resource_claim,
-    &kind_service, &kind_resource_claim_template,
+    &kind_secret,       &kind_hpa,
+    &kind_pdb,          &kind_controller_revision,
+    &kind_ctb,          &kind_resource_claim,
+    &kind_service,      &kind_resource_claim_template,
+    &kind_pod_gang_map,
 };
 
 unsigned *operator_add_indexes(struct runtime *r)
@@ -510,6 +607,7 @@ unsigned *operator_add_indexes(struct runtime *r)
     by_gang = cache_add_index(cliques, index_by_gang);
     by_base_gang = cache_add_index(cliques, index_by_base_gang);
     mnnvl_add(r);
+    sharing_add(r);
     tally_add_fold(r);
     rollup_add_folds(r);
     for (size_t i = 0; i < ARRAY_LEN(read_kinds); i++)
@@ -536,6 +634,7 @@ void operator_add(struct runtime *r, struct api *api)
          .source = "podcliqueset-controller",
          .plan = pcs_status_plan,
          .min_interval = ROLLUP_INTERVAL,
+         .patience = ROLLUP_PATIENCE,
          WATCHES(pcs_status_watches)},
         {.name = "podcliquescalinggroup-controller",
          .plan = pcsg_members_plan,
@@ -545,6 +644,7 @@ void operator_add(struct runtime *r, struct api *api)
          .source = "podcliquescalinggroup-controller",
          .plan = pcsg_status_plan,
          .min_interval = ROLLUP_INTERVAL,
+         .patience = ROLLUP_PATIENCE,
          WATCHES(pcsg_status_watches)},
         {.name = "podcliqueset-upkeep",
          .source = "podcliqueset-controller",
@@ -555,6 +655,11 @@ void operator_add(struct runtime *r, struct api *api)
          .ctx = &pclq_config,
          .min_interval = PCLQ_INTERVAL,
          WATCHES(pclq_watches)},
+        {.name = "podgangmap-controller",
+         .source = "podgang-controller",
+         .plan = gangmap_plan,
+         .min_interval = ROLLUP_INTERVAL,
+         WATCHES(gangmap_watches)},
         {.name = "podgang-controller",
          .plan = gang_plan,
          .ctx = &by_gang,

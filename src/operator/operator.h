@@ -13,7 +13,7 @@ void operator_add(struct runtime *r, struct api *api);
 /* The planners; that of gangs wants the number of the index of cliques by their gang. Those of sets
  * and groups consist of two halves that run apart: what they make, which is compared when its shape
  * or theirs changes, and what it amounts to, which is counted when a status changes. */
-planner_fn pcs_plan, pcsg_plan, pclq_plan, gang_plan;
+planner_fn pcs_plan, pcsg_plan, pclq_plan, gang_plan, gangmap_plan;
 planner_fn pcs_children_plan, pcs_status_plan, pcsg_members_plan, pcsg_status_plan;
 /* What operator_add adds to the caches, for those who call a planner themselves. Returns the number
  * that gang_plan wants. */

@@ -6,6 +6,8 @@
 #include "base/map.h"
 #include "operator/pclq_impl.h"
 
+#define TELL_AFTER (10 * USEC_PER_SEC)
+
 static jval find_pod_group(const struct obj *gang, str name)
 {
     for (struct jiter it = jiter(jpath(obj_root(gang), "spec.podgroups")); jnext(&it);) {
@@ -26,9 +28,10 @@ static str base_wait(const struct clique_work *c, str base)
         str name = jstr(jgetc(it.value, "name"));
         const struct obj *o = world_get(c->world, &kind_pclq, gang->ns, name);
         int64_t need = jint(jgetc(it.value, "minReplicas"), 0);
-        if (!o || jint(jgetc(obj_status(o), "scheduledReplicas"), 0) < need)
-            return arena_printf(a, "base gang %.*s lacks pods of %.*s on nodes, %lld are needed",
-                                STR_ARG(base), STR_ARG(name), (long long)need);
+        int64_t have = o ? jint(jgetc(obj_status(o), "scheduledReplicas"), 0) : 0;
+        if (have < need)
+            return arena_printf(a, "base gang %.*s has %lld of %lld pods of %.*s scheduled",
+                                STR_ARG(base), (long long)have, (long long)need, STR_ARG(name));
     }
     return STR_NONE;
 }
@@ -93,20 +96,76 @@ static size_t lift(struct clique_work *c, const struct obj *gang, const struct m
     return lifted;
 }
 
+/* That pods wait for another gang is in the condition at once; when they do so for long it is an
+ * event too. */
+static void tell_waiting(struct clique_work *c)
+{
+    struct obj *pod;
+    struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
+    while ((pod = cache_next(&it)) && !(pod_is_gated(pod) && !pod->deleting))
+        ;
+    usec due = pod ? obj_created(pod) + TELL_AFTER : 0;
+    if (pod && c->world->now >= due)
+        plan_event(c->plan, c->pclq, true, STR("PodsGated"), "%lld of %lld pods gated: %.*s",
+                   (long long)c->tally->held, (long long)c->spec.replicas, STR_ARG(c->gates_wait));
+    else if (pod)
+        plan_look_again(c->plan, due);
+}
+
+/* Pods that the gang refers to. */
+static size_t lift_gang(struct clique_work *c, const struct obj *gang)
+{
+    struct map referenced = MAP_INIT;
+    for (struct jiter it = jiter(jgetc(find_pod_group(gang, c->pclq->name), "podReferences"));
+         jnext(&it);)
+        (void)map_put(&referenced, jstr(jgetc(it.value, "name")), c);
+    size_t lifted = lift(c, gang, &referenced);
+    c->unsettled = c->unsettled || (lifted > 0 && lifted < MAKE_MAX_WRITES);
+    map_done(&referenced);
+    return lifted;
+}
+
+/* Slots whose pods may be held; that of a gang is looked at by itself. */
+static void plan_mapped_gates(struct clique_work *c)
+{
+    size_t lifted = 0;
+    struct map held = MAP_INIT;
+    struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
+    for (struct obj *pod; (pod = cache_next(&it));) {
+        if (!pod->deleting && pod_is_gated(pod))
+            (void)map_put(&held, obj_label(pod, STR(LABEL_PODGANG)), pod);
+    }
+    for (size_t i = 0; i < c->slots->n; i++) {
+        const struct obj *gang;
+        if (!map_has(&held, c->slots->items[i].label))
+            continue;
+        str wait = slots_wait(c, &c->slots->items[i], &gang);
+        if (str_is_empty(wait))
+            lifted += lift_gang(c, gang);
+        else if (str_is_empty(c->gates_wait))
+            c->gates_wait = wait;
+    }
+    if (lifted == 0 && str_is_empty(c->gates_wait))
+        c->gates_wait = STR("their gangs do not refer to them yet");
+    map_done(&held);
+}
+
 void pclq_plan_gates(struct clique_work *c)
 {
     const struct obj *gang;
     if (c->tally->held == 0)
         return;
-    c->gates_wait = gang_wait(c, &gang);
-    if (!str_is_empty(c->gates_wait))
+    if (c->slots) {
+        plan_mapped_gates(c);
         return;
-    struct map referenced = MAP_INIT;
-    for (struct jiter it = jiter(jgetc(find_pod_group(gang, c->pclq->name), "podReferences"));
-         jnext(&it);)
-        (void)map_put(&referenced, jstr(jgetc(it.value, "name")), c);
-    if (lift(c, gang, &referenced) == 0)
+    }
+    c->gates_wait = gang_wait(c, &gang);
+    if (!str_is_empty(c->gates_wait)) {
+        if (!str_is_empty(obj_label(c->pclq, STR(LABEL_BASE_PODGANG))))
+            tell_waiting(c);
+        return;
+    }
+    if (lift_gang(c, gang) == 0)
         c->gates_wait = arena_printf(c->plan->arena, "gang %.*s does not refer to them yet",
                                      STR_ARG(gang->name));
-    map_done(&referenced);
 }

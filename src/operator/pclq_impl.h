@@ -4,6 +4,7 @@
 #define OPERATOR_PCLQ_IMPL_H
 
 #include "operator/clique.h"
+#include "operator/gangmap_pods.h"
 #include "operator/operator.h"
 #include "operator/pod.h"
 #include "operator/tally.h"
@@ -23,6 +24,21 @@ enum {
 
 typedef VEC(struct obj *) obj_vec;
 
+/* The clique in an update of its set; see update_pods.c. */
+struct clique_update {
+    const struct obj *target; /* the revision it is to be of; NULL: not stored yet */
+    str clique;               /* its name in the template */
+    str hash, set_hash;       /* what the revision calls it, and itself */
+    bool labelled;            /* it carries that */
+    int64_t named, outdated;  /* pods of it, and of another */
+    bool starts, ends;        /* a pass, with this plan */
+    bool running;             /* after it */
+    bool rolls;               /* pods may be taken now */
+    int64_t roomless;         /* pods that had no room when the pass began, and have none */
+    str *picked;              /* pods that served and are taken with this plan */
+    size_t n_picked;
+};
+
 struct clique_work {
     const struct world *world;
     struct pod_recipe recipe;
@@ -31,6 +47,9 @@ struct clique_work {
     struct pclq_view spec;
     const struct tally *tally;
     struct plan *plan;
+    struct clique_update update;
+    struct clique_slots *slots; /* where a map of gangs rules; NULL: one gang holds all its pods */
+    bool unsettled;    /* the plan makes pods or lets them go: the next look tells of them */
     bool lacks_claims; /* that new pods would use: none are made */
     str gates_wait; /* why pods with Grove's gate keep it; empty: they do not, or there are none */
 };
@@ -38,6 +57,10 @@ struct clique_work {
 /* Creates what is missing, removes what is too much. Looks at single pods only when the tally says
  * that there is something to do. */
 void pclq_plan_pods(struct clique_work *c);
+/* Where the clique stands in an update; deletes pods of another template; says so in the status. */
+void update_decide_clique(struct clique_work *c);
+void update_plan_pods(struct clique_work *c);
+void update_write_clique(const struct clique_work *c, struct jw *w);
 /* Lifts Grove's gate where the gang allows it. */
 void pclq_plan_gates(struct clique_work *c);
 void pclq_plan_status(struct clique_work *c);

@@ -22,6 +22,12 @@ struct pods_work {
     str first_made, first_removed;
 };
 
+/* A map may be a moment behind the clique's number; pods follow it. */
+static int64_t wanted(const struct clique_work *c)
+{
+    return c->slots ? c->slots->total : MAX(c->spec.replicas, 0);
+}
+
 static void collect(struct pods_work *p)
 {
     const struct clique_work *c = p->clique;
@@ -43,7 +49,7 @@ static void collect(struct pods_work *p)
         *vec_push(&p->active) = o;
         slots_add(&p->used, pod_index(o));
     }
-    p->missing = MAX(c->spec.replicas, 0) - (int64_t)p->active.len;
+    p->missing = wanted(c) - (int64_t)p->active.len;
     if (c->lacks_claims)
         p->missing = MIN(p->missing, 0);
     if (p->missing > 0)
@@ -91,14 +97,19 @@ static void make_pod(struct pods_work *p, int64_t index, int64_t failures)
 {
     struct clique_work *c = p->clique;
     str name = free_name(p, index);
-    struct doc *pod = pod_make(c->plan->arena, &c->recipe, index, name, failures);
+    struct pod_recipe recipe = c->recipe;
+    if (c->slots)
+        recipe.pclq = slots_take(c);
+    p->missing--;
+    if (!recipe.pclq)
+        return;
+    struct doc *pod = pod_make(c->plan->arena, &recipe, index, name, failures);
     struct plan_write *w = plan_create(c->plan, STAGE_PODS, &kind_pod, c->pclq->ns, name, pod);
     plan_why(w, c->plan, "%zu of %lld pods exist", p->active.len, (long long)c->spec.replicas);
     (void)map_put(&p->planned, name, pod);
     slots_add(&p->used, index);
     if (p->made++ == 0)
         p->first_made = name;
-    p->missing--;
 }
 
 static void make_missing(struct pods_work *p)
@@ -204,6 +215,50 @@ static void remove_surplus(struct pods_work *p)
     vec_done(&order);
 }
 
+/* Whose budget a pod is taken from: of a group whole replicas count. */
+static str component_of(const struct clique_work *c)
+{
+    jval owner = obj_controller_ref(c->pclq);
+    bool member = str_is(jstr(jgetc(owner, "kind")), kind_pcsg.kind);
+    return member ? jstr(jgetc(owner, "uid")) : c->pclq->uid;
+}
+
+static bool is_newest(const struct clique_work *c, const struct obj *pod)
+{
+    str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
+    return str_eq(hash, obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH))) ||
+           (!str_is_empty(c->update.hash) && str_eq(hash, c->update.hash));
+}
+
+/* Pods that have no place in any gang: as many as are too much, as a user wishes; the others make
+ * way for their successors, which the ledger may refuse. One of the newest template makes way for
+ * nobody: a map that says so was written before that was known, and is about to change. */
+static void remove_misplaced(struct pods_work *p)
+{
+    struct clique_work *c = p->clique;
+    victim_vec order;
+    rank(p, &order, cmp_victims);
+    struct obj **pods = arena_array(c->plan->arena, struct obj *, order.len + 1);
+    struct obj **out = arena_array(c->plan->arena, struct obj *, order.len + 1);
+    for (size_t i = 0; i < order.len; i++)
+        pods[i] = (struct obj *)order.p[i].pod;
+    size_t n = slots_match(c, pods, order.len, out);
+    int64_t surplus = (int64_t)order.len - c->slots->total;
+    for (size_t i = n; i > 0 && !is_full(p); i--) {
+        if (surplus <= 0 && is_newest(c, out[i - 1]))
+            continue;
+        struct plan_write *w = remove_pod(p, STAGE_PODS, out[i - 1]);
+        w->component_uid = component_of(c);
+        w->user_scale_in = surplus > 0;
+        if (surplus-- > 0)
+            plan_why(w, c->plan, "%zu pods exist, %lld are wanted", p->active.len,
+                     (long long)c->slots->total);
+        else
+            plan_why(w, c->plan, "its gang is of another version now");
+    }
+    vec_done(&order);
+}
+
 /* Of each index the pod that serves best stays. */
 static void remove_doubles(struct pods_work *p)
 {
@@ -275,6 +330,8 @@ static void report(const struct pods_work *p)
 
 static bool has_work(const struct clique_work *c)
 {
+    if (c->slots)
+        return c->slots->known;
     return c->tally->active != MAX(c->spec.replicas, 0) || c->tally->finished > 0 ||
            tally_has_doubles(c->tally);
 }
@@ -289,12 +346,16 @@ void pclq_plan_pods(struct clique_work *c)
     if (tally_has_doubles(c->tally)) {
         remove_doubles(&p);
     } else {
+        if (c->slots)
+            remove_misplaced(&p);
         for (size_t i = 0; i < p.finished.len && !is_full(&p); i++)
             replace_finished(&p, p.finished.p[i]);
         make_missing(&p);
-        remove_surplus(&p);
+        if (!c->slots)
+            remove_surplus(&p);
     }
     report(&p);
+    c->unsettled = p.made > 0 && p.removed == 0 && p.missing <= 0;
     vec_done(&p.active);
     vec_done(&p.finished);
     slots_done(&p.used);

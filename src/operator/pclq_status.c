@@ -5,9 +5,13 @@
  * MinAvailableBreached is the clock of gang termination, so it moves only with the status; a clique
  * that once had its minimum on nodes says so for good (CONDITION_WAS_SCHEDULED), as only such a one
  * can be broken.
+ *
+ * A new clique whose plan makes pods or lets them go says nothing yet: the pods it changes cause
+ * the next look. Only what is too much for one plan, and what goes wrong, is told on the way.
  */
 #include "operator/errors.h"
 #include "operator/pclq_impl.h"
+#include "operator/update.h"
 
 enum { N_CONDITIONS = 3 };
 
@@ -18,21 +22,18 @@ struct report {
     bool updating;
 };
 
-/* An update under way says which template it goes to; else the clique's label does. */
-static str target_hash(const struct obj *pclq, jval progress)
+/* What the clique's label says, that is what new pods are made of. */
+static str target_hash(const struct obj *pclq)
 {
-    str hash = jstr(jgetc(progress, "podTemplateHash"));
-    if (str_is_empty(hash))
-        hash = obj_label(pclq, STR(LABEL_TEMPLATE_HASH));
+    str hash = obj_label(pclq, STR(LABEL_TEMPLATE_HASH));
     return str_is_empty(hash) ? jstr(jgetc(obj_status(pclq), "currentPodTemplateHash")) : hash;
 }
 
 static struct report report_of(const struct clique_work *c)
 {
-    jval progress = jgetc(obj_status(c->pclq), "updateProgress");
-    struct report r = {.n = c->tally, .target = target_hash(c->pclq, progress)};
-    r.updated = tally_with_hash(c->tally, r.target);
-    r.updating = clique_is_updating(c->pclq);
+    struct report r = {.n = c->tally, .target = target_hash(c->pclq)};
+    r.updated = c->update.labelled ? c->update.named : tally_with_hash(c->tally, r.target);
+    r.updating = c->update.running;
     return r;
 }
 
@@ -76,7 +77,9 @@ static size_t conditions_of(const struct clique_work *c, const struct report *r,
 {
     size_t n = 0;
     ret[n++] = scheduled_condition(c);
-    ret[n++] = breached_condition(c, r->updating);
+    /* While its replica is at work, what is missing is no reason to make it anew. */
+    bool held = update_holds(c->pcs, label_index(c->pclq, STR(LABEL_PCS_INDEX)));
+    ret[n++] = breached_condition(c, r->updating || held);
     if (str_is(str_of(ret[0].status), "True"))
         ret[n++] = (struct condition){CONDITION_WAS_SCHEDULED, "True", "MinimumWasScheduled",
                                       STR("its minimum has been on nodes")};
@@ -97,19 +100,13 @@ static str clique_selector(const struct clique_work *c)
 }
 
 /* What is fully realised: nothing changes while an update runs or pods of another template are
- * there. Without an update, the set's own hash counts as realised when the set is done naming it
- * (its status is of its present spec). */
+ * there. The revision it is to be of counts as realised when it carries what that calls it. */
 static void write_hashes(struct jw *w, const struct clique_work *c, const struct report *r)
 {
-    jval progress = jgetc(obj_status(c->pclq), "updateProgress");
     if (r->updating || r->updated != r->n->active + r->n->finished)
         return;
-    str set_hash = jstr(jgetc(progress, "podCliqueSetGenerationHash"));
-    if (str_is_empty(set_hash) &&
-        jint(jgetc(obj_status(c->pcs), "observedGeneration"), -1) == c->pcs->generation)
-        set_hash = jstr(jgetc(obj_status(c->pcs), "currentGenerationHash"));
-    if (!str_is_empty(set_hash))
-        jw_put_str(w, "currentPodCliqueSetGenerationHash", set_hash);
+    if (c->update.labelled)
+        jw_put_str(w, "currentPodCliqueSetGenerationHash", c->update.set_hash);
     jw_put_str(w, "currentPodTemplateHash", r->target);
 }
 
@@ -128,6 +125,10 @@ static const struct error_code codes[] = {
 void pclq_plan_status(struct clique_work *c)
 {
     struct condition conditions[N_CONDITIONS];
+    unsigned stage = errors_status_stage(c->world, c->pclq, STAGE_ERRORS, STAGE_STATUS);
+    bool told = j_has(jgetc(obj_status(c->pclq), "observedGeneration"));
+    if (c->unsettled && !told && stage == STAGE_STATUS)
+        return;
     struct report r = report_of(c);
     jval old = obj_status(c->pclq);
     size_t n = conditions_of(c, &r, conditions);
@@ -143,14 +144,16 @@ void pclq_plan_status(struct clique_work *c)
     if (str_is_empty(obj_label(c->pclq, STR(LABEL_PCSG))))
         jw_put_str(&w, "hpaPodSelector", clique_selector(c));
     write_hashes(&w, c, &r);
-    errors_write(&w, c->plan, c->world, c->pclq, codes, ARRAY_LEN(codes));
+    update_write_clique(c, &w);
+    if (c->slots)
+        gangmap_write_mapping(c->world, c->plan->arena, c->pcs, c->pclq, &w);
+    (void)errors_write(&w, c->plan, c->world, c->pclq, codes, ARRAY_LEN(codes), NULL);
     make_conditions(&w, jgetc(old, "conditions"), conditions, n, c->world->now);
     jw_end(&w);
     if (jint(jgetc(old, "scheduledReplicas"), 0) > 0 && r.n->scheduled == 0)
         plan_event(c->plan, c->pclq, true, STR("AllScheduledReplicasLost"),
                    "none of %lld pods is on a node any more; %lld are needed",
                    (long long)c->spec.replicas, (long long)c->spec.min_available);
-    unsigned stage = errors_status_stage(c->world, c->pclq, STAGE_ERRORS, STAGE_STATUS);
     make_status(c->plan, stage, c->pclq, jw_doc(&w));
 }
 

@@ -8,15 +8,17 @@
  * written when every child of that generation exists and is labelled with its hashes.
  */
 #include "operator/clique.h"
+#include "operator/errors.h"
 #include "operator/mnnvl.h"
 #include "operator/operator.h"
-#include "operator/revisions.h"
 #include "operator/rollup.h"
 #include "operator/termination.h"
 #include "operator/topology.h"
+#include "operator/update.h"
 
 enum {
-    STAGE_TERMINATION, /* and the next two */
+    STAGE_ERRORS,          /* a status that tells of them does not wait for what fails */
+    STAGE_TERMINATION = 1, /* and the next two */
     STAGE_STATUS = 10,
     MAX_GANGS = 64, /* listed in a status */
     MAX_ERRORS = 10,
@@ -27,61 +29,38 @@ struct set_work {
     struct plan *plan;
     const struct obj *pcs;
     struct pcs_view set;
-    const struct obj *revision; /* NULL: not stored yet */
-    str hash;
-    /* Per replica: children it should have, and what their hashes add up to. */
-    uint32_t n_cliques, n_groups;
-    uint64_t clique_sum, group_sum;
+    struct update_work update; /* and what children add up to */
+    bool updating;
     /* Found. */
     int64_t available, updated, complete, labelled;
 };
-
-static void expect_children(struct set_work *s)
-{
-    for (struct jiter it = jiter(s->set.cliques); jnext(&it);) {
-        struct group_view g;
-        str name = jstr(jgetc(it.value, "name"));
-        if (pcs_group_of(&s->set, name, &g))
-            continue;
-        s->n_cliques++;
-        s->clique_sum += rollup_hash(revision_clique_hash(s->revision, name));
-    }
-    s->n_groups = (uint32_t)jlen(s->set.scaling_groups);
-    s->group_sum = s->n_groups * rollup_hash(s->hash);
-}
 
 static void count_replicas(struct set_work *s)
 {
     const struct rollup *cliques = rollup_of(s->world, &kind_pclq, s->pcs->uid);
     const struct rollup *groups = rollup_of(s->world, &kind_pcsg, s->pcs->uid);
+    const struct update_work *u = &s->update;
     int64_t seen = (int64_t)MAX(cliques->replicas.len, groups->replicas.len);
     for (int64_t i = 0; i < MIN(s->set.replicas, seen); i++) {
         struct rollup_replica c = rollup_at(cliques, i), g = rollup_at(groups, i);
-        bool complete = c.children == s->n_cliques && g.children == s->n_groups;
-        bool labelled = complete && c.revision == s->clique_sum;
-        bool available = complete && c.available == s->n_cliques && g.available == s->n_groups;
+        bool complete = c.children == u->n_cliques && g.children == u->n_groups;
+        bool available = complete && c.available == u->n_cliques && g.available == u->n_groups;
         s->complete += complete;
-        s->labelled += labelled;
+        s->labelled += complete && c.revision == update_target_of(u, i)->clique_sum;
         s->available += available;
-        s->updated +=
-            available && labelled && c.updated == s->n_cliques && g.revision == s->group_sum;
+        s->updated += available && c.revision == u->current.clique_sum &&
+                      c.updated == u->n_cliques && g.revision == u->current.group_sum;
     }
 }
 
 /* ---- phase ---- */
-
-static bool is_updating(const struct obj *pcs)
-{
-    jval progress = jgetc(obj_status(pcs), "updateProgress");
-    return j_has(progress) && !j_has(jgetc(progress, "updateEndedAt"));
-}
 
 /* Whether it was ever up is in the phase it had before. */
 static const char *phase_of(const struct set_work *s, size_t n_errors)
 {
     static const char *const was_up[] = {"Available", "Degraded", "Unavailable", "Updating"};
     str before = jstr(jgetc(obj_status(s->pcs), "phase"));
-    if (is_updating(s->pcs))
+    if (s->updating)
         return "Updating";
     if (s->set.replicas > 0 && s->available >= s->set.replicas)
         return "Available";
@@ -130,15 +109,31 @@ static void write_gangs(const struct set_work *s, struct jw *w)
 
 /* ---- errors ---- */
 
-struct problem {
-    const char *code;
-    str text;
+static const struct error_code codes[] = {
+    {ERROR_ANY_OP, &kind_service_account, "ERR_SYNC_SERVICEACCOUNT", NULL},
+    {ERROR_ANY_OP, &kind_role, "ERR_SYNC_ROLE", NULL},
+    {ERROR_ANY_OP, &kind_role_binding, "ERR_SYNC_ROLEBINDING", NULL},
+    {PLAN_DELETE, &kind_secret, "ERR_DELETE_SECRET", NULL},
+    {ERROR_ANY_OP, &kind_secret, "ERR_CREATE_SECRET", NULL},
+    {ERROR_ANY_OP, &kind_service, "ERR_SYNC_PODCLIQUESET_SERVICE", NULL},
+    {PLAN_DELETE, &kind_hpa, "ERR_DELETE_HPA", NULL},
+    {ERROR_ANY_OP, &kind_hpa, "ERR_SYNC_HPA", NULL},
+    {ERROR_ANY_OP, &kind_resource_claim, "ERR_SYNC_PCS_RESOURCE_CLAIM", NULL},
+    {ERROR_ANY_OP, &kind_controller_revision, "ERR_SYNC_CONTROLLERREVISION", NULL},
+    {PLAN_DELETE, &kind_pclq, "ERR_DELETE_PODCLIQUE", "PodCliqueDeleteFailed"},
+    {ERROR_ANY_OP, &kind_pclq, "ERR_CREATE_OR_UPDATE_PODCLIQUE", "PodCliqueCreateOrUpdateFailed"},
+    {PLAN_DELETE, &kind_pcsg, "ERR_DELETE_PODCLIQUESCALINGGROUP",
+     "PodCliqueScalingGroupDeleteFailed"},
+    {ERROR_ANY_OP, &kind_pcsg, "ERR_CREATE_PODCLIQUESCALINGGROUP",
+     "PodCliqueScalingGroupCreateOrUpdateFailed"},
+    {ERROR_ANY_OP, &kind_pcs, "ERR_UPDATE_PCS_STATUS", NULL},
+    /* Of a kind that other programs define: filled in. */
+    {PLAN_DELETE, NULL, "ERR_DELETE_COMPUTEDOMAIN", "ComputeDomainDeleteFailed"},
+    {ERROR_ANY_OP, NULL, "ERR_SYNC_COMPUTEDOMAIN", "ComputeDomainCreateFailed"},
 };
 
-typedef VEC(struct problem) problem_vec;
-
 static void find_foreign(const struct set_work *s, const struct kind *k, str name, const char *code,
-                         problem_vec *ret)
+                         error_vec *ret)
 {
     const struct obj *o = world_get(s->world, k, s->pcs->ns, name);
     if (!o || str_eq(o->owner_uid, s->pcs->uid) || ret->len >= MAX_ERRORS)
@@ -147,14 +142,31 @@ static void find_foreign(const struct set_work *s, const struct kind *k, str nam
     str text = arena_printf(s->plan->arena, "%s %.*s cannot be made: the name belongs to %.*s %.*s",
                             k->kind, STR_ARG(name), STR_ARG(jstr(jgetc(ref, "kind"))),
                             STR_ARG(jstr(jgetc(ref, "name"))));
-    *vec_push(ret) = (struct problem){code, text};
+    *vec_push(ret) = (struct error_found){code, text};
+}
+
+/* A gang that is not there because it cannot be made; its own key has nothing to say it on. */
+static void find_failing_gang(const struct set_work *s, int64_t i, error_vec *ret)
+{
+    str name = name_base_gang(s->plan->arena, s->pcs->name, i);
+    const struct failures *f = NULL;
+    if (ret->len < MAX_ERRORS && !world_get(s->world, &kind_pod_gang, s->pcs->ns, name)) {
+        struct world others = {.now = s->world->now, .runtime = s->world->runtime};
+        f = world_last_failure(&others, &(struct key){&kind_pod_gang, s->pcs->ns, name});
+    }
+    if (f)
+        *vec_push(ret) = (struct error_found){
+            "ERR_CREATE_OR_PATCH_PODGANG",
+            errors_describe(s->plan->arena, &f->items[0], "ERR_CREATE_OR_PATCH_PODGANG")};
 }
 
 /* What stands in the way of children that are missing. */
-static void find_problems(const struct set_work *s, problem_vec *ret)
+static void find_problems(const struct set_work *s, error_vec *ret)
 {
     struct arena *a = s->plan->arena;
     find_foreign(s, &kind_secret, name_initc_secret(a, s->pcs->name), "ERR_SECRET_CONFLICT", ret);
+    for (int64_t i = 0; i < MIN(s->set.replicas, MAX_GANGS); i++)
+        find_failing_gang(s, i, ret);
     for (int64_t i = 0; i < s->set.replicas && s->complete < s->set.replicas; i++) {
         if (ret->len >= MAX_ERRORS || i >= MAKE_MAX_WRITES)
             return;
@@ -172,38 +184,19 @@ static void find_problems(const struct set_work *s, problem_vec *ret)
     }
 }
 
-static jval known_error(jval errors, const struct problem *problem)
+static size_t write_errors(const struct set_work *s, struct jw *w)
 {
-    for (struct jiter it = jiter(errors); jnext(&it);) {
-        if (str_eq(jstr(jgetc(it.value, "description")), problem->text))
-            return it.value;
+    struct error_code all[ARRAY_LEN(codes)];
+    error_vec found = {0};
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+        all[i] = codes[i];
+        all[i].kind = codes[i].kind ? codes[i].kind : mnnvl_kind();
     }
-    return JVAL_ABSENT;
-}
-
-/* An error keeps the time it was first seen; an empty list replaces one that has been cured. */
-static void write_errors(const struct set_work *s, struct jw *w, const problem_vec *problems)
-{
-    jval old = jgetc(obj_status(s->pcs), "lastErrors");
-    if (problems->len == 0 && jlen(old) == 0)
-        return;
-    struct strbuf now = STRBUF_INIT(64);
-    time_format_rfc3339(s->world->now, &now);
-    jw_put_array(w, "lastErrors");
-    for (size_t i = 0; i < problems->len; i++) {
-        jval known = known_error(old, &problems->p[i]);
-        if (!j_is_absent(known)) {
-            jw_val(w, known);
-            continue;
-        }
-        jw_object(w);
-        jw_put_cstr(w, "code", problems->p[i].code);
-        jw_put_str(w, "description", problems->p[i].text);
-        jw_put_str(w, "observedAt", strbuf_str(&now));
-        jw_end(w);
-    }
-    jw_end(w);
-    strbuf_done(&now);
+    if (!s->pcs->deleting)
+        find_problems(s, &found);
+    size_t n = errors_write(w, s->plan, s->world, s->pcs, all, ARRAY_LEN(all), &found);
+    vec_done(&found);
+    return n;
 }
 
 /* ---- status ---- */
@@ -219,12 +212,11 @@ static str pod_selector(struct arena *a, str pcs)
 
 static void plan_status(struct set_work *s)
 {
-    problem_vec problems = {0};
-    struct condition conditions[] = {topology_condition(s->world, s->pcs, s->plan->arena),
-                                     mnnvl_condition(s->world, s->pcs, s->plan)};
-    bool observed = s->revision && s->labelled == s->set.replicas;
+    struct condition conditions[3] = {topology_condition(s->world, s->pcs, s->plan->arena),
+                                      mnnvl_condition(s->world, s->pcs, s->plan)};
+    bool stored = s->update.current.revision != NULL;
+    bool observed = stored && s->labelled == s->set.replicas;
     struct jw w;
-    find_problems(s, &problems);
     jw_init(&w);
     jw_object(&w);
     if (observed)
@@ -233,16 +225,28 @@ static void plan_status(struct set_work *s)
     jw_put_int(&w, "availableReplicas", s->available);
     jw_put_int(&w, "updatedReplicas", s->updated);
     jw_put_str(&w, "hpaPodSelector", pod_selector(s->plan->arena, s->pcs->name));
-    if (s->revision)
-        jw_put_str(&w, "currentGenerationHash", s->hash);
-    jw_put_cstr(&w, "phase", phase_of(s, problems.len));
-    write_errors(s, &w, &problems);
+    if (stored)
+        jw_put_str(&w, "currentGenerationHash", s->update.current.hash);
+    conditions[2] = update_plan_status(&s->update, &w, &s->updating);
+    jw_put_cstr(&w, "phase", phase_of(s, write_errors(s, &w)));
     write_gangs(s, &w);
-    make_conditions(&w, jgetc(obj_status(s->pcs), "conditions"), conditions, ARRAY_LEN(conditions),
-                    s->world->now);
+    make_scaled_event(s->plan, s->pcs, s->set.replicas, "PodCliqueSetScaled");
+    make_conditions(&w, jgetc(obj_status(s->pcs), "conditions"), conditions,
+                    conditions[2].type ? 3 : 2, s->world->now);
     jw_end(&w);
-    make_status(s->plan, STAGE_STATUS, s->pcs, jw_doc(&w));
-    vec_done(&problems);
+    make_status(s->plan, errors_status_stage(s->world, s->pcs, STAGE_ERRORS, STAGE_STATUS), s->pcs,
+                jw_doc(&w));
+}
+
+/* Of a set that is going only what holds it up is of interest. */
+static void plan_last_status(struct set_work *s)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    (void)write_errors(s, &w);
+    jw_end(&w);
+    make_status(s->plan, STAGE_ERRORS, s->pcs, jw_doc(&w));
 }
 
 void pcs_status_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
@@ -250,15 +254,17 @@ void pcs_status_plan(const struct world *w, const struct key *key, void *ctx, st
     const struct obj *pcs = world_get(w, &kind_pcs, key->ns, key->name);
     (void)ctx;
     /* Until the finalizer is on it, the other half of the planner is about to write it. */
-    if (!pcs || pcs->deleting || !obj_has_finalizer(pcs, STR(FINALIZER_PCS)))
+    if (!pcs || !obj_has_finalizer(pcs, STR(FINALIZER_PCS)))
         return;
     struct set_work s = {.world = w, .plan = p, .pcs = pcs};
     pcs_view(pcs, &s.set);
-    s.revision = revisions_current(w, pcs, p->arena);
-    s.hash = s.revision ? revision_generation_hash(s.revision) : STR_NONE;
-    if (s.revision)
-        expect_children(&s);
+    if (pcs->deleting) {
+        plan_last_status(&s);
+        return;
+    }
+    update_work_init(&s.update, w, pcs, p);
     count_replicas(&s);
-    if (!termination_plan_set(w, pcs, STAGE_TERMINATION, p))
+    if (!termination_plan_set(w, pcs, STAGE_TERMINATION, p) &&
+        !update_plan_undo(w, pcs, STAGE_TERMINATION, p))
         plan_status(&s);
 }

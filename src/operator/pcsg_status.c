@@ -2,18 +2,30 @@
  * What the members of a scaling group amount to: its status, and gang termination of its replicas.
  * Runs whenever a member's status changes, on numbers kept by the rollup.
  */
+#include "operator/errors.h"
+#include "operator/gangmap_world.h"
 #include "operator/group.h"
 #include "operator/operator.h"
 #include "operator/revisions.h"
 #include "operator/rollup.h"
 #include "operator/termination.h"
+#include "operator/update.h"
+#include "operator/update_group.h"
 
-enum { STAGE_TERMINATION, /* and the next two */ STAGE_STATUS = 10, N_CONDITIONS = 3 };
+enum {
+    STAGE_ERRORS,          /* a status that tells of them does not wait for what fails */
+    STAGE_TERMINATION = 1, /* and the next two */
+    STAGE_UPDATE = 4,      /* and the next */
+    STAGE_STATUS = 10,
+    N_CONDITIONS = 3,
+};
 
 struct group_counts {
     int64_t complete, scheduled, available, updated, sound;
     int64_t realised; /* all members' labels and pods are of the present revision */
     int64_t ever;     /* live members that had their minimum on nodes once */
+    int64_t members;  /* of the present revision, with all their pods */
+    bool updating;    /* its replica of the set is at work, or its own pass is not over */
 };
 
 static struct group_counts count_replicas(const struct group_work *g)
@@ -24,7 +36,9 @@ static struct group_counts count_replicas(const struct group_work *g)
     uint64_t sum = 0;
     for (struct jiter it = jiter(g->spec.clique_names); g->revision && jnext(&it);)
         sum += rollup_hash(revision_clique_hash(g->revision, jstr(it.value)));
-    for (int64_t j = 0; j < MIN(g->spec.replicas, (int64_t)r->replicas.len); j++) {
+    for (int64_t j = 0; j < MIN(group_top(g), (int64_t)r->replicas.len); j++) {
+        if (!group_wants(g, j))
+            continue;
         struct rollup_replica m = rollup_at(r, j);
         bool complete = m.children == members;
         bool scheduled = complete && m.scheduled == members;
@@ -36,20 +50,15 @@ static struct group_counts count_replicas(const struct group_work *g)
         n.updated += available && current;
         n.sound += complete && m.sound == members;
         n.realised += current;
+        n.members += g->revision && m.revision == sum ? m.updated : 0;
         n.ever += m.ever;
     }
     return n;
 }
 
-static bool is_updating(const struct obj *pcsg)
-{
-    jval progress = jgetc(obj_status(pcsg), "updateProgress");
-    return j_has(progress) && !j_has(jgetc(progress, "updateEndedAt"));
-}
-
 static const char *breach_status(const struct group_work *g, const struct group_counts *n)
 {
-    return is_updating(g->pcsg) ? "Unknown" : n->sound < g->spec.min_available ? "True" : "False";
+    return n->updating ? "Unknown" : n->sound < g->spec.min_available ? "True" : "False";
 }
 
 static struct condition breach_condition(const struct group_work *g, const struct group_counts *n)
@@ -89,7 +98,7 @@ static size_t conditions_of(const struct group_work *g, const struct group_count
 
 static const char *phase_of(const struct group_work *g, const struct group_counts *n)
 {
-    if (is_updating(g->pcsg))
+    if (n->updating)
         return "Updating";
     if (n->available >= g->spec.min_available)
         return "Available";
@@ -109,7 +118,16 @@ static str group_selector(const struct group_work *g)
     return labels_selector(&l);
 }
 
-static void plan_status(const struct group_work *g, const struct group_counts *n)
+static const struct error_code codes[] = {
+    {PLAN_CREATE, &kind_pclq, "ERR_CREATE_PODCLIQUE", "PodCliqueCreateFailed"},
+    {PLAN_DELETE, &kind_pclq, "ERR_DELETE_PODCLIQUE", "PodCliqueScalingGroupReplicaDeleteFailed"},
+    {ERROR_ANY_OP, &kind_pclq, "ERR_CREATE_OR_UPDATE_PODCLIQUES", "PodCliqueCreateOrUpdateFailed"},
+    {ERROR_ANY_OP, &kind_resource_claim, "ERR_SYNC_PCSG_RESOURCE_CLAIM", NULL},
+    {ERROR_ANY_OP, &kind_pcsg, "ERR_UPDATE_STATUS", NULL},
+};
+
+static void plan_status(const struct group_work *g, const struct group_counts *n,
+                        const struct group_update *u)
 {
     struct condition conditions[N_CONDITIONS];
     size_t n_conditions = conditions_of(g, n, conditions);
@@ -124,19 +142,27 @@ static void plan_status(const struct group_work *g, const struct group_counts *n
     jw_put_int(&w, "updatedReplicas", n->updated);
     jw_put_str(&w, "selector", group_selector(g));
     jw_put_cstr(&w, "phase", phase_of(g, n));
-    if (g->revision && n->realised == g->spec.replicas && !is_updating(g->pcsg))
+    if (g->revision && n->realised == g->spec.replicas && !u->running)
         jw_put_str(&w, "currentPodCliqueSetGenerationHash", revision_generation_hash(g->revision));
-    if (jlen(jgetc(old, "lastErrors")) > 0) {
-        jw_put_array(&w, "lastErrors");
-        jw_end(&w);
+    else if (g->revision && u->outdated &&
+             str_eq(jstr(jgetc(old, "currentPodCliqueSetGenerationHash")),
+                    revision_generation_hash(g->revision))) {
+        /* It was so once, before the template was another one for a while. */
+        jw_key(&w, STR("currentPodCliqueSetGenerationHash"));
+        jw_null(&w);
     }
+    update_write_group(g, u, &w);
+    gangmap_write_mapping(g->world, g->plan->arena, g->pcs, g->pcsg, &w);
+    (void)errors_write(&w, g->plan, g->world, g->pcsg, codes, ARRAY_LEN(codes), NULL);
     make_conditions(&w, jgetc(old, "conditions"), conditions, n_conditions, g->world->now);
     jw_end(&w);
+    make_scaled_event(g->plan, g->pcsg, g->spec.replicas, "PodCliqueScalingGroupScaled");
     if (jint(jgetc(old, "scheduledReplicas"), 0) > 0 && n->scheduled == 0 && g->spec.replicas > 0)
         plan_event(g->plan, g->pcsg, true, STR("AllScheduledReplicasLost"),
                    "none of %lld replicas is on nodes any more; %lld are needed",
                    (long long)g->spec.replicas, (long long)g->spec.min_available);
-    make_status(g->plan, STAGE_STATUS, g->pcsg, jw_doc(&w));
+    make_status(g->plan, errors_status_stage(g->world, g->pcsg, STAGE_ERRORS, STAGE_STATUS),
+                g->pcsg, jw_doc(&w));
 }
 
 void pcsg_status_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
@@ -151,8 +177,15 @@ void pcsg_status_plan(const struct world *w, const struct key *key, void *ctx, s
     if (!group_work_init(&g, w, key, p) || !obj_has_finalizer(g.pcsg, STR(FINALIZER_PCSG)))
         return;
     struct group_counts n = count_replicas(&g);
+    struct group_update u = {.realised = n.realised,
+                             .available = n.available,
+                             .unscheduled = MAX(g.spec.replicas, 0) - n.scheduled,
+                             .updated_members = n.members};
+    update_decide_group(&g, &u);
+    n.updating = u.running || update_holds(g.pcs, g.pcs_index);
     /* With fewer, the replica of the set is in breach, and its planner decides. */
-    if (n.sound >= g.spec.min_available && !is_updating(g.pcsg))
+    if (n.sound >= g.spec.min_available && !n.updating)
         termination_plan_group(w, g.pcs, g.pcsg, STAGE_TERMINATION, p);
-    plan_status(&g, &n);
+    update_plan_group(&g, &u, STAGE_UPDATE);
+    plan_status(&g, &n, &u);
 }

@@ -5,6 +5,8 @@
  */
 #include "operator/pdb.h"
 
+#include "operator/gangmap_world.h"
+
 int64_t pdb_floor(const struct obj *pclq, int64_t update_takes)
 {
     jval spec = obj_spec(pclq);
@@ -52,11 +54,24 @@ void pdb_ensure(const struct world *w, const struct obj *pcs, const struct obj *
                       pclq->name, make_budget(p->arena, pcs, owner, pclq, pdb_floor(pclq, 0)));
 }
 
-void pdb_keep(const struct obj *owner, const struct obj *pdb, unsigned stage, struct plan *p)
+/* Where a map of gangs rules, it says which replicas of a group there are. */
+static bool is_wanted(const struct world *w, const struct obj *owner, int64_t i, struct plan *p)
+{
+    const struct obj *pcs = owner_pcs(w, owner);
+    int64_t n;
+    const bool *mapped =
+        owner->kind == &kind_pcsg && pcs ? gangmap_wanted(w, p->arena, pcs, owner, &n) : NULL;
+    if (mapped)
+        return n < 0 || (i >= 0 && i < n && mapped[i]);
+    return i < jint(jgetc(obj_spec(owner), "replicas"), 0);
+}
+
+void pdb_keep(const struct world *w, const struct obj *owner, const struct obj *pdb, unsigned stage,
+              struct plan *p)
 {
     int64_t replicas = jint(jgetc(obj_spec(owner), "replicas"), 0);
     int64_t i = label_index(pdb, str_of(index_label(owner)));
-    if (i >= replicas)
+    if (!is_wanted(w, owner, i, p))
         plan_why(plan_delete(p, stage, pdb), p, "replica %lld is not among the %lld wanted",
                  (long long)i, (long long)replicas);
 }

@@ -43,7 +43,10 @@ void pclq_plan(const struct world *w, const struct key *key, void *ctx, struct p
     pclq_view(pclq, &c.spec);
     bool adding = make_finalizer(p, STAGE_FINALIZER, pclq, STR(FINALIZER_PCLQ), true);
     plan_claims(&c);
+    update_decide_clique(&c);
+    c.slots = slots_of_clique(&c);
     pclq_plan_pods(&c);
+    update_plan_pods(&c);
     pclq_plan_gates(&c);
     if (!adding)
         pclq_plan_status(&c);

@@ -20,9 +20,10 @@
 #include "operator/revisions.h"
 #include "operator/rollup.h"
 #include "operator/sharing.h"
+#include "operator/update.h"
 #include "operator/upkeep.h"
 
-enum { STAGE_FINALIZER, STAGE_REVISION, STAGE_SMALL, STAGE_CLIQUES, STAGE_KEPT };
+enum { STAGE_FINALIZER, STAGE_REVISION, STAGE_SMALL, STAGE_CLIQUES, STAGE_SCALERS, STAGE_KEPT };
 
 /* ---- scaling groups and cliques ---- */
 
@@ -133,6 +134,20 @@ static void plan_replica_cliques(const struct world *w, const struct obj *pcs,
     }
 }
 
+/* The same as replicas have it that an update leaves as they were. */
+static struct clique_place *held_back(struct arena *a, struct clique_place *places, size_t n,
+                                      const struct obj *held, const struct obj *current)
+{
+    if (!held)
+        return places;
+    struct clique_place *copy = arena_array(a, struct clique_place, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = places[i];
+        update_place(&copy[i], held, held == current);
+    }
+    return copy;
+}
+
 static void plan_cliques(const struct world *w, const struct obj *pcs, const struct pcs_view *v,
                          const struct revision_decision *revision, struct plan *p)
 {
@@ -147,8 +162,10 @@ static void plan_cliques(const struct world *w, const struct obj *pcs, const str
         clique_view(it.value, &places[n].clique);
         places[n++].hash = revision_hash(revision, name);
     }
+    const struct obj *held = update_held_revision(w, p->arena, pcs);
+    struct clique_place *held_places = held_back(p->arena, places, n, held, revision->current);
     for (int64_t i = 0; i < v->replicas && n > 0 && !make_is_full(p, from); i++)
-        plan_replica_cliques(w, pcs, places, n, i, p);
+        plan_replica_cliques(w, pcs, i < update_partition(pcs) ? held_places : places, n, i, p);
     make_event(p, from, pcs, PLAN_CREATE, &kind_pclq, "PodCliqueCreateOrUpdateSuccessful");
 }
 
@@ -191,7 +208,7 @@ static void plan_living(const struct world *w, const struct obj *pcs, struct pla
     (void)make_finalizer(p, STAGE_FINALIZER, pcs, STR(FINALIZER_PCS), true);
     revisions_plan(w, pcs, STAGE_REVISION, p, &revision);
     children_plan(w, pcs, STAGE_SMALL, p);
-    hpa_plan(w, pcs, STAGE_SMALL, p);
+    hpa_plan(w, pcs, STAGE_SCALERS, p); /* when there is something to scale */
     sharing_plan_set(w, pcs, STAGE_SMALL, p);
     mnnvl_plan(w, pcs, STAGE_SMALL, p);
     plan_groups(w, pcs, &v, p);

@@ -3,14 +3,21 @@
  * how close together they must be, and how far it has come (gang_status.c). A gang exists as long
  * as its set and its scaling group want its replica; that its cliques are being made anew does not
  * end it. When its replica goes it goes with its cliques, before their pods do.
+ *
+ * Pods of a new gang come one after the other, and nobody can do anything with it before the last
+ * one is there. So for the first moments, once it has said that it waits for them, it is left alone
+ * until it is complete: one write instead of one for every few pods.
  */
+#include "operator/backend.h"
 #include "operator/clique.h"
+#include "operator/errors.h"
 #include "operator/gang.h"
 #include "operator/operator.h"
 #include "operator/pod.h"
 #include "operator/tally.h"
 
 enum { MAX_GROUPS = 10000 };
+#define FILLING (2 * USEC_PER_SEC)
 
 /* A clique of this gang, by the label index; the label may be shortened, so the name is checked. */
 static const struct obj *any_clique(const struct world *w, unsigned index, const struct key *key,
@@ -29,6 +36,11 @@ static const struct obj *any_clique(const struct world *w, unsigned index, const
 
 /* ---- spec ---- */
 
+bool gang_holds(const struct gang_work *g, const struct obj *pod)
+{
+    return !g->entry || str_eq(obj_label(pod, STR(LABEL_PODGANG)), g->label);
+}
+
 /* A pod that is not going. Those that were deleted before their gang let them go never stood for
  * anything. */
 static void write_references(struct gang_work *g, struct jw *w, const struct obj *pclq)
@@ -37,7 +49,7 @@ static void write_references(struct gang_work *g, struct jw *w, const struct obj
     struct cache_iter it = world_owned(g->world, &kind_pod, pclq ? pclq->uid : STR_NONE);
     jw_put_array(w, "podReferences");
     while (pclq && (pod = cache_next(&it))) {
-        if (pod->deleting)
+        if (pod->deleting || !gang_holds(g, pod))
             continue;
         jw_object(w);
         jw_put_str(w, "name", pod->name);
@@ -47,11 +59,32 @@ static void write_references(struct gang_work *g, struct jw *w, const struct obj
     jw_end(w);
 }
 
-static void count_group(struct gang_work *g, const struct obj *pclq, int64_t min)
+/* The tally of a clique counts all its pods; where they are in several gangs they are counted one
+ * by one. */
+static struct tally count_own(const struct gang_work *g, const struct obj *pclq)
 {
-    const struct tally *n = tally_of(g->world, pclq ? pclq->uid : STR_NONE);
+    struct tally n = {0};
+    struct cache_iter it = world_owned(g->world, &kind_pod, pclq->uid);
+    for (struct obj *pod; (pod = cache_next(&it));) {
+        if (pod->deleting || !gang_holds(g, pod))
+            continue;
+        bool finished = pod_is_finished(pod);
+        n.finished += finished;
+        n.active += !finished;
+        n.scheduled += !finished && pod_is_scheduled(pod);
+        n.ready += !finished && pod_is_ready(pod);
+    }
+    return n;
+}
+
+/* want: how many pods it holds of the clique; negative: all there are to be. */
+static void count_group(struct gang_work *g, const struct obj *pclq, int64_t min, int64_t want)
+{
+    const struct tally own = g->entry && pclq ? count_own(g, pclq) : (struct tally){0};
+    const struct tally *n = g->entry ? &own : tally_of(g->world, pclq ? pclq->uid : STR_NONE);
     int64_t pods = n->active + n->finished;
-    int64_t want = pclq ? jint(jgetc(obj_spec(pclq), "replicas"), 0) : min;
+    if (want < 0)
+        want = pclq ? jint(jgetc(obj_spec(pclq), "replicas"), 0) : min;
     jval conditions = pclq ? jgetc(obj_status(pclq), "conditions") : JVAL_ABSENT;
     g->complete = g->complete && pclq && pods >= want;
     g->scheduled = g->scheduled && n->scheduled >= min;
@@ -63,19 +96,22 @@ static void count_group(struct gang_work *g, const struct obj *pclq, int64_t min
     g->wanted += want;
 }
 
+/* want: as of count_group; what holds less than the minimum is whole with that. Once a gang was
+ * placed, standalone cliques hold nobody back in it any more: pods come and go. */
 static void write_group(struct gang_work *g, struct jw *w, str pclq_name,
-                        const struct clique_view *clique, jval template)
+                        const struct clique_view *clique, jval template, int64_t want)
 {
+    int64_t min = want < 0 ? clique->min_available : MIN(clique->min_available, want);
     const struct obj *pclq = world_get(g->world, &kind_pclq, g->pcs->ns, pclq_name);
     if (pclq && pclq->deleting)
         pclq = NULL;
     jw_object(w);
-    jw_put_int(w, "minReplicas", clique->min_available);
+    jw_put_int(w, "minReplicas", want >= 0 && gang_was(g, "Scheduled") ? 0 : min);
     jw_put_str(w, "name", pclq_name);
     write_references(g, w, pclq);
     topology_write(w, &g->topology, jgetc(template, "topologyConstraint"));
     jw_end(w);
-    count_group(g, pclq, clique->min_available);
+    count_group(g, pclq, min, want);
     *vec_push(&g->members) = (struct gang_member){pclq_name, clique->name};
     g->constrained =
         g->constrained || topology_applies(&g->topology, jgetc(template, "topologyConstraint"));
@@ -98,8 +134,8 @@ static void write_members(struct gang_work *g, struct jw *w, str pcsg, jval cliq
         if (!j_has(template))
             continue;
         clique_view(template, &clique);
-        write_group(g, w, name_member_pclq(g->plan->arena, pcsg, j, clique.name), &clique,
-                    template);
+        write_group(g, w, name_member_pclq(g->plan->arena, pcsg, j, clique.name), &clique, template,
+                    -1);
     }
 }
 
@@ -113,7 +149,7 @@ static void write_base_groups(struct gang_work *g, struct jw *w)
         clique_view(it.value, &clique);
         if (!pcs_group_of(&g->set, clique.name, &group))
             write_group(g, w, name_pclq(a, g->pcs->name, g->pcs_index, clique.name), &clique,
-                        it.value);
+                        it.value, -1);
     }
     for (struct jiter it = jiter(g->set.scaling_groups); jnext(&it);) {
         struct group_view group;
@@ -124,14 +160,28 @@ static void write_base_groups(struct gang_work *g, struct jw *w)
     }
 }
 
-static str scheduler_name(const struct gang_work *g)
+/* What the map's entry holds, in the same order. */
+static void write_entry_groups(struct gang_work *g, struct jw *w)
 {
-    for (struct jiter it = jiter(g->set.cliques); jnext(&it);) {
-        str name = jstr(jpath(it.value, "spec.podSpec.schedulerName"));
-        if (!str_is_empty(name))
-            return name;
+    struct arena *a = g->plan->arena;
+    const struct gangmap_view *v = g->gangs;
+    for (size_t c = 0; c < v->map.n_components; c++) {
+        const struct gangmap_part *p = &g->entry->parts[c];
+        str name = v->components[c].name;
+        struct clique_view clique;
+        struct group_view group;
+        if (p->n > 0 && !v->components[c].is_group) {
+            jval template = find_named(g->set.cliques, name);
+            clique_view(template, &clique);
+            write_group(g, w, name_pclq(a, g->pcs->name, g->pcs_index, name), &clique, template,
+                        p->n);
+        }
+        for (int64_t i = 0; v->components[c].is_group && i < p->n; i++) {
+            if (pcs_find_group(&g->set, name, &group))
+                write_members(g, w, name_pcsg(a, g->pcs->name, g->pcs_index, name),
+                              group.clique_names, p->indices[i]);
+        }
     }
-    return STR("default-scheduler");
 }
 
 /* Labels and annotations of the set carry over, except Grove's own. */
@@ -182,6 +232,27 @@ static void write_own_constraint(struct gang_work *g, struct jw *w)
     g->constrained = g->constrained || applies;
 }
 
+static const struct gangmap_part *part_of(const struct gang_work *g, str group)
+{
+    int64_t c = gangmap_component(g->gangs, group);
+    return c < 0 ? NULL : &g->entry->parts[c];
+}
+
+static int64_t top_index(const struct gang_work *g, str group)
+{
+    const struct gangmap_part *p = part_of(g, group);
+    return p && p->n > 0 ? p->indices[p->n - 1] + 1 : 0;
+}
+
+static bool holds_index(const struct gang_work *g, str group, int64_t j)
+{
+    const struct gangmap_part *p = g->entry ? part_of(g, group) : NULL;
+    bool found = !g->entry;
+    for (int64_t i = 0; p && i < p->n && !found; i++)
+        found = p->indices[i] == j;
+    return found;
+}
+
 /* In the base gang each replica of a constrained group is packed by itself. */
 static void write_group_constraints(struct gang_work *g, struct jw *w)
 {
@@ -191,7 +262,10 @@ static void write_group_constraints(struct gang_work *g, struct jw *w)
         jval constraint = jgetc(it.value, "topologyConstraint");
         group_view(it.value, &group);
         str pcsg = name_pcsg(a, g->pcs->name, g->pcs_index, group.name);
-        for (int64_t j = 0; j < group.min_available && j_has(constraint); j++) {
+        int64_t top = g->entry ? top_index(g, group.name) : group.min_available;
+        for (int64_t j = 0; j < top && j_has(constraint); j++) {
+            if (!holds_index(g, group.name, j))
+                continue;
             jw_object(w);
             jw_put_str(w, "name", arena_printf(a, "%.*s-%lld", STR_ARG(pcsg), (long long)j));
             jw_put_array(w, "podGroupNames");
@@ -286,7 +360,9 @@ static void write_spec(struct gang_work *g, struct jw *w)
 {
     jw_object(w);
     jw_put_array(w, "podgroups");
-    if (g->pcsg)
+    if (g->entry)
+        write_entry_groups(g, w);
+    else if (g->pcsg)
         write_members(g, w, g->pcsg->name, jgetc(obj_spec(g->pcsg), "cliqueNames"), g->group_index);
     else
         write_base_groups(g, w);
@@ -329,9 +405,15 @@ static struct doc *make_gang(struct gang_work *g)
     labels_init(&l, a);
     mirror(&l, g->pcs->labels);
     labels_common(&l, g->pcs->name, "podgang");
-    labels_set(&l, LABEL_SCHEDULER, scheduler_name(g));
+    labels_set(&l, LABEL_SCHEDULER, str_of(backend_of_set(g->pcs)->name));
     if (g->pcsg)
         labels_set(&l, LABEL_PCSG, name_label(a, g->pcsg->name));
+    if (g->entry) {
+        labels_set_int(&l, LABEL_PCS_INDEX, g->pcs_index);
+        labels_set(&l, LABEL_GENERATION_HASH, g->entry->hash);
+        if (g->entry->anchor)
+            labels_set(&l, LABEL_ANCHOR, STR("true"));
+    }
     labels_init(&annotations, a);
     gang_annotations(g, &annotations);
     make_begin(&w, &(struct make_meta){&kind_pod_gang, g->pcs->ns, g->name, &l, &annotations,
@@ -422,11 +504,25 @@ static void plan_gone(const struct gang_work *g)
     make_event(g->plan, from, g->pcs, PLAN_DELETE, &kind_pod_gang, "PodGangDeleteSuccessful");
 }
 
+/* The map names it no more: what it held is in other gangs, or goes. */
+static void plan_unmapped(const struct gang_work *g)
+{
+    size_t from = g->plan->writes.len;
+    plan_why(plan_delete(g->plan, GANG_STAGE_SPEC, g->gang), g->plan,
+             "the map of gangs has it no "
+             "more");
+    make_event(g->plan, from, g->pcs, PLAN_DELETE, &kind_pod_gang, "PodGangDeleteSuccessful");
+}
+
 /* More groups than an object can hold: the numbers of the set make no sense, and it is told. */
 static bool is_too_large(const struct gang_work *g)
 {
     int64_t groups = (int64_t)jlen(g->set.cliques);
-    for (struct jiter it = jiter(g->pcsg ? JVAL_ABSENT : g->set.scaling_groups);
+    for (size_t c = 0; g->entry && c < g->gangs->map.n_components; c++)
+        groups += g->gangs->components[c].is_group
+                      ? g->entry->parts[c].n * (int64_t)jlen(g->set.cliques)
+                      : 0;
+    for (struct jiter it = jiter(g->pcsg || g->entry ? JVAL_ABSENT : g->set.scaling_groups);
          groups <= MAX_GROUPS && jnext(&it);) {
         struct group_view group;
         group_view(it.value, &group);
@@ -461,13 +557,52 @@ static bool find_place(struct gang_work *g, const struct obj *pclq)
     return g->pcsg != NULL;
 }
 
+/* A gang that is not there has no status to say it in, so it is said on the set. */
+static void warn_of_failures(const struct gang_work *g)
+{
+    static const struct error_code codes[] = {
+        {PLAN_DELETE, &kind_pod_gang, "ERR_DELETE_EXCESS_PODGANG", "PodGangDeleteFailed"},
+        {ERROR_ANY_OP, &kind_pod_gang, "ERR_CREATE_OR_PATCH_PODGANG",
+         "PodGangCreateOrUpdateFailed"},
+    };
+    errors_warn(g->plan, g->world, &(struct key){&kind_pod_gang, g->pcs->ns, g->name}, g->pcs,
+                codes, ARRAY_LEN(codes));
+}
+
+/* It was made a moment ago, and pods of it are still to come. Where a map of gangs rules, cliques
+ * have pods in several: nothing is known then. */
+static bool is_filling(const struct gang_work *g)
+{
+    if (!g->gang || g->gangs || gang_was(g, "Initialized") ||
+        obj_created(g->gang) + FILLING <= g->world->now)
+        return false;
+    for (struct jiter it = jiter(jgetc(obj_spec(g->gang), "podgroups")); jnext(&it);) {
+        str name = jstr(jgetc(it.value, "name"));
+        const struct obj *pclq = world_get(g->world, &kind_pclq, g->gang->ns, name);
+        if (!pclq)
+            return true;
+        const struct tally *n = tally_of(g->world, pclq->uid);
+        if (n->active + n->finished < jint(jgetc(obj_spec(pclq), "replicas"), 0))
+            return true;
+    }
+    return false;
+}
+
 static void plan_living(struct gang_work *g)
 {
+    bool filling = is_filling(g);
+    if (filling)
+        plan_look_again(g->plan, obj_created(g->gang) + FILLING);
+    if (filling && j_has(jgetc(obj_status(g->gang), "phase")))
+        return;
     size_t from = g->plan->writes.len;
     g->topology = topology_of(g->world, g->pcs);
     struct doc *desired = make_gang(g);
-    (void)make_ensure(g->plan, GANG_STAGE_SPEC, g->world, g->pcs, g->gang, &kind_pod_gang, g->name,
-                      desired);
+    if (filling)
+        doc_unref(desired);
+    else
+        (void)make_ensure(g->plan, GANG_STAGE_SPEC, g->world, g->pcs, g->gang, &kind_pod_gang,
+                          g->name, desired);
     make_event(g->plan, from, g->pcs, PLAN_CREATE, &kind_pod_gang,
                "PodGangCreateOrUpdateSuccessful");
     if (g->gang && str_eq(g->gang->owner_uid, g->pcs->uid)) {
@@ -476,9 +611,65 @@ static void plan_living(struct gang_work *g)
     }
 }
 
+/* Its group is gone; or its map is, with its replica. While the replica is wanted, the map comes
+ * back and has it again. */
+static void plan_ownerless(const struct gang_work *g)
+{
+    if (str_is_empty(obj_label(g->gang, STR(LABEL_GENERATION_HASH))))
+        plan_gone(g);
+    else if (label_index(g->gang, STR(LABEL_PCS_INDEX)) >= g->set.replicas)
+        plan_unmapped(g);
+}
+
+/* A gang of one replica of a group and nothing else has what that group asks for. */
+static void find_only_group(struct gang_work *g)
+{
+    const struct gangmap_view *v = g->gangs;
+    const struct gangmap_part *only = NULL;
+    str group = STR_NONE;
+    for (size_t c = 0; c < v->map.n_components; c++) {
+        const struct gangmap_part *p = &g->entry->parts[c];
+        if (p->n == 0)
+            continue;
+        if (only || !v->components[c].is_group || p->n > 1)
+            return;
+        only = p;
+        group = name_pcsg(g->plan->arena, g->pcs->name, g->pcs_index, v->components[c].name);
+    }
+    if (!only || g->entry->anchor)
+        return;
+    g->pcsg = world_get(g->world, &kind_pcsg, g->pcs->ns, group);
+    g->group_index = only->indices[0];
+}
+
+/* A gang that a map has, or had. */
+static void plan_mapped(struct gang_work *g, const struct gangmap_view *v,
+                        const struct gangmap_entry *e)
+{
+    g->pcs = v->pcs;
+    g->pcs_index = v->replica;
+    g->gangs = v;
+    g->entry = e;
+    g->label = name_label(g->plan->arena, g->name);
+    if (g->pcs->deleting || (g->gang && g->gang->deleting))
+        return;
+    pcs_view(g->pcs, &g->set);
+    warn_of_failures(g);
+    if (!e) {
+        if (g->gang && str_eq(g->gang->owner_uid, g->pcs->uid))
+            plan_unmapped(g);
+        return;
+    }
+    find_only_group(g);
+    if (!is_too_large(g))
+        plan_living(g);
+}
+
 void gang_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
     unsigned index = *(const unsigned *)ctx;
+    struct gangmap_view gangs;
+    const struct gangmap_entry *entry;
     const struct obj *pclq = any_clique(w, index, key, p->arena);
     struct gang_work g = {.world = w,
                           .plan = p,
@@ -490,14 +681,17 @@ void gang_plan(const struct world *w, const struct key *key, void *ctx, struct p
     /* A gang somebody wrote by hand is theirs. */
     if (!pclq && g.gang && !str_is(obj_label(g.gang, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE))
         return;
-    if (find_place(&g, pclq)) {
+    if (gangmap_find_gang(&gangs, w, p->arena, key->ns, key->name, &entry)) {
+        plan_mapped(&g, &gangs, entry);
+    } else if (find_place(&g, pclq)) {
         bool wanted = pclq || is_wanted(&g);
+        warn_of_failures(&g);
         if (!wanted)
             plan_gone(&g);
         else if (!is_too_large(&g))
             plan_living(&g);
     } else if (g.pcs && !g.pcs->deleting && g.gang && !g.gang->deleting && !pclq) {
-        plan_gone(&g); /* its group is gone */
+        plan_ownerless(&g);
     }
     vec_done(&g.members);
 }

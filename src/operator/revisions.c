@@ -53,10 +53,29 @@ static bool carries(const struct obj *pclq, str clique, str hash)
            str_eq(jstr(jgetc(status, "currentPodTemplateHash")), hash);
 }
 
+/* What a component is of that nobody changed since: its entry keeps that version's hash. */
+static bool is_mapped(const struct users *u, str hash)
+{
+    struct obj *o;
+    for (struct cache_iter it = world_owned(u->world, &kind_pod_gang_map, u->pcs->uid);
+         (o = cache_next(&it));) {
+        for (struct jiter e = jiter(jgetc(obj_spec(o), "entries")); jnext(&e);) {
+            if (str_eq(jstr(jgetc(e.value, "podCliqueSetGenerationHash")), hash))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Asked about the oldest revisions only, when there are more than are kept. */
 static bool is_in_use(void *ctx, str clique, str hash)
 {
     const struct users *u = ctx;
+    /* What replicas are held at, or gone back to. */
+    if (str_is_empty(clique) &&
+        (str_eq(jstr(jgetc(obj_status(u->pcs), "lastCompleteGenerationHash")), hash) ||
+         is_mapped(u, hash)))
+        return true;
     struct objects cliques = live_cliques(u->world, u->pcs, u->arena);
     for (size_t i = 0; i < cliques.n; i++) {
         if (carries(cliques.items[i], clique, hash))
@@ -105,4 +124,49 @@ const struct obj *revisions_current(const struct world *w, const struct obj *pcs
             return named;
     }
     return revision_current(pcs, stored.items, stored.n);
+}
+
+const struct obj *revisions_by_hash(const struct world *w, const struct obj *pcs, struct arena *a,
+                                    str hash)
+{
+    struct objects stored = owned(w, &kind_controller_revision, pcs->uid, a);
+    return revision_by_hash(stored.items, stored.n, hash);
+}
+
+const struct obj *revisions_by_number(const struct world *w, const struct obj *pcs, int64_t number)
+{
+    struct obj *o;
+    for (struct cache_iter it = world_owned(w, &kind_controller_revision, pcs->uid);
+         (o = cache_next(&it));) {
+        if (!o->deleting && revision_number(o) == number)
+            return o;
+    }
+    return NULL;
+}
+
+const struct obj *revisions_naming(const struct world *w, const struct obj *pcs, struct arena *a,
+                                   str clique, str hash)
+{
+    struct objects stored = owned(w, &kind_controller_revision, pcs->uid, a);
+    const struct obj *found = NULL;
+    for (size_t i = 0; i < stored.n; i++) {
+        const struct obj *r = stored.items[i];
+        if (revision_names(r, clique, hash) &&
+            (!found || revision_number(r) > revision_number(found)))
+            found = r;
+    }
+    return found;
+}
+
+const struct obj *revisions_previous(const struct world *w, const struct obj *pcs,
+                                     const struct obj *current)
+{
+    const struct obj *found = NULL;
+    struct obj *o;
+    for (struct cache_iter it = world_owned(w, &kind_controller_revision, pcs->uid);
+         (o = cache_next(&it));) {
+        if (o != current && !o->deleting && (!found || revision_number(o) > revision_number(found)))
+            found = o;
+    }
+    return found;
 }

@@ -36,15 +36,26 @@ static struct rollup_replica clique_marks(const struct obj *o)
 {
     jval status = obj_status(o), conditions = conditions_of(o);
     int64_t min = jint(jgetc(obj_spec(o), "minAvailable"), 1);
+    bool available = jint(jgetc(status, "readyReplicas"), 0) >= min;
+    bool updated = clique_is_updated(o);
     return (struct rollup_replica){
         .children = 1,
         .scheduled = condition_is_true(conditions, STR("PodCliqueScheduled")),
-        .available = jint(jgetc(status, "readyReplicas"), 0) >= min,
-        .updated = clique_is_updated(o),
+        .available = available,
+        .updated = updated,
+        .current = available && updated,
         .sound = is_sound(conditions),
         .ever = clique_was_scheduled(o),
         .revision = rollup_hash(obj_label(o, STR(LABEL_TEMPLATE_HASH))),
     };
+}
+
+str group_generation(const struct obj *pcsg)
+{
+    jval status = obj_status(pcsg);
+    str hash = jstr(jgetc(status, "currentPodCliqueSetGenerationHash"));
+    jval pass = jpath(status, "updateProgress.podCliqueSetGenerationHash");
+    return j_has(pass) && !str_eq(jstr(pass), hash) ? STR_NONE : hash;
 }
 
 static struct rollup_replica group_marks(const struct obj *o)
@@ -55,7 +66,7 @@ static struct rollup_replica group_marks(const struct obj *o)
         .children = 1,
         .available = jint(jgetc(status, "availableReplicas"), 0) >= min,
         .sound = is_sound(conditions_of(o)),
-        .revision = rollup_hash(jstr(jgetc(status, "currentPodCliqueSetGenerationHash"))),
+        .revision = rollup_hash(group_generation(o)),
     };
 }
 
@@ -81,6 +92,7 @@ static void count(struct rollup *r, const struct obj *o, uint32_t by)
     at->scheduled += by * m.scheduled;
     at->available += by * m.available;
     at->updated += by * m.updated;
+    at->current += by * m.current;
     at->sound += by * m.sound;
     at->ever += by * m.ever;
     at->names += (uint64_t)(int64_t)(int32_t)by * rollup_hash(o->name);

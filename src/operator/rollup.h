@@ -16,6 +16,7 @@ struct rollup_replica {
     uint32_t scheduled; /* cliques: their minimum is on nodes */
     uint32_t available; /* their minimum is ready; of a group: available */
     uint32_t updated;   /* cliques: their pods are of the template their label names */
+    uint32_t current;   /* cliques: updated, and their minimum is ready */
     uint32_t sound;     /* they say that their minimum is not breached */
     uint32_t ever;      /* cliques: had their minimum on nodes once */
     uint64_t names;     /* sum of rollup_hash of their names */
@@ -40,6 +41,9 @@ bool rollup_exceeds(const struct rollup *r, int64_t replicas);
 /* A replica is of a revision when its sum is that of the hashes its children should carry: the
  * label of a clique, the generation hash in the status of a group. */
 uint64_t rollup_hash(str hash);
+/* The generation that a scaling group has realised; empty while its last pass is for another one:
+ * what it said before that pass need not be so any more. */
+str group_generation(const struct obj *pcsg);
 
 /* Children that lost their minimum after they had had it, in name order; groups whose breach was
  * answered by gang termination are left out. */

@@ -4,12 +4,14 @@
  * upkeep.c, and what they amount to is pcsg_status.c; the parts run apart for the reason
  * podcliqueset.c gives.
  */
+#include "operator/gangmap_world.h"
 #include "operator/group.h"
 #include "operator/kept.h"
 #include "operator/operator.h"
 #include "operator/revisions.h"
 #include "operator/rollup.h"
 #include "operator/sharing.h"
+#include "operator/update.h"
 #include "operator/upkeep.h"
 
 enum { STAGE_FINALIZER, STAGE_CLAIMS, STAGE_MEMBERS };
@@ -43,7 +45,8 @@ bool group_work_init(struct group_work *g, const struct world *w, const struct k
     pcsg_view(g->pcsg, &g->spec);
     if (!find_template(g))
         return false;
-    g->revision = revisions_current(w, g->pcs, p->arena);
+    g->revision = update_revision(w, p->arena, g->pcs, g->pcs_index);
+    g->mapped = gangmap_wanted(w, p->arena, g->pcs, g->pcsg, &g->n_mapped);
     return true;
 }
 
@@ -51,6 +54,7 @@ bool group_work_init(struct group_work *g, const struct world *w, const struct k
 static size_t member_places(struct group_work *g, struct clique_place **ret)
 {
     size_t n = 0;
+    bool current = g->revision == revisions_current(g->world, g->pcs, g->plan->arena);
     *ret = arena_array(g->plan->arena, struct clique_place, jlen(g->spec.clique_names) + 1);
     for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
         for (struct jiter c = jiter(g->set.cliques); jnext(&c);) {
@@ -58,7 +62,7 @@ static size_t member_places(struct group_work *g, struct clique_place **ret)
                 continue;
             (*ret)[n] = (struct clique_place){.pcs = g->pcs, .owner = g->pcsg};
             clique_view(c.value, &(*ret)[n].clique);
-            (*ret)[n].hash = revision_clique_hash(g->revision, jstr(it.value));
+            update_place(&(*ret)[n], g->revision, current);
             (*ret)[n].pcs_index = g->pcs_index;
             (*ret)[n++].group = g->template;
             break;
@@ -93,21 +97,35 @@ static void plan_members(struct group_work *g)
 {
     struct clique_place *places;
     size_t n = member_places(g, &places), from = g->plan->writes.len;
-    for (int64_t j = 0; j < g->spec.replicas && n > 0 && !make_is_full(g->plan, from); j++)
-        plan_replica(g, places, n, j);
+    for (int64_t j = 0; j < group_top(g) && n > 0 && !make_is_full(g->plan, from); j++) {
+        if (group_wants(g, j))
+            plan_replica(g, places, n, j);
+    }
     make_event(g->plan, from, g->pcsg, PLAN_CREATE, &kind_pclq, "PodCliqueCreateSuccessful");
+}
+
+static bool has_excess(const struct group_work *g)
+{
+    const struct rollup *r = rollup_of(g->world, &kind_pclq, g->pcsg->uid);
+    if (!g->mapped)
+        return rollup_exceeds(r, g->spec.replicas);
+    for (int64_t j = 0; g->n_mapped >= 0 && j < (int64_t)r->replicas.len; j++) {
+        if (!group_wants(g, j) && r->replicas.p[j].children > 0)
+            return true;
+    }
+    return false;
 }
 
 static void plan_excess(struct group_work *g)
 {
     struct obj *o;
     size_t from = g->plan->writes.len;
-    if (!rollup_exceeds(rollup_of(g->world, &kind_pclq, g->pcsg->uid), g->spec.replicas))
+    if (!has_excess(g))
         return;
     struct cache_iter it = world_owned(g->world, &kind_pclq, g->pcsg->uid);
     while ((o = cache_next(&it))) {
         int64_t j = label_index(o, STR(LABEL_PCSG_INDEX));
-        if (o->deleting || j < g->spec.replicas)
+        if (o->deleting || group_wants(g, j))
             continue;
         struct plan_write *write = plan_delete(g->plan, STAGE_MEMBERS, o);
         write->component_uid = g->pcsg->uid;

@@ -2,6 +2,10 @@
 #include "operator/sharing.h"
 
 #include "operator/clique.h"
+#include "operator/tally.h"
+
+/* When the kind of claims is missing. */
+#define LOOK_AGAIN (30 * USEC_PER_SEC)
 
 /* One level of the hierarchy. */
 struct level {
@@ -10,6 +14,9 @@ struct level {
     int64_t replicas;        /* 0..replicas-1 have claims of their own */
     const char *index_label; /* on those */
     const char *owner_label; /* with the owner's name; NULL: none */
+    /* Indices at or above `replicas` that somebody still has; NULL: none. Pods keep theirs when
+     * others are scaled in. */
+    const struct slots *in_use;
 };
 
 static bool is_per_replica(jval share)
@@ -56,6 +63,18 @@ static struct doc *make_claim(struct arena *a, const struct obj *pcs, const stru
     return make_end(&w);
 }
 
+void sharing_add(struct runtime *r)
+{
+    (void)runtime_cache_optional(r, &kind_resource_claim);
+    (void)runtime_cache_optional(r, &kind_resource_claim_template);
+}
+
+/* A cluster that has no claims can hold up only those who want some. */
+static bool is_served(const struct world *w)
+{
+    return !cache_is_absent(world_cache(w, &kind_resource_claim));
+}
+
 static bool plan_share(const struct world *w, const struct obj *pcs, const struct level *l,
                        jval share, unsigned stage, struct plan *p)
 {
@@ -84,12 +103,20 @@ static bool plan_level(const struct world *w, const struct obj *pcs, const struc
     struct obj *o;
     if (jlen(l->shares) == 0)
         return true;
+    if (!is_served(w)) {
+        plan_event(p, l->owner, true, STR("ResourceClaimsUnavailable"),
+                   "%zu entries of resourceSharing need resourceclaims.resource.k8s.io, which the "
+                   "cluster does not serve",
+                   jlen(l->shares));
+        plan_look_again(p, w->now + LOOK_AGAIN);
+        return false;
+    }
     for (struct jiter it = jiter(l->shares); jnext(&it);)
         complete = plan_share(w, pcs, l, it.value, stage, p) && complete;
     for (struct cache_iter it = world_owned(w, &kind_resource_claim, l->owner->uid);
          (o = cache_next(&it));) {
         int64_t r = label_index(o, str_of(l->index_label));
-        if (!o->deleting && r >= l->replicas)
+        if (!o->deleting && r >= l->replicas && !(l->in_use && slots_uses(l->in_use, r)))
             plan_why(plan_delete(p, stage, o), p, "replica %lld is not among the %lld wanted",
                      (long long)r, (long long)l->replicas);
     }
@@ -98,24 +125,36 @@ static bool plan_level(const struct world *w, const struct obj *pcs, const struc
 
 bool sharing_plan_set(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p)
 {
-    struct level l = {pcs, jpath(obj_root(pcs), "spec.template.resourceSharing"),
-                      jint(jgetc(obj_spec(pcs), "replicas"), 0), LABEL_PCS_INDEX, NULL};
+    struct level l = {pcs,
+                      jpath(obj_root(pcs), "spec.template.resourceSharing"),
+                      jint(jgetc(obj_spec(pcs), "replicas"), 0),
+                      LABEL_PCS_INDEX,
+                      NULL,
+                      NULL};
     return plan_level(w, pcs, &l, stage, p);
 }
 
 bool sharing_plan_group(const struct world *w, const struct obj *pcs, const struct obj *pcsg,
                         jval config, unsigned stage, struct plan *p)
 {
-    struct level l = {pcsg, jgetc(config, "resourceSharing"),
-                      jint(jgetc(obj_spec(pcsg), "replicas"), 0), LABEL_PCSG_INDEX, LABEL_PCSG};
+    struct level l = {pcsg,
+                      jgetc(config, "resourceSharing"),
+                      jint(jgetc(obj_spec(pcsg), "replicas"), 0),
+                      LABEL_PCSG_INDEX,
+                      LABEL_PCSG,
+                      NULL};
     return plan_level(w, pcs, &l, stage, p);
 }
 
 bool sharing_plan_clique(const struct world *w, const struct obj *pcs, const struct obj *pclq,
                          jval config, unsigned stage, struct plan *p)
 {
-    struct level l = {pclq, jgetc(config, "resourceSharing"),
-                      jint(jgetc(obj_spec(pclq), "replicas"), 0), LABEL_POD_INDEX, LABEL_PCLQ};
+    struct level l = {pclq,
+                      jgetc(config, "resourceSharing"),
+                      jint(jgetc(obj_spec(pclq), "replicas"), 0),
+                      LABEL_POD_INDEX,
+                      LABEL_PCLQ,
+                      &tally_of(w, pclq->uid)->indices};
     return plan_level(w, pcs, &l, stage, p);
 }
 

@@ -9,6 +9,10 @@
 
 #include "operator/make.h"
 
+/* Their caches, of kinds that a cluster may lack (before 1.34, or switched off); before the runtime
+ * starts. */
+void sharing_add(struct runtime *r);
+
 /* Claims of each level, made, labelled and removed with their replicas. The config is the element
  * of the template the group or clique comes from. False: a claim template is missing, an event says
  * which, and what would use the claim is better not made yet. */

@@ -56,13 +56,23 @@ static bool is_older(const struct obj *pcs, const struct obj *o, usec due)
     return obj_created(o) < due - MIN(SKEW, delay_of(pcs) / 2);
 }
 
+/* "PodClique x has been below its minimum for more than 4h" */
+static str reason_of(struct arena *a, const struct obj *pcs, const struct episode *e)
+{
+    struct strbuf delay = STRBUF_INIT(64);
+    duration_format_usec(delay_of(pcs), &delay);
+    str text = arena_printf(a, "%s %.*s has been below its minimum for more than %.*s",
+                            e->of->kind->kind, STR_ARG(e->of->name), STR_ARG(strbuf_str(&delay)));
+    strbuf_done(&delay);
+    return text;
+}
+
 /* What is in breach goes last: should we be stopped on the way, the rest still has its reason. */
 static void plan_deletes(const struct obj *pcs, const struct obj *component,
                          const struct episode *e, const obj_vec *cliques, unsigned stage,
                          struct plan *p)
 {
-    struct strbuf delay = STRBUF_INIT(64);
-    duration_format_usec(delay_of(pcs), &delay);
+    str why = reason_of(p->arena, pcs, e);
     for (size_t i = 0; i < cliques->len; i++) {
         struct obj *o = cliques->p[i];
         bool breached = termination_deadline(pcs, o) != 0;
@@ -72,10 +82,8 @@ static void plan_deletes(const struct obj *pcs, const struct obj *component,
         w->not_serving = true;
         if (breached)
             w->rv = o->rv;
-        plan_why(w, p, "%s %.*s has been below its minimum for more than %.*s", e->of->kind->kind,
-                 STR_ARG(e->of->name), STR_ARG(strbuf_str(&delay)));
+        plan_why(w, p, "%.*s", STR_ARG(why));
     }
-    strbuf_done(&delay);
 }
 
 static void collect(const struct world *w, const struct obj *pcs, str owner_uid, const char *label,
@@ -119,9 +127,8 @@ static bool fire_set(const struct world *w, const struct obj *pcs, const struct 
         kept = kept_plan(pcs, cliques.p, cliques.len, stage + STAGE_KEEP, p);
         plan_deletes(pcs, pcs, e, &cliques, stage, p);
         plan_event(p, pcs, false, STR("PodCliqueSetReplicaDeleteSuccessful"),
-                   "replica %lld is made anew, %zu cliques: %s %.*s was below its minimum for too "
-                   "long",
-                   (long long)i, cliques.len, e->of->kind->kind, STR_ARG(e->of->name));
+                   "replica %lld is made anew, %zu cliques: %.*s", (long long)i, cliques.len,
+                   STR_ARG(reason_of(p->arena, pcs, e)));
     }
     vec_done(&cliques);
     return kept;
@@ -202,9 +209,8 @@ static void fire_group(const struct world *w, const struct obj *pcs, const struc
         (void)kept_plan(pcs, cliques.p, cliques.len, stage + STAGE_KEEP, p);
         plan_deletes(pcs, pcsg, e, &cliques, stage, p);
         plan_event(p, pcs, false, STR("PodCliqueScalingGroupReplicaDeleteSuccessful"),
-                   "replica %lld of %.*s is made anew, %zu cliques: %.*s was below its minimum for "
-                   "too long",
-                   (long long)e->index, STR_ARG(pcsg->name), cliques.len, STR_ARG(e->of->name));
+                   "replica %lld of %.*s is made anew, %zu cliques: %.*s", (long long)e->index,
+                   STR_ARG(pcsg->name), cliques.len, STR_ARG(reason_of(p->arena, pcs, e)));
     }
     vec_done(&cliques);
 }

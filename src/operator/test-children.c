@@ -1,5 +1,6 @@
 /* What a set makes beside cliques and groups, and how much it writes. */
 #include "base/test.h"
+#include "operator/mnnvl.h"
 #include "operator/operator.h"
 #include "operator/sharing.h"
 #include "operator/test-ring.h"
@@ -104,6 +105,104 @@ TEST(a_secret_of_somebody_else_is_an_error_until_it_is_gone)
     (void)ring_settle(&r);
     CHECK_INT(jlen(jpath(obj_root(tw_must(r.world, &kind_pcs, "s")), "status.lastErrors")), 0);
     CHECK(tw_get(r.world, &kind_secret, "s-ic-sat") != NULL);
+    ring_free(&r);
+}
+
+/* T46, T57: what cannot be written is in the status, with the warning, and not after it was. */
+TEST(writes_that_fail_are_in_the_status_of_the_set)
+{
+    struct ring r = with("{replicas: 1, template: {cliques: [{name: a, spec: {" POD "}}]}}");
+    struct failures f = {.row = 1,
+                         .n = 2,
+                         .items = {{PLAN_CREATE, &kind_service, STR("default"), STR("s-0"), 403,
+                                    STR("Forbidden"), STR("no more services")},
+                                   {PLAN_CREATE, &kind_pclq, STR("default"), STR("s-0-a"), 403,
+                                    STR("Forbidden"), STR("no more cliques")}}};
+    ring_plan_pcs(&r, "s"); /* the finalizer */
+    tw_carry_out(r.world);
+    r.world->world.failed = &f;
+    tw_plan(r.world, pcs_status_plan, NULL, &kind_pcs, "s");
+    CHECK_INT(r.world->plan.events.len, 1);
+    CHECK_CSTR(r.world->plan.events.p[0].reason, "PodCliqueCreateOrUpdateFailed");
+    tw_carry_out(r.world);
+    jval status = obj_status(tw_must(r.world, &kind_pcs, "s"));
+    CHECK_CSTR(jstr(jpath(jat(jgetc(status, "lastErrors"), 0), "code")),
+               "ERR_SYNC_PODCLIQUESET_SERVICE");
+    CHECK_CSTR(jstr(jpath(jat(jgetc(status, "lastErrors"), 1), "description")),
+               "[Operation: Create, Code: ERR_CREATE_OR_UPDATE_PODCLIQUE] message: PodClique "
+               "default/s-0-a failed, cause: no more cliques");
+    CHECK_CSTR(jstr(jgetc(status, "phase")), "Failed");
+    r.world->world.now += USEC_PER_MIN;
+    CHECK(plan_is_empty(tw_plan(r.world, pcs_status_plan, NULL, &kind_pcs, "s")));
+    r.world->world.failed = NULL;
+    ring_live(&r);
+    status = obj_status(tw_must(r.world, &kind_pcs, "s"));
+    CHECK_INT(jlen(jgetc(status, "lastErrors")), 0);
+    CHECK_CSTR(jstr(jgetc(status, "phase")), "Available");
+    ring_free(&r);
+}
+
+TEST(what_holds_up_the_end_of_a_set_is_in_its_status)
+{
+    struct ring r = with("{replicas: 1, template: {cliques: [{name: a, spec: {" POD "}}]}}");
+    struct failures f = {.row = 1,
+                         .n = 1,
+                         .items = {{PLAN_DELETE, mnnvl_kind(), STR("default"), STR("s-0-default"),
+                                    403, STR("Forbidden"), STR("not yours")}}};
+    ring_live(&r);
+    tw_delete(r.world, &kind_pcs, "s");
+    CHECK(plan_is_empty(tw_plan(r.world, pcs_status_plan, NULL, &kind_pcs, "s")));
+    r.world->world.failed = &f;
+    tw_plan(r.world, pcs_status_plan, NULL, &kind_pcs, "s");
+    tw_carry_out(r.world);
+    jval e = jat(jgetc(obj_status(tw_must(r.world, &kind_pcs, "s")), "lastErrors"), 0);
+    CHECK_CSTR(jstr(jgetc(e, "code")), "ERR_DELETE_COMPUTEDOMAIN");
+    CHECK_CSTR(tw_json(tw_must(r.world, &kind_pcs, "s"), "status.replicas"), "1");
+    ring_free(&r);
+}
+
+TEST(members_that_cannot_be_made_are_in_the_status_of_their_group)
+{
+    struct ring r = with("{replicas: 1, template: {cliques: [{name: a, spec: {" POD "}}], "
+                         "podCliqueScalingGroups: [{name: g, cliqueNames: [a]}]}}");
+    struct failures f = {.row = 1,
+                         .n = 1,
+                         .items = {{PLAN_CREATE, &kind_pclq, STR("default"), STR("s-0-g-0-a"), 403,
+                                    STR("Forbidden"), STR("no more cliques")}}};
+    ring_plan_pcs(&r, "s");
+    tw_carry_out(r.world);
+    ring_plan_pcs(&r, "s");
+    tw_carry_out(r.world);
+    r.world->world.failed = &f;
+    ring_plan_pcsg(&r, "s-0-g");
+    const struct plan_write *status = tw_write(r.world, &kind_pcsg, "s-0-g", "status");
+    REQUIRE(status);
+    CHECK_INT(status->stage, 0); /* it does not wait for what fails */
+    jval e = jat(jpath(doc_root(status->body), "status.lastErrors"), 0);
+    CHECK_CSTR(jstr(jgetc(e, "code")), "ERR_CREATE_PODCLIQUE");
+    tw_carry_out(r.world);
+    r.world->world.failed = NULL;
+    ring_live(&r);
+    CHECK_CSTR(tw_json(tw_must(r.world, &kind_pcsg, "s-0-g"), "status.lastErrors"), "[]");
+    ring_free(&r);
+}
+
+TEST(a_gang_that_cannot_be_made_is_told_on_its_set)
+{
+    struct ring r = with("{replicas: 1, template: {cliques: [{name: a, spec: {" POD "}}]}}");
+    struct failures f = {.row = 1,
+                         .n = 1,
+                         .items = {{PLAN_CREATE, &kind_pod_gang, STR("default"), STR("s-0"), 403,
+                                    STR("Forbidden"), STR("no more gangs")}}};
+    ring_plan_pcs(&r, "s");
+    tw_carry_out(r.world);
+    ring_plan_pcs(&r, "s");
+    tw_carry_out(r.world);
+    r.world->world.failed = &f;
+    ring_plan_gang(&r, "s-0");
+    CHECK_CSTR(r.world->plan.events.p[0].reason, "PodGangCreateOrUpdateFailed");
+    CHECK_CSTR(r.world->plan.events.p[0].message, "PodGang s-0: no more gangs");
+    CHECK_STR(r.world->plan.events.p[0].about->name, STR("s"));
     ring_free(&r);
 }
 

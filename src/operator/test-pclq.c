@@ -181,6 +181,32 @@ TEST(pods_use_the_claims_of_their_levels)
     ring_free(&r);
 }
 
+/* Who stays is not decided by its number: what it uses stays with it, and goes with it. */
+TEST(a_claim_stays_as_long_as_the_pod_that_uses_it)
+{
+    struct ring r = ring_new();
+    struct arena names = ARENA_INIT;
+    tw_load(r.world, SHARED);
+    tw_load(r.world, EXT);
+    ring_live(&r);
+    const char *first = arena_str(&names, pod_of(&r, "s-0-g-0-b", "0")->name).p;
+    const char *second = arena_str(&names, pod_of(&r, "s-0-g-0-b", "1")->name).p;
+    tw_patch(r.world, &kind_pod, first,
+             "{status: {phase: Pending, conditions: [{type: Ready, status: 'False'}]}}");
+    tw_patch(r.world, &kind_pclq, "s-0-g-0-b", "{spec: {replicas: 1}}");
+    ring_live(&r);
+    CHECK(tw_get(r.world, &kind_pod, first) == NULL);
+    CHECK(tw_get(r.world, &kind_pod, second) != NULL);
+    CHECK(tw_get(r.world, &kind_resource_claim, "s-0-g-0-b-1-pool") != NULL);
+    tw_remove(r.world, &kind_pod, second);
+    ring_live(&r);
+    CHECK(pod_of(&r, "s-0-g-0-b", "0") != NULL);
+    CHECK(tw_get(r.world, &kind_resource_claim, "s-0-g-0-b-0-pool") != NULL);
+    CHECK(tw_get(r.world, &kind_resource_claim, "s-0-g-0-b-1-pool") == NULL);
+    arena_done(&names);
+    ring_free(&r);
+}
+
 TEST(pods_wait_for_the_template_of_their_claims)
 {
     struct ring r = ring_new();

@@ -487,6 +487,29 @@ static void set_pod(struct ring *r, int64_t index, const char *status)
 #define IS_READY "{phase: Running, conditions: [{type: Ready, status: 'True'}]}"
 
 /* The table of examples in the contract. */
+/* T36: the condition says it at once, an event when it takes long. */
+TEST(what_a_scaled_gang_waits_for_is_said_with_numbers)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    (void)ring_settle(&r);
+    const char *want = "base gang svc-0 has 0 of 2 pods of svc-0-fe scheduled";
+    const struct obj *o = tw_must(r.world, &kind_pclq, "svc-0-pf-1-pw");
+    jval c = condition_find(jgetc(obj_status(o), "conditions"), STR("PodCliqueScheduled"));
+    CHECK(str_find(jstr(jgetc(c, "message")), str_of(want)) >= 0);
+    ring_plan_pclq(&r, "svc-0-pf-1-pw");
+    CHECK_INT(r.world->plan.events.len, 0);
+    CHECK(r.world->plan.look_again > r.world->world.now);
+    r.world->world.now += USEC_PER_MIN;
+    ring_plan_pclq(&r, "svc-0-pf-1-pw");
+    REQUIRE(r.world->plan.events.len == 1);
+    CHECK_CSTR(r.world->plan.events.p[0].reason, "PodsGated");
+    CHECK_CSTR(r.world->plan.events.p[0].message,
+               "4 of 4 pods gated: base gang svc-0 has 0 of 2 pods of svc-0-fe scheduled");
+    CHECK_INT(r.world->plan.look_again, 0);
+    ring_free(&r);
+}
+
 TEST(gated_pods_are_a_breach)
 {
     struct ring r = with_two();
@@ -805,10 +828,11 @@ TEST(a_clique_remembers_that_its_minimum_was_on_nodes)
 TEST(an_update_under_way_is_no_breach)
 {
     struct ring r = with_two();
-    tw_patch(r.world, &kind_pclq, "svc-0-fe",
-             "{status: {updateProgress: {podCliqueSetGenerationHash: h, podTemplateHash: t}}}");
+    tw_patch(r.world, &kind_pcs, "svc",
+             "{status: {updateProgress: {updateStartedAt: '2026-01-01T00:00:00Z', "
+             "currentlyUpdating: [{replicaIndex: 0}]}}}");
     check_status(&r, "2/0/0/2", UNSCHEDULED, "Unknown UpdateInProgress");
-    tw_patch(r.world, &kind_pclq, "svc-0-fe",
+    tw_patch(r.world, &kind_pcs, "svc",
              "{status: {updateProgress: {updateEndedAt: '2026-01-01T00:00:00Z'}}}");
     check_status(&r, "2/0/0/2", UNSCHEDULED, "True ScheduledReplicasBelowMinAvailable");
     ring_free(&r);

@@ -393,6 +393,24 @@ TEST(a_new_set_does_not_take_over_what_its_predecessor_left)
     ring_free(&r);
 }
 
+/* T52: children of a set that is deleted without them lose their owner before all have heard. */
+TEST(a_child_without_an_owner_is_taken_only_by_a_set_that_is_still_there)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_patch(r.world, &kind_service, "svc-0", "{metadata: {ownerReferences: null}}");
+    ring_plan_pcs(&r, "svc");
+    const struct plan_write *asked = tw_write(r.world, &kind_pcs, "svc", "");
+    const struct plan_write *taken = tw_write(r.world, &kind_service, "svc-0", "");
+    REQUIRE(asked && taken);
+    CHECK(asked->rv != 0 && asked->rv == tw_must(r.world, &kind_pcs, "svc")->rv);
+    CHECK(asked->stage < taken->stage);
+    ring_live(&r);
+    CHECK_STR(tw_must(r.world, &kind_service, "svc-0")->owner_uid, STR("svc-uid"));
+    ring_free(&r);
+}
+
 /* "a" with the group "b" and "a-0-b" want the same names: the second is told, the first untouched.
  */
 TEST(a_name_that_belongs_to_another_set_is_left_alone)

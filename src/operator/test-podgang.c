@@ -525,6 +525,12 @@ TEST(messages_alone_are_no_hurry)
     tw_carry_out(r.world);
     ring_plan_pclq(&r, "p-0-a");
     tw_carry_out(r.world);
+    /* A new gang waits for the rest of its pods, but not for long. */
+    const struct plan *p = ring_plan_gang(&r, "p-0");
+    usec again = p->look_again;
+    CHECK_INT(p->writes.len, 0);
+    REQUIRE(again > r.world->world.now && again <= r.world->world.now + 2 * USEC_PER_SEC);
+    r.world->world.now = again;
     ring_plan_gang(&r, "p-0");
     CHECK(tw_write(r.world, &kind_pod_gang, "p-0", "status")->counts_only);
     ring_free(&r);

@@ -268,6 +268,22 @@ TEST(conditions_of_others_stay)
 
 /* ---- endings ---- */
 
+/* T15: as an old schema stored it. */
+TEST(a_group_without_a_minimum_needs_one)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", "{spec: {minAvailable: null, replicas: 1}}");
+    ring_plan_pcsg(&r, "svc-0-pf");
+    tw_carry_out(r.world);
+    jval status = obj_status(tw_must(r.world, &kind_pcsg, "svc-0-pf"));
+    jval c = condition_find(jgetc(status, "conditions"), STR("MinAvailableBreached"));
+    CHECK_CSTR(jstr(jgetc(c, "status")), "False");
+    CHECK_CSTR(jstr(jgetc(c, "message")), "1 of 1 replicas are sound, 1 are needed");
+    ring_free(&r);
+}
+
 TEST(a_deleted_group_releases_its_finalizer)
 {
     struct ring r = with_groups();

@@ -217,13 +217,12 @@ TEST(an_update_suppresses_termination)
 {
     struct ring r = healthy();
     pass(&r, 60);
-    tw_patch(r.world, &kind_pclq, "e-0-a",
-             "{status: {updateProgress: {updateStartedAt: '2026-01-01T00:01:00Z', "
-             "podCliqueSetGenerationHash: x, podTemplateHash: y}}}");
-    tw_patch(r.world, &kind_pcsg, "e-0-g",
-             "{status: {updateProgress: {updateStartedAt: '2026-01-01T00:01:00Z', "
-             "podCliqueSetGenerationHash: x}}}");
+    /* Another priority class is another template for all of them; nobody makes successors ready. */
+    tw_patch(r.world, &kind_pcs, "e", "{spec: {template: {priorityClassName: high}}}");
     (void)ring_settle(&r);
+    CHECK_INT(jlen(jpath(obj_status(tw_must(r.world, &kind_pcs, "e")),
+                         "updateProgress.currentlyUpdating")),
+              1);
     CHECK_CSTR(jstr(jgetc(condition_find(jgetc(obj_status(tw_must(r.world, &kind_pcsg, "e-0-g")),
                                                "conditions"),
                                          STR("MinAvailableBreached")),

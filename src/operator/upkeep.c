@@ -3,11 +3,13 @@
 
 #include "operator/children.h"
 #include "operator/clique.h"
+#include "operator/gangmap_world.h"
 #include "operator/hpa.h"
 #include "operator/operator.h"
 #include "operator/pdb.h"
 #include "operator/podcliqueset.h"
 #include "operator/revisions.h"
+#include "operator/update.h"
 
 /* After those of the owners' planners, for plans that hold both. */
 enum { STAGE_SHAPE = 6, STAGE_BUDGET };
@@ -48,9 +50,20 @@ static int64_t index_of(const struct upkeep *u, str clique, bool member)
     return i >= 0 && str_eq(name, u->child->name) ? i : -1;
 }
 
+/* What it is to be of; a member, while it waits to be made anew, what it is of. */
+static void carry(const struct upkeep *u, const struct obj *current, struct clique_place *c)
+{
+    struct arena *a = u->plan->arena;
+    const struct obj *revision = update_revision(u->world, a, u->pcs, c->pcs_index);
+    if (u->owner->kind == &kind_pcsg)
+        revision =
+            update_revision_of_member(u->world, a, u->pcs, u->child, c->clique.name, revision);
+    update_place(c, revision, revision == current);
+}
+
 /* Fills in which clique of the template this is and where it stands, by its name: labels are among
  * what may have drifted. False: it is none of the template's. */
-static bool find_place(const struct upkeep *u, const struct obj *revision, struct clique_place *ret)
+static bool find_place(const struct upkeep *u, const struct obj *current, struct clique_place *ret)
 {
     bool member = u->owner->kind == &kind_pcsg;
     for (struct jiter it = jiter(u->set.cliques); jnext(&it);) {
@@ -61,11 +74,19 @@ static bool find_place(const struct upkeep *u, const struct obj *revision, struc
             continue;
         c.pcs_index = member ? label_index(u->owner, STR(LABEL_PCS_INDEX)) : i;
         c.group_index = member ? i : 0;
-        c.hash = revision_clique_hash(revision, c.clique.name);
+        carry(u, current, &c);
         *ret = c;
         return true;
     }
     return false;
+}
+
+/* Where a map of gangs rules, it says which replicas of a group there are. */
+static bool is_excess(const struct upkeep *u, const struct clique_place *place)
+{
+    if (u->owner->kind != &kind_pcsg)
+        return place->pcs_index >= u->replicas;
+    return place->group_index >= u->replicas && !gangmap_rules(u->world, u->pcs, place->pcs_index);
 }
 
 static void keep_clique(const struct upkeep *u)
@@ -74,8 +95,7 @@ static void keep_clique(const struct upkeep *u)
     const struct obj *revision = revisions_current(u->world, u->pcs, u->plan->arena);
     /* Nothing may carry the name of a template that is not stored yet. What is not wanted goes by
      * its owner's hand. */
-    if (!revision || !find_place(u, revision, &place) ||
-        (u->owner->kind == &kind_pcsg ? place.group_index : place.pcs_index) >= u->replicas)
+    if (!revision || !find_place(u, revision, &place) || is_excess(u, &place))
         return;
     size_t before = u->plan->writes.len;
     clique_ensure(u->world, &place, STAGE_SHAPE, u->plan);
@@ -103,7 +123,7 @@ static void keep_hpa(const struct upkeep *u)
 
 static void keep_budget(const struct upkeep *u)
 {
-    pdb_keep(u->owner, u->child, STAGE_BUDGET, u->plan);
+    pdb_keep(u->world, u->owner, u->child, STAGE_BUDGET, u->plan);
 }
 
 /* ---- plan ---- */

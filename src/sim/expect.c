@@ -5,8 +5,8 @@
 #include "sim/invariants.h"
 #include "sim/oracle.h"
 
-static const char *const expect_keys[] = {"is",    "min",       "max",   "distinct", "kept",
-                                          "fresh", "converged", "order", NULL};
+static const char *const expect_keys[] = {
+    "is", "min", "max", "distinct", "kept", "fresh", "converged", "order", "placed", "each", NULL};
 
 /* Numbers of a map; false when absent. */
 static bool number(jval v, const char *key, int64_t *ret)
@@ -82,6 +82,71 @@ static int check_distinct(const obj_vec *found, str path, struct err *err)
     return result;
 }
 
+/* ---- where pods are ---- */
+
+/* Pods that are judged together: those with the same values of the labels of `each`. */
+static str group_of(struct arena *a, const struct obj *pod, jval each)
+{
+    str group = STR_NONE;
+    bool first = true;
+    struct jiter it = jiter(each);
+    while (j_has(each) && next_of(&it, each, &first))
+        group = arena_printf(a, "%.*s%s%.*s", STR_ARG(group), group.len ? ", " : "",
+                             STR_ARG(obj_label(pod, jstr(it.value))));
+    return group;
+}
+
+/* Absent: the pod is on no node, or on one that is gone. */
+static jval node_label(struct run *r, const struct obj *pod, str key, bool *ret_on_node)
+{
+    const struct obj *node =
+        store_get(sim_store(r->sim), &kind_node, STR_NONE, jstr(jgetc(obj_spec(pod), "nodeName")));
+    *ret_on_node = node != NULL;
+    return node ? jget(node->labels, key) : JVAL_ABSENT;
+}
+
+/* One label of their nodes: so many different values in each group, or this one, or none. */
+static int check_label(struct run *r, const obj_vec *found, str key, jval want, jval each,
+                       struct err *err)
+{
+    struct arena a = ARENA_INIT;
+    struct map seen = MAP_INIT, counts = MAP_INIT;
+    int64_t n;
+    bool counted = jint_get(want, &n), on_node;
+    int result = 0;
+    for (size_t i = 0; i < found->len && result == 0; i++) {
+        const struct obj *o = found->p[i];
+        jval v = node_label(r, o, key, &on_node);
+        str group = group_of(&a, o, each);
+        str pair = arena_printf(&a, "%.*s\n%.*s", STR_ARG(group), STR_ARG(jstr(v)));
+        if (!on_node || j_has(v) != j_has(want) || (!counted && !str_eq(jstr(v), jstr(want))))
+            result = err_set(err, ERR_INVALID, "%.*s is on \"%.*s\", %.*s \"%.*s\"",
+                             STR_ARG(o->name), STR_ARG(jstr(jgetc(obj_spec(o), "nodeName"))),
+                             STR_ARG(key), STR_ARG(jstr(v)));
+        else if (!map_put(&seen, pair, &seen))
+            (void)map_put(&counts, group, (char *)map_get(&counts, group) + 1);
+    }
+    for (size_t i = 0; i < found->len && counted && result == 0; i++) {
+        str group = group_of(&a, found->p[i], each);
+        int64_t got = (int64_t)(uintptr_t)map_get(&counts, group);
+        if (got != n)
+            result = err_set(err, ERR_INVALID, "%.*s: there are %lld values%s%.*s", STR_ARG(key),
+                             (long long)got, group.len ? " for " : "", STR_ARG(group));
+    }
+    map_done(&seen);
+    map_done(&counts);
+    arena_done(&a);
+    return result;
+}
+
+static int check_placed(struct run *r, const obj_vec *found, jval v, struct err *err)
+{
+    int result = 0;
+    for (struct jiter it = jiter(jgetc(v, "placed")); result == 0 && jnext(&it);)
+        result = check_label(r, found, it.key, it.value, jgetc(v, "each"), err);
+    return result;
+}
+
 static int check_number(int64_t got, jval v, struct err *err)
 {
     int64_t is, min = 1, max = INT64_MAX;
@@ -116,6 +181,8 @@ static int check_query(struct run *r, jval v, struct err *err)
         result = check_number(n, v, err);
         if (result == 0 && j_has(jgetc(v, "distinct")))
             result = check_distinct(&found, jstr(jgetc(v, "distinct")), err);
+        if (result == 0)
+            result = check_placed(r, &found, v, err);
     }
     obj_vec_done(&found);
     arena_done(&a);

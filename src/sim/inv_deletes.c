@@ -4,9 +4,9 @@
  *
  *   any          a user deleted it; its owner is gone or being deleted
  *   PodClique,   its index is at or above the lowest number of replicas that its owner had since it
- *   scaling      was made, or that those who made it may still have believed; the template of its
- *   group        set changed since then; something of its replica has been in breach of its
- *                minimum for at least the termination delay
+ *   scaling      was made, or that those who made it may still have believed; it belongs to a
+ *   group        scaling group and the template of its set changed since then; something of its
+ *                replica has been in breach of its minimum for at least the termination delay
  *   Pod          it has finished; its clique was scaled in (as many as the numbers came down, in
  *                all, and no more); its template is not its clique's any more; its node is gone or
  *                not ready; its gang must make room
@@ -15,13 +15,14 @@
  */
 #include "base/hash.h"
 #include "base/vec.h"
+#include "grove/names.h"
 #include "grove/types.h"
 #include "sim/inv_impl.h"
 
 struct version {
     usec since; /* wall time */
     int64_t replicas;
-    uint64_t template; /* of a set: hash of the text */
+    uint64_t template; /* of a set: hash of the text, and which replicas it is for */
 };
 
 /* A live set, scaling group or clique. */
@@ -52,7 +53,8 @@ static void learn_version(struct inv_owner *o, usec now)
     jval spec = obj_spec(o->last);
     struct version v = {.since = now, .replicas = jint(jgetc(spec, "replicas"), 0)};
     if (o->last->kind == &kind_pcs)
-        v.template = hash_fnv1a64(jtext(jgetc(spec, "template")));
+        v.template = hash_fnv1a64(jtext(jgetc(spec, "template"))) +
+                     (uint64_t)jint(jpath(spec, "updateStrategy.partition"), 0);
     const struct version *before = o->versions.len ? vec_last(&o->versions) : NULL;
     if (before && before->replicas == v.replicas && before->template == v.template)
         return;
@@ -143,12 +145,39 @@ static bool is_surplus(const struct invariants *v, const struct inv_deletes *d,
     return false;
 }
 
+/* The set had another template since it was made, or those who made it may have believed so: it or
+ * its pods may be of that. */
 static bool is_of_old_template(const struct invariants *v, const struct inv_deletes *d,
                                const struct inv_owner *o)
 {
     const struct inv_owner *set = set_of(d, o->last);
-    return set && set->versions.p[version_at(v, set, o->born)].template !=
-                      vec_last(&set->versions)->template;
+    for (size_t i = set ? version_at(v, set, o->born) : 0; set && i < set->versions.len; i++) {
+        if (set->versions.p[i].template != vec_last(&set->versions)->template)
+            return true;
+    }
+    return false;
+}
+
+/* Of a scaling group: those are made anew, others are changed in place. */
+static bool is_member(const struct inv_owner *o)
+{
+    return !str_is_empty(obj_label(o->last, STR(LABEL_PCSG_INDEX)));
+}
+
+/* A replica of a group is made anew as a whole, when something of it is of an old template. */
+static bool replica_is_old(const struct invariants *v, const struct inv_deletes *d,
+                           const struct inv_owner *o)
+{
+    str key, index = obj_label(o->last, STR(LABEL_PCSG_INDEX));
+    void *value;
+    for (size_t it = 0; map_next(&d->owners, &it, &key, &value);) {
+        const struct inv_owner *other = value;
+        if (str_eq(other->last->owner_uid, o->last->owner_uid) &&
+            str_eq(obj_label(other->last, STR(LABEL_PCSG_INDEX)), index) &&
+            is_of_old_template(v, d, other))
+            return true;
+    }
+    return false;
 }
 
 /* For how long it has been in breach of its minimum; -1: it is not. */
@@ -184,10 +213,41 @@ static bool is_terminated(const struct invariants *v, const struct inv_deletes *
     return false;
 }
 
+/* A map of gangs says which replicas of a group there are; its number says how many. */
+static bool is_unmapped(const struct invariants *v, const struct inv_deletes *d,
+                        const struct inv_owner *o)
+{
+    const struct inv_owner *owner = find_owner(d, o->last->owner_uid), *set = set_of(d, o->last);
+    int64_t index, replica, n = 0;
+    if (!set || !owner || owner->last->kind != &kind_pcsg ||
+        !str_to_int(obj_label(o->last, STR(LABEL_PCSG_INDEX)), &index) ||
+        !str_to_int(obj_label(o->last, STR(LABEL_PCS_INDEX)), &replica))
+        return false;
+    struct arena a = ARENA_INIT;
+    const struct obj *map = store_get(inv_store(v), &kind_pod_gang_map, o->last->ns,
+                                      name_base_gang(&a, set->last->name, replica));
+    bool has = false;
+    for (struct jiter e = jiter(map ? jgetc(obj_spec(map), "entries") : JVAL_ABSENT); jnext(&e);) {
+        for (struct jiter g = jiter(jgetc(e.value, "pcsgReplicaIndices")); jnext(&g);) {
+            if (!str_eq(name_pcsg(&a, set->last->name, replica, g.key), owner->last->name))
+                continue;
+            n += (int64_t)jlen(g.value);
+            for (struct jiter it = jiter(g.value); jnext(&it);)
+                has = has || jint(it.value, -1) == index;
+        }
+    }
+    arena_done(&a);
+    int64_t least = vec_last(&owner->versions)->replicas;
+    for (size_t i = version_at(v, owner, inv_wall(v)); i < owner->versions.len; i++)
+        least = MIN(least, owner->versions.p[i].replicas);
+    return map && !has && n >= least;
+}
+
 static bool part_has_reason(const struct invariants *v, const struct inv_deletes *d, str uid)
 {
     const struct inv_owner *o = find_owner(d, uid);
-    return !o || is_surplus(v, d, o) || is_of_old_template(v, d, o) || is_terminated(v, d, o);
+    return !o || is_surplus(v, d, o) || (is_member(o) && replica_is_old(v, d, o)) ||
+           is_terminated(v, d, o) || is_unmapped(v, d, o);
 }
 
 static bool node_is_lost(const struct invariants *v, str node)
@@ -233,6 +293,19 @@ static bool has_reason(const struct invariants *v, struct inv_deletes *d, const 
     if (is_going(d, o->owner_uid))
         return true;
     return o->kind == &kind_pod ? pod_has_reason(v, d, o) : part_has_reason(v, d, o->uid);
+}
+
+bool deletes_is_forced(const struct invariants *v, const struct inv_deletes *d, const struct obj *o)
+{
+    if (counter_get(&d->asked, o->uid) > 0 || is_going(d, o->owner_uid))
+        return true;
+    const struct inv_owner *part = find_owner(d, o->kind == &kind_pod ? o->owner_uid : o->uid);
+    if (!part || is_terminated(v, d, part))
+        return true;
+    if (o->kind == &kind_pod)
+        return counter_get(&d->over, o->uid) > 0 || node_is_lost(v, pod_node(o)) ||
+               must_make_room(v, o);
+    return is_surplus(v, d, part);
 }
 
 void deletes_event(struct invariants *v, struct inv_deletes *d, const struct store_event *e)

@@ -38,6 +38,11 @@ struct inv_deletes {
 
 void deletes_event(struct invariants *v, struct inv_deletes *d, const struct store_event *e);
 void deletes_done(struct inv_deletes *d);
+/* It goes for a reason that asks for no budget: a user's, its owner's, a lost node, a gang that
+ * must make room or is recycled, fewer wanted. Told before `deletes` has seen it go. */
+bool deletes_was_forced(const struct invariants *v, const struct obj *o);
+bool deletes_is_forced(const struct invariants *v, const struct inv_deletes *d,
+                       const struct obj *o);
 /* The most replicas a live clique ever wanted, -1: not live. */
 int64_t deletes_most_replicas(const struct inv_deletes *d, str pclq_uid);
 
@@ -55,5 +60,25 @@ void gangs_init(struct inv_gangs *g, usec window);
 void gangs_event(struct invariants *v, struct inv_gangs *g, const struct store_event *e);
 void gangs_tick(struct invariants *v, struct inv_gangs *g);
 void gangs_done(struct inv_gangs *g);
+
+/* ---- versions ---- */
+
+struct inv_versions {
+    struct map pods;     /* "namespace/gang label/clique label=template hash" -> active pods */
+    struct map versions; /* the same without the hash -> different hashes */
+    usec disturbed;      /* when something last went wrong by itself, or was scaled */
+};
+
+void versions_event(struct invariants *v, struct inv_versions *x, const struct store_event *e);
+void versions_done(struct inv_versions *x);
+
+/* ---- rolls ---- */
+
+struct inv_updates {
+    struct map disturbed; /* uid of a set, group or clique -> until when it is not judged */
+};
+
+void updates_event(struct invariants *v, struct inv_updates *u, const struct store_event *e);
+void updates_done(struct inv_updates *u);
 
 #endif

@@ -31,6 +31,8 @@ struct invariants {
     struct map replicas; /* "Kind namespace/name=n" -> times asked for */
     struct inv_deletes deletes;
     struct inv_gangs gangs;
+    struct inv_versions versions;
+    struct inv_updates rolls;
 };
 
 /* ---- helpers ---- */
@@ -331,6 +333,22 @@ void invariants_allow_replicas(struct invariants *v, const struct kind *k, str n
     strbuf_done(&b);
 }
 
+/* An autoscaler that is there may give it so many. */
+static bool autoscaler_allows(const struct invariants *v, const struct obj *o, int64_t replicas)
+{
+    struct obj *hpa;
+    struct store_iter it = store_range(inv_store(v), &kind_hpa, o->ns, STR_NONE, STR_NONE);
+    while ((hpa = store_next(&it))) {
+        jval target = jgetc(obj_spec(hpa), "scaleTargetRef");
+        if (str_is(jstr(jgetc(target, "kind")), o->kind->kind) &&
+            str_eq(jstr(jgetc(target, "name")), o->name) &&
+            replicas >= jint(jgetc(obj_spec(hpa), "minReplicas"), 1) &&
+            replicas <= jint(jgetc(obj_spec(hpa), "maxReplicas"), 0))
+            return true;
+    }
+    return false;
+}
+
 static void check_replicas(struct invariants *v, const struct store_event *e)
 {
     const struct obj *o = event_now(e);
@@ -339,10 +357,36 @@ static void check_replicas(struct invariants *v, const struct store_event *e)
     int64_t was = jint(jgetc(obj_spec(e->prev), "replicas"), -1);
     int64_t is = jint(jgetc(obj_spec(o), "replicas"), -1);
     struct strbuf b = STRBUF_INIT(1024);
-    if (was != is && counter_get(&v->replicas, replicas_key(&b, o->kind, o->ns, o->name, is)) == 0)
+    if (was != is &&
+        counter_get(&v->replicas, replicas_key(&b, o->kind, o->ns, o->name, is)) == 0 &&
+        !autoscaler_allows(v, o, is))
         inv_fail(v, "replicas", "%s %.*s/%.*s went from %lld to %lld and nobody asked",
                  o->kind->kind, STR_ARG(o->ns), STR_ARG(o->name), (long long)was, (long long)is);
     strbuf_done(&b);
+}
+
+/* ---- updates ---- */
+
+static int64_t at_work(const struct obj *pcs)
+{
+    int64_t n = 0;
+    jval list = jpath(obj_status(pcs), "updateProgress.currentlyUpdating");
+    for (struct jiter it = jiter(list); jnext(&it);)
+        n += !j_has(jgetc(it.value, "updateEndedAt"));
+    return n;
+}
+
+/* What is at work goes on when less is allowed; more may not come. */
+static void check_updates(struct invariants *v, const struct store_event *e)
+{
+    const struct obj *o = event_now(e);
+    if (!o || o->kind != &kind_pcs)
+        return;
+    int64_t most = jint(jpath(obj_spec(o), "updateStrategy.maxConcurrentReplicas"), 1);
+    int64_t before = e->prev ? at_work(e->prev) : 0;
+    if (at_work(o) > MAX(before, MAX(most, 1)))
+        inv_fail(v, "updates", "%lld replicas of %.*s are at work, %lld are allowed",
+                 (long long)at_work(o), STR_ARG(o->name), (long long)most);
 }
 
 /* ---- the frame ---- */
@@ -357,14 +401,30 @@ static void check_gangs(struct invariants *v, const struct store_event *e)
     gangs_event(v, &v->gangs, e);
 }
 
-/* indices reads what deletes has learnt before. */
+static void check_versions(struct invariants *v, const struct store_event *e)
+{
+    versions_event(v, &v->versions, e);
+}
+
+static void check_rolls(struct invariants *v, const struct store_event *e)
+{
+    updates_event(v, &v->rolls, e);
+}
+
+bool deletes_was_forced(const struct invariants *v, const struct obj *o)
+{
+    return deletes_is_forced(v, &v->deletes, o);
+}
+
+/* indices reads what deletes has learnt before, rolls what it knew until now. */
 static const struct check {
     const char *name;
     void (*event)(struct invariants *v, const struct store_event *e);
 } checks[] = {
     {"revisions", check_revisions}, {"identity", check_identity}, {"capacity", check_capacity},
-    {"deletes", check_deletes},     {"indices", check_indices},   {"gates", check_gates},
-    {"replicas", check_replicas},   {"gangs", check_gangs},
+    {"rolls", check_rolls},         {"deletes", check_deletes},   {"indices", check_indices},
+    {"gates", check_gates},         {"replicas", check_replicas}, {"gangs", check_gangs},
+    {"updates", check_updates},     {"versions", check_versions},
 };
 
 struct invariants *invariants_new(const struct invariants_options *o)
@@ -389,6 +449,8 @@ void invariants_free(struct invariants *v)
     counters_done(&v->replicas);
     deletes_done(&v->deletes);
     gangs_done(&v->gangs);
+    versions_done(&v->versions);
+    updates_done(&v->rolls);
     free(v);
 }
 

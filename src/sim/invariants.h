@@ -10,10 +10,17 @@
  *              clique ever wanted
  *   gates      of the active pods of a clique with the same index at most one is without Grove's
  *              gate; this holds even where a create that happens long after its sender gave up on
- * it makes a second one, which no sender can prevent replicas   how many there are of a clique or
- * group is changed by users only deletes    nothing is deleted that nobody asked to delete: see
- * inv_deletes.c for the reasons gangs      once the first pod of a gang is bound, its minimum is
- * bound within the window: see inv_gangs.c
+ *              it makes a second one, which no sender can prevent
+ *   replicas   how many there are of a clique or group is changed by users, and by autoscalers
+ *              within their bounds
+ *   deletes    nothing is deleted that nobody asked to delete: see inv_deletes.c for the reasons
+ *   gangs      once the first pod of a gang is bound, its minimum is bound within the window: see
+ *              inv_gangs.c
+ *   updates    no more replicas of a set are at work than are allowed
+ *   rolls      an update leaves every component its floor, makes nothing anew that did not change,
+ *              and is not said to be over before it is: see inv_updates.c
+ *   versions   pods of one clique in one gang are of one version, and an update leaves a standalone
+ *              clique its floor, where the strategy is Coherent: see inv_versions.c
  *
  * The checks judge by the objects alone and share no code with what they check.
  */

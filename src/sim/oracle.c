@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "grove/names.h"
 #include "grove/types.h"
+#include "sim/sim_impl.h"
 
 /* The pods of one clique. */
 struct crew {
@@ -146,6 +147,7 @@ static void check_clique(struct oracle *x, const struct obj *owner, str name,
 
 struct gang {
     str name;
+    str label;      /* of its pods, where a map says which are in it; empty: all of its cliques' */
     bool any;       /* a clique of it exists */
     bool complete;  /* all pods of all groups exist */
     bool scheduled; /* every group has its minimum on nodes */
@@ -156,16 +158,39 @@ struct gang {
     VEC(int64_t) mins;
 };
 
-static void gang_add(struct oracle *x, struct gang *g, str ns, str clique, int64_t min)
+/* The pods of a clique that are in the gang. */
+static const struct crew *crew_in(struct oracle *x, const struct gang *g, const struct obj *clique)
+{
+    const struct crew *all = crew_of(x, clique);
+    if (str_is_empty(g->label))
+        return all;
+    struct crew *c = arena_new(&x->arena, struct crew);
+    c->pods.p = arena_array(&x->arena, const struct obj *, all->pods.len + 1);
+    for (size_t i = 0; i < all->pods.len; i++) {
+        const struct obj *pod = all->pods.p[i];
+        if (!str_eq(obj_label(pod, STR(LABEL_PODGANG)), g->label))
+            continue;
+        c->pods.p[c->pods.len++] = pod;
+        c->ready += condition_is_true(jgetc(obj_status(pod), "conditions"), STR("Ready"));
+        c->scheduled += !str_is_empty(jstr(jgetc(obj_spec(pod), "nodeName")));
+        c->gated += is_gated(pod);
+    }
+    return c;
+}
+
+/* want: how many pods of the clique are in it; negative: all. */
+static void gang_add(struct oracle *x, struct gang *g, str ns, str clique, int64_t min,
+                     int64_t want)
 {
     const struct obj *o = sim_get(x->sim, &kind_pclq, ns, clique);
-    const struct crew *crew = crew_of(x, o);
+    const struct crew *crew = crew_in(x, g, o);
     *vec_push(&g->cliques) = o;
     *vec_push(&g->names) = clique;
     *vec_push(&g->mins) = min;
     g->any = g->any || o;
-    g->complete =
-        g->complete && o && (int64_t)crew->pods.len >= jint(jgetc(obj_spec(o), "replicas"), 0);
+    if (want < 0)
+        want = o ? jint(jgetc(obj_spec(o), "replicas"), 0) : 0;
+    g->complete = g->complete && o && (int64_t)crew->pods.len >= want;
     g->scheduled = g->scheduled && crew->scheduled >= min;
     g->ready = g->ready && crew->ready >= min;
     g->gated += crew->gated;
@@ -173,7 +198,7 @@ static void gang_add(struct oracle *x, struct gang *g, str ns, str clique, int64
 
 static void check_references(struct oracle *x, const struct gang *g, size_t i, jval group)
 {
-    const struct crew *crew = crew_of(x, g->cliques.p[i]);
+    const struct crew *crew = crew_in(x, g, g->cliques.p[i]);
     jval references = jgetc(group, "podReferences");
     struct map names = MAP_INIT;
     for (struct jiter it = jiter(references); jnext(&it);)
@@ -245,8 +270,106 @@ static void gang_add_members(struct oracle *x, struct gang *g, const struct obj 
     for (struct jiter it = jiter(names); jnext(&it);) {
         struct clique_view c;
         if (pcs_find_clique(&v, jstr(it.value), &c))
-            gang_add(x, g, pcs->ns, name_member_pclq(&x->arena, pcsg, k, c.name), c.min_available);
+            gang_add(x, g, pcs->ns, name_member_pclq(&x->arena, pcsg, k, c.name), c.min_available,
+                     -1);
     }
+}
+
+/* ---- maps ---- */
+
+/* The entries of the map of a replica's gangs; absent: it has none, gangs follow from the numbers.
+ */
+static jval map_of(struct oracle *x, const struct obj *pcs, int64_t i)
+{
+    const struct obj *o =
+        sim_get(x->sim, &kind_pod_gang_map, pcs->ns, name_base_gang(&x->arena, pcs->name, i));
+    bool coherent = str_is(jstr(jpath(obj_root(pcs), "spec.updateStrategy.type")), "Coherent");
+    if (o || coherent)
+        o = expect(x, &kind_pod_gang_map, pcs, name_base_gang(&x->arena, pcs->name, i));
+    return o ? jpath(obj_root(o), "spec.entries") : JVAL_ABSENT;
+}
+
+/* How often the map has this replica of a group. */
+static int64_t map_has_index(jval entries, str group, int64_t k)
+{
+    int64_t n = 0;
+    for (struct jiter e = jiter(entries); jnext(&e);) {
+        for (struct jiter it = jiter(jget(jgetc(e.value, "pcsgReplicaIndices"), group));
+             jnext(&it);)
+            n += jint(it.value, -1) == k;
+    }
+    return n;
+}
+
+static int64_t map_count(jval entries, str group)
+{
+    int64_t n = 0;
+    for (struct jiter e = jiter(entries); jnext(&e);)
+        n += (int64_t)jlen(jget(jgetc(e.value, "pcsgReplicaIndices"), group));
+    return n;
+}
+
+/* One past the highest replica of a group that there is to be. */
+static int64_t group_top(jval entries, str group, int64_t replicas)
+{
+    int64_t top = 0;
+    if (j_is_absent(entries))
+        return replicas;
+    for (struct jiter e = jiter(entries); jnext(&e);) {
+        for (struct jiter it = jiter(jget(jgetc(e.value, "pcsgReplicaIndices"), group));
+             jnext(&it);)
+            top = MAX(top, jint(it.value, -1) + 1);
+    }
+    return top;
+}
+
+/* The gang of one entry, standalone cliques first. */
+static void check_entry(struct oracle *x, const struct obj *pcs, const struct pcs_view *v,
+                        int64_t i, jval entry, const struct gang *anchors)
+{
+    str name = jstr(jgetc(entry, "name"));
+    const struct obj *o = sim_get(x->sim, &kind_pod_gang, pcs->ns, name);
+    bool placed = o && condition_is_true(jgetc(obj_status(o), "conditions"), STR("Scheduled"));
+    struct gang g = gang_of(name);
+    g.label = name_label(&x->arena, name);
+    for (struct jiter it = jiter(v->cliques); jnext(&it);) {
+        struct clique_view c;
+        clique_view(it.value, &c);
+        int64_t n = jint(jget(jgetc(entry, "podCliques"), c.name), 0);
+        if (n > 0)
+            gang_add(x, &g, pcs->ns, name_pclq(&x->arena, pcs->name, i, c.name),
+                     placed ? 0 : MIN(n, c.min_available), n);
+    }
+    for (struct jiter it = jiter(v->scaling_groups); jnext(&it);) {
+        struct group_view group;
+        group_view(it.value, &group);
+        str pcsg = name_pcsg(&x->arena, pcs->name, i, group.name);
+        for (struct jiter k = jiter(jget(jgetc(entry, "pcsgReplicaIndices"), group.name));
+             jnext(&k);)
+            gang_add_members(x, &g, pcs, pcsg, group.clique_names, jint(k.value, -1));
+    }
+    /* What is placed has a minimum of none, and is ready by the minimum all the same: said by the
+     * gang, not judged here. */
+    if (placed)
+        g.ready = o && condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
+    check_gang(x, pcs, &g, j_has(jgetc(entry, "dependsOn")) ? anchors : NULL);
+    gang_done(&g);
+}
+
+/* As one that others wait for: whether all anchors have been placed. */
+static struct gang anchors_of(struct oracle *x, const struct obj *pcs, jval entries)
+{
+    struct gang all = gang_of(STR_NONE);
+    all.any = true;
+    for (struct jiter it = jiter(entries); jnext(&it);) {
+        const struct obj *o =
+            sim_get(x->sim, &kind_pod_gang, pcs->ns, jstr(jgetc(it.value, "name")));
+        all.scheduled =
+            all.scheduled &&
+            (j_has(jgetc(it.value, "dependsOn")) ||
+             (o && condition_is_true(jgetc(obj_status(o), "conditions"), STR("Scheduled"))));
+    }
+    return all;
 }
 
 /* ---- replicas ---- */
@@ -261,12 +384,13 @@ static bool member_is(struct oracle *x, const struct obj *pcsg, int64_t k, str c
     return o && (ready ? crew->ready : crew->scheduled) >= min;
 }
 
-static int64_t count_group_replicas(struct oracle *x, const struct obj *pcsg, bool ready)
+static int64_t count_group_replicas(struct oracle *x, const struct obj *pcsg, int64_t top,
+                                    bool ready)
 {
     struct pcsg_view v;
     int64_t n = 0;
     pcsg_view(pcsg, &v);
-    for (int64_t k = 0; k < v.replicas; k++) {
+    for (int64_t k = 0; k < top; k++) {
         bool all = true;
         for (struct jiter it = jiter(v.clique_names); jnext(&it);)
             all = all && member_is(x, pcsg, k, jstr(it.value), ready);
@@ -277,7 +401,7 @@ static int64_t count_group_replicas(struct oracle *x, const struct obj *pcsg, bo
 
 /* True when it has its minimum available. */
 static bool check_group(struct oracle *x, const struct obj *pcs, int64_t i,
-                        const struct group_view *template, const struct gang *base)
+                        const struct group_view *template, const struct gang *base, jval map)
 {
     str name = name_pcsg(&x->arena, pcs->name, i, template->name);
     const struct obj *o = expect(x, &kind_pcsg, pcs, name);
@@ -287,23 +411,33 @@ static bool check_group(struct oracle *x, const struct obj *pcs, int64_t i,
         return false;
     pcs_view(pcs, &set);
     pcsg_view(o, &v);
-    for (int64_t k = 0; k < v.replicas; k++) {
+    bool mapped = !j_is_absent(map);
+    int64_t top = group_top(map, template->name, v.replicas);
+    if (mapped && map_count(map, template->name) != v.replicas)
+        differ(x, "the map has %lld replicas of group %.*s, which wants %lld",
+               (long long)map_count(map, template->name), STR_ARG(name), (long long)v.replicas);
+    for (int64_t k = 0; k < top; k++) {
+        int64_t times = mapped ? map_has_index(map, template->name, k) : 1;
+        if (times > 1)
+            differ(x, "the map has replica %lld of group %.*s twice", (long long)k, STR_ARG(name));
+        if (times == 0)
+            continue;
         for (struct jiter it = jiter(v.clique_names); jnext(&it);) {
             struct clique_view c;
             if (pcs_find_clique(&set, jstr(it.value), &c))
                 check_clique(x, o, name_member_pclq(&x->arena, name, k, c.name), &c);
         }
-        if (k < v.min_available)
+        if (k < v.min_available || mapped)
             continue;
         struct gang g = gang_of(name_scaled_gang(&x->arena, name, k, v.min_available));
         gang_add_members(x, &g, pcs, name, v.clique_names, k);
         check_gang(x, pcs, &g, base);
         gang_done(&g);
     }
-    int64_t available = count_group_replicas(x, o, true);
+    int64_t available = count_group_replicas(x, o, top, true);
     same(x, o, "replicas", v.replicas);
     same(x, o, "availableReplicas", available);
-    same(x, o, "scheduledReplicas", count_group_replicas(x, o, false));
+    same(x, o, "scheduledReplicas", count_group_replicas(x, o, top, false));
     same(x, o, "observedGeneration", o->generation);
     return available >= v.min_available;
 }
@@ -317,7 +451,8 @@ static struct gang base_gang(struct oracle *x, const struct obj *pcs, const stru
         struct group_view of;
         clique_view(it.value, &c);
         if (!pcs_group_of(v, c.name, &of))
-            gang_add(x, &g, pcs->ns, name_pclq(&x->arena, pcs->name, i, c.name), c.min_available);
+            gang_add(x, &g, pcs->ns, name_pclq(&x->arena, pcs->name, i, c.name), c.min_available,
+                     -1);
     }
     for (struct jiter it = jiter(v->scaling_groups); jnext(&it);) {
         struct group_view group;
@@ -335,6 +470,7 @@ static bool check_replica(struct oracle *x, const struct obj *pcs, const struct 
 {
     bool available = true;
     struct gang base = base_gang(x, pcs, v, i);
+    jval map = map_of(x, pcs, i);
     (void)expect(x, &kind_service, pcs, name_service(&x->arena, pcs->name, i));
     for (struct jiter it = jiter(v->cliques); jnext(&it);) {
         struct clique_view c;
@@ -350,12 +486,78 @@ static bool check_replica(struct oracle *x, const struct obj *pcs, const struct 
     for (struct jiter it = jiter(v->scaling_groups); jnext(&it);) {
         struct group_view group;
         group_view(it.value, &group);
-        if (!check_group(x, pcs, i, &group, &base))
+        if (!check_group(x, pcs, i, &group, &base, map))
             available = false;
     }
-    check_gang(x, pcs, &base, NULL);
+    struct gang anchors = anchors_of(x, pcs, map);
+    for (struct jiter it = jiter(map); jnext(&it);)
+        check_entry(x, pcs, v, i, it.value, &anchors);
+    if (j_is_absent(map))
+        check_gang(x, pcs, &base, NULL);
     gang_done(&base);
     return available;
+}
+
+struct update_facts {
+    bool all_ready,
+        all_current; /* every pod of the set is; is of the template its clique carries */
+};
+
+static struct update_facts update_facts(struct oracle *x, const struct obj *pcs)
+{
+    struct update_facts f = {true, true};
+    struct obj *o;
+    struct store_iter it = store_range(sim_store(x->sim), &kind_pclq, pcs->ns, STR_NONE, STR_NONE);
+    while ((o = store_next(&it))) {
+        if (!str_eq(obj_label(o, STR(LABEL_PART_OF)), name_label(&x->arena, pcs->name)))
+            continue;
+        const struct crew *crew = crew_of(x, o);
+        str hash = obj_label(o, STR(LABEL_TEMPLATE_HASH));
+        f.all_ready &= crew->ready == jint(jgetc(obj_spec(o), "replicas"), 0) &&
+                       crew->ready >= jint(jgetc(obj_spec(o), "minAvailable"), 1);
+        for (size_t i = 0; i < crew->pods.len; i++)
+            f.all_current &= str_eq(obj_label(crew->pods.p[i], STR(LABEL_TEMPLATE_HASH)), hash);
+    }
+    return f;
+}
+
+/* When something last moved, and for how long nothing may; as the API says. */
+static bool is_overdue(struct oracle *x, const struct obj *pcs)
+{
+    usec since, deadline = 10 * USEC_PER_MIN;
+    str moved = jstr(jpath(obj_status(pcs), "updateProgress.lastProgressAt"));
+    (void)duration_parse_usec(jstr(jpath(obj_spec(pcs), "updateStrategy.progressDeadline")),
+                              &deadline);
+    return time_parse_rfc3339(moved, &since) &&
+           loop_wall(x->sim->loop) > since + deadline + 30 * USEC_PER_SEC;
+}
+
+/* How an update that is under way stands is said, and that it does not move. */
+static void check_words(struct oracle *x, const struct obj *pcs)
+{
+    jval c = condition_find(jgetc(obj_status(pcs), "conditions"), STR("Progressing"));
+    if (str_is_empty(jstr(jgetc(c, "message"))))
+        differ(x, "the update of set %.*s does not say how it stands", STR_ARG(pcs->name));
+    else if (is_overdue(x, pcs) && !str_is(jstr(jgetc(c, "status")), "False"))
+        differ(x, "the update of set %.*s does not move and does not say so", STR_ARG(pcs->name));
+}
+
+/* An update ends, or something stands in its way; and what it says of itself is so. */
+static void check_update(struct oracle *x, const struct obj *pcs, bool all_available)
+{
+    jval progress = jgetc(obj_status(pcs), "updateProgress");
+    struct update_facts f = update_facts(x, pcs);
+    bool paused = str_is(obj_annotation(pcs, STR("grove.io/paused")), "true");
+    bool over = !j_has(progress) || j_has(jgetc(progress, "updateEndedAt"));
+    int64_t updated = jint(jgetc(obj_status(pcs), "updatedReplicas"), 0);
+    if (!over && !paused)
+        check_words(x, pcs);
+    if (!over && !paused && all_available && f.all_ready)
+        differ(x, "the update of set %.*s is not over, and nothing stands in its way",
+               STR_ARG(pcs->name));
+    if (!f.all_current && updated == jint(jgetc(obj_spec(pcs), "replicas"), 0) && updated > 0)
+        differ(x, "all replicas of set %.*s are updated, and pods of it are not",
+               STR_ARG(pcs->name));
 }
 
 static void check_set(struct oracle *x, const struct obj *pcs)
@@ -373,6 +575,7 @@ static void check_set(struct oracle *x, const struct obj *pcs)
     same(x, pcs, "replicas", v.replicas);
     same(x, pcs, "availableReplicas", available);
     same(x, pcs, "observedGeneration", pcs->generation);
+    check_update(x, pcs, available == v.replicas);
 }
 
 /* ---- what must not be there ---- */
@@ -406,9 +609,9 @@ static void check_strays(struct oracle *x)
 
 int oracle_check(struct sim *s, struct err *err)
 {
-    static const struct kind *const kinds[] = {&kind_pcsg,           &kind_pclq, &kind_pod_gang,
-                                               &kind_service,        &kind_role, &kind_role_binding,
-                                               &kind_service_account};
+    static const struct kind *const kinds[] = {
+        &kind_pcsg,    &kind_pclq, &kind_pod_gang,     &kind_pod_gang_map,
+        &kind_service, &kind_role, &kind_role_binding, &kind_service_account};
     struct oracle x = {.sim = s, .err = err};
     struct obj *pcs;
     read_pods(&x);

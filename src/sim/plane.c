@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "grove/types.h"
 #include "operator/autoscaler.h"
+#include "operator/backend.h"
 #include "operator/operator.h"
 #include "sched/sched.h"
 
@@ -88,12 +89,13 @@ static void add_operator(struct plane *p, struct runtime *r, struct api *api)
 {
     (void)p;
     operator_add(r, api);
+    backend_add_embedded(r, api);
 }
 
 static void add_scheduler(struct plane *p, struct runtime *r, struct api *api)
 {
     (void)p;
-    sched_add(r, api);
+    sched_add(r, api, NULL);
 }
 
 static void add_nodes(struct plane *p, struct runtime *r, struct api *api)

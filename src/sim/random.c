@@ -5,14 +5,19 @@
  *
  *   random: {ops: 30, wait: 0s..2s, most: 3, sets: [PodCliqueSet, ...], of: [apply, scale-set,
  * ...]}
+ *
+ * With `strategies: [RollingRecreate, ...]` instead of sets there is one set, drawn as well; apply
+ * is another version of it, with one of these strategies. The last word is such a version.
  */
 #include "grove/types.h"
+#include "sim/random_set.h"
 #include "sim/scenario_impl.h"
 
 struct mess {
     struct run *run;
-    jval sets;
+    jval sets, strategies;
     int64_t most; /* replicas */
+    struct random_shape shape;
 };
 
 /* ---- drawing ---- */
@@ -52,9 +57,19 @@ static bool is_unready(struct mess *m, const struct obj *o)
 
 /* ---- operations ---- */
 
+static int apply_version(struct mess *m, bool may_pause, struct err *err)
+{
+    struct doc *d = random_version(sim_rng(m->run->sim), &m->shape, m->strategies, may_pause);
+    int r = sim_apply(m->run->sim, doc_root(d), err);
+    doc_unref(d);
+    return r;
+}
+
 static int op_apply(struct mess *m, struct err *err)
 {
     size_t n = jlen(m->sets);
+    if (jlen(m->strategies))
+        return apply_version(m, true, err);
     return n ? sim_apply(m->run->sim, jat(m->sets, (size_t)below(m, n)), err) : 0;
 }
 
@@ -252,13 +267,28 @@ static int run_ops(struct mess *m, jval of, int64_t count, usec min, usec max, s
         if (is_bad(r))
             return err_set(err, r, "operation %lld, %s: %s", (long long)i, op->name, one.message);
     }
-    return open_all(m, err);
+    int r = open_all(m, err);
+    return r == 0 && jlen(m->strategies) ? apply_version(m, false, err) : r;
+}
+
+/* So that there is something that operations can befall. */
+static int begin(struct mess *m, struct err *err)
+{
+    if (jlen(m->strategies) == 0)
+        return 0;
+    random_shape(sim_rng(m->run->sim), &m->shape);
+    int r = apply_version(m, false, err);
+    (void)sim_advance(m->run->sim, (usec)below(m, 10 * USEC_PER_SEC));
+    return r;
 }
 
 int run_random(struct run *r, jval v, struct err *err)
 {
-    static const char *const keys[] = {"ops", "wait", "sets", "of", "most", NULL};
-    struct mess m = {.run = r, .sets = jgetc(v, "sets"), .most = jint(jgetc(v, "most"), 3)};
+    static const char *const keys[] = {"ops", "wait", "sets", "of", "most", "strategies", NULL};
+    struct mess m = {.run = r,
+                     .sets = jgetc(v, "sets"),
+                     .strategies = jgetc(v, "strategies"),
+                     .most = jint(jgetc(v, "most"), 3)};
     jval of = jgetc(v, "of");
     usec min = 0, max = 0;
     if (keys_check(v, keys, NULL, "random", err) ||
@@ -266,5 +296,6 @@ int run_random(struct run *r, jval v, struct err *err)
         return err->code;
     if (jlen(of) == 0 || m.most < 0)
         return err_set(err, ERR_INVALID, "random: of which operations?");
-    return run_ops(&m, of, jint(jgetc(v, "ops"), 10), min, max, err);
+    int code = begin(&m, err);
+    return code ? code : run_ops(&m, of, jint(jgetc(v, "ops"), 10), min, max, err);
 }

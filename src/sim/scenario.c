@@ -248,7 +248,7 @@ static int prepare(struct run *r, struct err *err)
 int scenario_run(const struct scenario *s, uint64_t seed, struct scenario_result *ret)
 {
     struct sim_options o = s->options;
-    struct run r = {.scenario = s, .limit = s->limit};
+    struct run r = {.scenario = s, .seed = seed, .limit = s->limit};
     *ret = (struct scenario_result){.log = STRBUF_INIT(SIZE_MAX)};
     o.seed = seed;
     o.split = s->processes_given ? o.split : seed % 2;

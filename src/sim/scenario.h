@@ -17,18 +17,29 @@
  *
  * STEP is a map of one member:
  *   apply: OBJECT or [OBJECT]; apply-file: PATH (beside the scenario)
- *   scale: {pcs/NAME: 3}; patch: {object: pcs/NAME, merge: {...}, subresource: status}
+ *   refused: {apply: OBJECT, saying: TEXT or [TEXT]} (the server does not take it, and says so)
+ *   scale: {pcs/NAME: 3}; patch: {object: WHICH, merge: {...}, subresource: status}
+ *   change: {SET: {CLIQUE: 2}} (image busybox:2 in the first container of its template)
  *   metrics: {pcs/NAME: {load.cpu: 10, metric.q: null}} (said, or no more, see metrics_source.h)
- *   delete: WHICH; crash: WHICH (failed: true: for good); heal: WHICH
+ *   delete: WHICH (orphan: true: what it owns stays); crash: WHICH (failed: true: for good);
+ *   heal: WHICH
  *   cordon, uncordon, fail, recover: NODES
- *   stop, start, restart: all | api | operator | scheduler | nodes (all, where they are one
- * process) break-watches: broken | expired; faults: as above, from now on advance: 5s, or 0s..5s
- * (drawn) settle: {}, or {limit: 5m, check: false}: until nothing happens any more; then everything
- * must be as the sets say (oracle.h) and faults other than delay and lag are over expect:
- * EXPECTATION or a list; await: the same, or {until: ..., within: 30s} quiet: 30s nothing may be
- * written for so long remember: {as: NAME, kind: ...} never: WATCH; forget: {}     from now on; no
- * longer repeat: {times: 3, steps: [STEP]} random: {ops: 30, wait: 0s..2s, sets: [OBJECT], of:
- * [OP], most: 3}, see random.c
+ *   stop, start, restart: all | api | operator | scheduler | nodes
+ *                 (all, where they are one process)
+ *   break-watches: broken | expired
+ *   faults: as above, from now on
+ *   advance: 5s, or 0s..5s (drawn), or {revisions: 3}, or {revisions: seed} (as many as the number
+ *                 of the seed: with each seed what follows comes one revision later)
+ *   settle: {}, or {limit: 5m, check: false}
+ *                 until nothing happens any more; then everything must be as the sets say
+ *                 (oracle.h), and faults other than delay and lag are over
+ *   expect: EXPECTATION or a list
+ *   await: the same, or {until: ..., within: 30s}
+ *   quiet: 30s    nothing may be written for so long
+ *   remember: {as: NAME, kind: ...}
+ *   never: WATCH; forget: {}     from now on; no longer
+ *   repeat: {times: 3, steps: [STEP]}
+ *   random: {ops: 30, wait: 0s..2s, sets: [OBJECT], of: [OP], most: 3}, see random.c
  *
  * WHICH    pcs/NAME, or a query (query.h) with first: N or any: N (drawn)
  * NODES    a name, a list of names, a number (the first so many), all, or {of: query of pods}
@@ -36,6 +47,9 @@
  *          every revision
  * EXPECTATION  a query with is, min or max (default: min 1); distinct: PATH (all values differ);
  *          kept: NAME or fresh: NAME (of those remembered, or not of those);
+ *          placed: {LABEL: N} (the pods sit on nodes with N different values of the label; a text:
+ *          with this value; null: without it), with each: LABEL or a list (judged for the pods of
+ *          each value of these labels of theirs, not for all of them together);
  *          {order: [query with nth: N, ...]} (in this order did the N-th object come to match);
  *          {converged: true} (oracle.h)
  *

@@ -9,6 +9,7 @@
 
 struct run {
     const struct scenario *scenario;
+    uint64_t seed;
     struct sim *sim;
     struct arena arena; /* as long as the run */
     usec limit;

@@ -322,6 +322,12 @@ int sim_scale(struct sim *s, const struct kind *k, str ns, str name, int64_t rep
 
 int sim_delete(struct sim *s, const struct kind *k, str ns, str name, struct err *err)
 {
+    return sim_delete_so(s, k, ns, name, API_BACKGROUND, err);
+}
+
+int sim_delete_so(struct sim *s, const struct kind *k, str ns, str name, enum api_propagation how,
+                  struct err *err)
+{
     const struct obj *o = sim_get(s, k, ns, name);
     sim_note(s, "delete %s %.*s", k->kind, STR_ARG(name));
     if (o)
@@ -332,7 +338,7 @@ int sim_delete(struct sim *s, const struct kind *k, str ns, str name, struct err
                             .name = name,
                             .uid = o ? o->uid : STR_NONE,
                             .grace_seconds = -1,
-                            .propagation = API_BACKGROUND};
+                            .propagation = how};
     struct obj *hold = o ? obj_ref(o) : NULL;
     int r = sim_call(s, &q, err);
     obj_unref(hold);

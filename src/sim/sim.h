@@ -43,6 +43,8 @@ int sim_scale(struct sim *s, const struct kind *k, str ns, str name, int64_t rep
 int sim_patch(struct sim *s, const struct kind *k, str ns, str name, str subresource, jval patch,
               struct err *err);
 int sim_delete(struct sim *s, const struct kind *k, str ns, str name, struct err *err);
+int sim_delete_so(struct sim *s, const struct kind *k, str ns, str name, enum api_propagation how,
+                  struct err *err);
 
 /* ---- misfortune ---- */
 

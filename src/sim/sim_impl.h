@@ -1,4 +1,4 @@
-/* Inside a simulation: what sim.c and misfortune.c share. */
+/* Inside a simulation: what sim.c, misfortune.c and oracle.c share. */
 #ifndef SIM_SIM_IMPL_H
 #define SIM_SIM_IMPL_H
 

@@ -28,7 +28,7 @@ static void draw_some(struct run *r, obj_vec *v, size_t n)
 
 static int pick(struct run *r, jval which, obj_vec *ret, struct err *err)
 {
-    static const char *const own[] = {"first", "any", "failed", NULL};
+    static const char *const own[] = {"first", "any", "failed", "orphan", NULL};
     struct query q;
     bool ref = jtype(which) == J_STRING;
     if (ref ? query_parse_ref(&r->arena, jstr(which), &q, err)
@@ -70,6 +70,24 @@ static int step_apply(struct run *r, jval v, struct err *err)
     return result;
 }
 
+/* The server must not take it, and say why: a text, or several, of its answer. */
+static int step_refused(struct run *r, jval v, struct err *err)
+{
+    static const char *const keys[] = {"apply", "saying", NULL};
+    if (keys_check(v, keys, NULL, "refused", err))
+        return err->code;
+    struct err answer = ERR_INIT;
+    jval saying = jgetc(v, "saying");
+    if (step_apply(r, jgetc(v, "apply"), &answer) == 0)
+        return err_set(err, ERR_INVALID, "it was taken");
+    for (size_t i = 0; i < (jtype(saying) == J_ARRAY ? jlen(saying) : 1); i++) {
+        str text = jstr(jtype(saying) == J_ARRAY ? jat(saying, i) : saying);
+        if (str_find(str_of(answer.message), text) < 0)
+            return err_set(err, ERR_INVALID, "the answer was: %s", answer.message);
+    }
+    return 0;
+}
+
 static int step_apply_file(struct run *r, jval v, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(MAX_FILE);
@@ -100,12 +118,62 @@ static int step_scale(struct run *r, jval v, struct err *err)
 static int step_patch(struct run *r, jval v, struct err *err)
 {
     static const char *const keys[] = {"object", "merge", "subresource", NULL};
-    struct query q;
-    if (keys_check(v, keys, NULL, "patch", err) ||
-        query_parse_ref(&r->arena, jstr(jgetc(v, "object")), &q, err))
-        return err->code;
-    return sim_patch(r->sim, q.kind, q.ns, q.name, jstr(jgetc(v, "subresource")), jgetc(v, "merge"),
-                     err);
+    obj_vec picked = {0};
+    int result = keys_check(v, keys, NULL, "patch", err);
+    if (result == 0)
+        result = pick(r, jgetc(v, "object"), &picked, err);
+    for (size_t i = 0; result == 0 && i < picked.len; i++) {
+        const struct obj *o = picked.p[i];
+        result = sim_patch(r->sim, o->kind, o->ns, o->name, jstr(jgetc(v, "subresource")),
+                           jgetc(v, "merge"), err);
+    }
+    obj_vec_done(&picked);
+    return result;
+}
+
+/* The first container of these cliques is of another version from now on. */
+static struct doc *changed_template(struct run *r, const struct obj *pcs, jval cliques)
+{
+    struct edit e;
+    edit_init(&e, &r->arena);
+    for (struct jiter it = jiter(jpath(obj_root(pcs), "spec.template.cliques")); jnext(&it);) {
+        jval version = jget(cliques, jstr(jgetc(it.value, "name")));
+        if (j_has(version))
+            edit_set_str(&e,
+                         arena_printf(&r->arena,
+                                      "/spec/template/cliques/%zu/spec/podSpec/containers/0/image",
+                                      it.index),
+                         arena_printf(&r->arena, "busybox:%.*s", STR_ARG(jtext(version))));
+    }
+    struct doc *changed = edit_apply(&e, pcs->doc, NULL);
+    edit_done(&e);
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_object(&w, "spec");
+    jw_put_object(&w, "template");
+    jw_put(&w, "cliques", jpath(doc_root(changed), "spec.template.cliques"));
+    jw_end(&w);
+    jw_end(&w);
+    jw_end(&w);
+    doc_unref(changed);
+    return jw_doc(&w);
+}
+
+static int step_change(struct run *r, jval v, struct err *err)
+{
+    for (struct jiter it = jiter(v); jnext(&it);) {
+        const struct obj *pcs = sim_get(r->sim, &kind_pcs, STR("default"), it.key);
+        if (!pcs)
+            return err_set(err, ERR_NOT_FOUND, "there is no set %.*s", STR_ARG(it.key));
+        struct doc *patch = changed_template(r, pcs, it.value);
+        int result =
+            sim_patch(r->sim, &kind_pcs, pcs->ns, pcs->name, STR_NONE, doc_root(patch), err);
+        doc_unref(patch);
+        if (result)
+            return result;
+    }
+    return 0;
 }
 
 /* {metadata: {annotations: {simulation.grove.io/KEY: VALUE}}}; a value of null takes it away. */
@@ -145,8 +213,8 @@ static int step_metrics(struct run *r, jval v, struct err *err)
 
 static int delete_one(struct run *r, const struct obj *o, jval v, struct err *err)
 {
-    (void)v;
-    return sim_delete(r->sim, o->kind, o->ns, o->name, err);
+    enum api_propagation how = j_is_true(jgetc(v, "orphan")) ? API_ORPHAN : API_BACKGROUND;
+    return sim_delete_so(r->sim, o->kind, o->ns, o->name, how, err);
 }
 
 static int step_delete(struct run *r, jval v, struct err *err)
@@ -396,7 +464,9 @@ static int step_advance(struct run *r, jval v, struct err *err)
     if (jtype(v) == J_OBJECT) {
         if (keys_check(v, keys, NULL, "advance", err))
             return err->code;
-        if (!jint_get(jgetc(v, "revisions"), &n) || n < 1)
+        if (str_is(jstr(jgetc(v, "revisions")), "seed"))
+            n = (int64_t)r->seed;
+        else if (!jint_get(jgetc(v, "revisions"), &n) || n < 1)
             return err_set(err, ERR_INVALID, "advance by how many revisions?");
         return advance_revisions(r, n, err);
     }
@@ -480,7 +550,8 @@ static const struct step {
     {"await", run_await},          {"remember", run_remember},
     {"never", run_never},          {"forget", step_forget},
     {"repeat", step_repeat},       {"random", run_random},
-    {"metrics", step_metrics},
+    {"metrics", step_metrics},     {"refused", step_refused},
+    {"change", step_change},
 };
 
 static int run_step(struct run *r, jval v, struct err *err)

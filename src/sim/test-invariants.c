@@ -117,10 +117,26 @@ TEST(replicas_that_nobody_asked_for_are_noticed)
     expect_broken(s, "invariant replicas");
 }
 
+TEST(autoscalers_may_change_replicas_within_their_bounds)
+{
+    struct sim *s = start(2);
+    send(s, API_CREATE, &kind_hpa, STR_NONE, STR_NONE,
+         "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, spec: "
+         "{scaleTargetRef: {apiVersion: grove.io/v1alpha1, kind: PodClique, name: "
+         "single-node-aggregated-0-model-worker}, minReplicas: 2, maxReplicas: 3}}");
+    send(s, API_PATCH, &kind_pclq, STR("single-node-aggregated-0-model-worker"), STR_NONE,
+         "{spec: {replicas: 3}}");
+    CHECK_INT(sim_failure(s)->code, 0);
+    send(s, API_PATCH, &kind_pclq, STR("single-node-aggregated-0-model-worker"), STR_NONE,
+         "{spec: {replicas: 4}}");
+    expect_broken(s, "invariant replicas");
+}
+
 TEST(deletes_that_nobody_asked_for_are_noticed)
 {
     struct sim *s = start(2);
     struct obj *pod = obj_ref(first_pod(s));
+    CHECK_INT(invariants_disable(sim_invariants(s), STR("rolls"), NULL), 0); /* would be first */
     send(s, API_DELETE, &kind_pod, pod->name, STR_NONE, NULL);
     obj_unref(pod);
     expect_broken(s, "invariant deletes");
@@ -171,6 +187,83 @@ TEST(a_gang_that_stays_partly_placed_is_noticed)
     CHECK(sim_advance(s, 4 * USEC_PER_SEC));
     CHECK(!sim_advance(s, 4 * USEC_PER_SEC));
     expect_broken(s, "invariant gangs");
+}
+
+/* ---- updates ---- */
+
+#define ROLL_POD "podSpec: {containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}"
+
+/* Two replicas of a group of one clique, and a clique of two pods that needs both; what else would
+ * notice looks away. */
+static struct sim *start_rolls(int min_available)
+{
+    struct err err = ERR_INIT;
+    struct sim_options o = {.seed = 1, .nodes = nodes_defaults, .faults = sim_default_faults};
+    o.nodes.count = 2;
+    struct sim *s = sim_new(&o, &err);
+    REQUIRE(s != NULL);
+    char yaml[1024];
+    snprintf(yaml, sizeof(yaml),
+             "{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, metadata: {name: s}, spec: "
+             "{replicas: 1, template: {cliques: [{name: a, spec: {replicas: 2, minAvailable: "
+             "2, " ROLL_POD "}}, {name: b, spec: {replicas: 1, " ROLL_POD
+             "}}], podCliqueScalingGroups: [{name: g, cliqueNames: [b], replicas: 2, "
+             "minAvailable: %d}]}}}",
+             min_available);
+    CHECK_INT(sim_apply_yaml(s, str_of(yaml), &err), 0);
+    REQUIRE(sim_settle(s, LIMIT));
+    CHECK_INT(invariants_disable(sim_invariants(s), STR("deletes"), &err), 0);
+    CHECK_INT(sim_failure(s)->code, 0);
+    return s;
+}
+
+TEST(a_component_taken_below_its_floor_is_noticed)
+{
+    struct sim *s = start_rolls(2);
+    struct obj *pod = obj_ref(first_pod(s));
+    REQUIRE(str_starts(pod->name, STR("s-0-a-")));
+    send(s, API_DELETE, &kind_pod, pod->name, STR_NONE, NULL);
+    obj_unref(pod);
+    expect_broken(s, "leaves PodClique s-0-a 1 of at least 2");
+    s = start_rolls(2);
+    send(s, API_DELETE, &kind_pclq, STR("s-0-g-1-b"), STR_NONE, NULL);
+    expect_broken(s, "leaves PodCliqueScalingGroup s-0-g 1 of at least 2");
+}
+
+TEST(what_users_take_is_not_below_anybodys_floor)
+{
+    struct sim *s = start_rolls(2);
+    struct err err = ERR_INIT;
+    struct obj *pod = obj_ref(first_pod(s));
+    CHECK_INT(sim_delete(s, &kind_pod, pod->ns, pod->name, &err), 0);
+    CHECK_INT(sim_delete(s, &kind_pclq, pod->ns, STR("s-0-g-1-b"), &err), 0);
+    obj_unref(pod);
+    CHECK(sim_settle(s, LIMIT));
+    CHECK_INT(sim_failure(s)->code, 0);
+    sim_free(s);
+}
+
+TEST(a_replica_made_anew_for_nothing_is_noticed)
+{
+    struct sim *s = start_rolls(1);
+    send(s, API_DELETE, &kind_pclq, STR("s-0-g-1-b"), STR_NONE, NULL);
+    expect_broken(s, "its replica is of the template it is to be of");
+}
+
+TEST(an_update_that_is_over_too_soon_is_noticed)
+{
+    struct sim *s = start_rolls(1);
+    struct obj *pod = obj_ref(first_pod(s));
+    sim_stop(s, NULL);
+    send(s, API_PATCH, &kind_pod, pod->name, STR_NONE,
+         "{metadata: {labels: {grove.io/pod-template-hash: other}}}");
+    obj_unref(pod);
+    send(s, API_PATCH, &kind_pcs, STR("s"), STR("status"),
+         "{status: {updateProgress: {updateStartedAt: '2026-01-01T00:00:00Z'}}}");
+    CHECK_INT(sim_failure(s)->code, 0);
+    send(s, API_PATCH, &kind_pcs, STR("s"), STR("status"),
+         "{status: {updateProgress: {updateEndedAt: '2026-01-01T00:00:00Z'}}}");
+    expect_broken(s, "the update of s ends, and pod s-0-a-");
 }
 
 /* ---- events that no store would publish ---- */
@@ -278,6 +371,14 @@ TEST(the_oracle_finds_what_is_wrong)
          {0},
          "{spec: {replicas: 2}}",
          "Service single-node-aggregated-1 is missing"},
+        {API_PATCH, &kind_pcs, STR_INIT("single-node-aggregated"), STR_INIT("status"),
+         "{status: {updateProgress: {updateStartedAt: '2026-01-01T00:00:00Z'}}}",
+         "does not say how it stands"},
+        {API_PATCH, &kind_pcs, STR_INIT("single-node-aggregated"), STR_INIT("status"),
+         "{status: {updateProgress: {updateStartedAt: '2026-01-01T00:00:00Z'}, conditions: [{type: "
+         "Progressing, status: 'True', reason: Updating, message: m, lastTransitionTime: "
+         "'2026-01-01T00:00:00Z'}]}}",
+         "is not over, and nothing stands in its way"},
         {API_CREATE,
          &kind_service,
          STR_INIT("stray"),

@@ -72,8 +72,35 @@ TEST(expectations_hold_or_do_not)
                       "- settle: {}\n- expect: [{kind: pod, kept: m, is: 2}, {kind: pod, fresh: m, "
                       "is: 1}]\n",
               NULL);
+    check_run(SETTLED "- refused: {apply: {apiVersion: v1, kind: Pod, metadata: {name: 'a b'}}, "
+                      "saying: [metadata.name, RFC 1123]}\n",
+              NULL);
+    check_run(SETTLED "- refused: {apply: {apiVersion: v1, kind: Pod, metadata: {name: 'a b'}}, "
+                      "saying: too late}\n",
+              "the answer was");
+    check_run(SETTLED "- refused: {apply: {apiVersion: v1, kind: Namespace, metadata: {name: ok}}, "
+                      "saying: no}\n",
+              "it was taken");
     check_run(SETTLED "- quiet: 1m\n", NULL);
     check_run(SETTLED "- delete: {kind: pod, any: 1}\n- quiet: 1m\n", "writes");
+}
+
+/* Two nodes that share everything but the host. */
+TEST(where_pods_sit_is_judged_by_the_labels_of_their_nodes)
+{
+#define PLACED SETTLED "- expect: {kind: pod, "
+    check_run(PLACED "placed: {kubernetes.io/zone: 1, kubernetes.io/rack: 1}}\n", NULL);
+    check_run(PLACED "placed: {kubernetes.io/zone: 2}}\n", "there are 1 values");
+    check_run(PLACED "placed: {kubernetes.io/zone: zone-0, no-such: null}}\n", NULL);
+    check_run(PLACED "placed: {kubernetes.io/zone: zone-1}}\n", "kubernetes.io/zone \"zone-0\"");
+    check_run(PLACED "placed: {no-such: 1}}\n", "no-such \"\"");
+    check_run(PLACED "placed: {kubernetes.io/zone: null}}\n", "kubernetes.io/zone \"zone-0\"");
+    check_run(PLACED "placed: {kubernetes.io/rack: 1}, each: grove.io/podclique}\n", NULL);
+    check_run(PLACED "placed: {kubernetes.io/hostname: 2}, each: [grove.io/podclique, no-such]}\n",
+              "values for x-0-");
+    check_run("cluster: {nodes: 1}\nsteps:\n- settle: {}\n- cordon: 1\n" ONE_SET
+              "- settle: {}\n- expect: {kind: pod, placed: {kubernetes.io/zone: 1}}\n",
+              "is on \"\"");
 }
 
 TEST(time_is_waited_for_and_runs_out)

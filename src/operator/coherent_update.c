@@ -1,0 +1,180 @@
+/* See coherent_update.h. */
+#include "operator/coherent_update.h"
+
+#include "operator/revisions.h"
+
+enum { MAX_IN_FLIGHT = 64 };
+
+/* ---- scope ---- */
+
+static jval progress_of(const struct obj *pcs)
+{
+    return jgetc(obj_status(pcs), "updateProgress");
+}
+
+static bool is_listed(jval list, str name)
+{
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        if (str_eq(jstr(it.value), name))
+            return true;
+    }
+    return false;
+}
+
+static bool is_in_scope(jval progress, const struct gangmap_component *c)
+{
+    jval list = c->is_group ? jgetc(progress, "updatedPodCliqueScalingGroups")
+                            : jgetc(progress, "updatedStandalonePodCliques");
+    return is_listed(list, c->name);
+}
+
+/* Some unit of the component in some replica is not what that replica goes to. *ret_known: every
+ * replica has its map, so the answer counts. */
+static void find_changed(const struct update_work *u, bool *changed, size_t n, bool *ret_known)
+{
+    *ret_known = true;
+    for (int64_t i = 0; i < u->set.replicas && *ret_known; i++) {
+        struct gangmap_view v;
+        if (!gangmap_view(&v, u->world, u->plan->arena, u->pcs, i)) {
+            *ret_known = false;
+            return;
+        }
+        gangmap_mark_current(&v, update_target_of(u, i)->revision);
+        for (size_t c = 0; c < MIN(n, v.map.n_components); c++)
+            changed[c] =
+                changed[c] || gangmap_units(&v.map, c, false) != gangmap_units(&v.map, c, true);
+    }
+}
+
+static void write_scope(struct jw *w, const struct gangmap_view *v, const bool *changed,
+                        bool groups)
+{
+    jw_put_array(w, groups ? "updatedPodCliqueScalingGroups" : "updatedStandalonePodCliques");
+    for (size_t c = 0; c < v->map.n_components; c++) {
+        if (changed[c] && v->components[c].is_group == groups)
+            jw_str(w, v->components[c].name);
+    }
+    jw_end(w);
+}
+
+/* What is in scope is decided when the goal is a new one, and stays: what changed now, and what had
+ * not come to an end. Both are what is not of the new version anywhere. */
+void coherent_set_status(const struct update_work *u, struct jw *w)
+{
+    struct gangmap_view v;
+    bool known;
+    if (str_eq(jstr(jgetc(progress_of(u->pcs), "scopeGenerationHash")), u->current.hash))
+        return;
+    gangmap_view_init(&v, u->world, u->plan->arena, u->pcs, 0);
+    bool *changed = arena_array(u->plan->arena, bool, v.map.n_components + 1);
+    find_changed(u, changed, v.map.n_components, &known);
+    if (!known)
+        return;
+    write_scope(w, &v, changed, false);
+    write_scope(w, &v, changed, true);
+    jw_put_str(w, "scopeGenerationHash", u->current.hash);
+}
+
+/* ---- one replica ---- */
+
+struct coherent_target coherent_target_of(const struct gangmap_view *v, const struct obj *revision)
+{
+    str tail = jstr(jpath(obj_root(v->pcs), "spec.updateStrategy.coherent.tail"));
+    return (struct coherent_target){.base = v->base,
+                                    .hash = revision_generation_hash(revision),
+                                    .now = v->world->now,
+                                    .tail = str_is(tail, "Independent") ? COHERENT_INDEPENDENT
+                                                                        : COHERENT_PAIRED};
+}
+
+struct eyes {
+    const struct gangmap_view *view;
+    const struct obj *revision;
+};
+
+static bool gang_is_ready(void *ctx, str gang)
+{
+    const struct eyes *e = ctx;
+    const struct obj *o = world_get(e->view->world, &kind_pod_gang, e->view->pcs->ns, gang);
+    return o && !o->deleting && condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
+}
+
+static int64_t ready_pods(void *ctx, str gang, size_t component)
+{
+    const struct eyes *e = ctx;
+    str hash = revision_clique_hash(e->revision, e->view->components[component].name);
+    return gangmap_ready_pods(e->view, component, gang, hash);
+}
+
+void coherent_update_judge(struct coherent_update *u, struct gangmap_view *v,
+                           const struct obj *revision)
+{
+    jval progress = progress_of(v->pcs);
+    struct eyes eyes = {v, revision};
+    struct coherent_live live = {gang_is_ready, ready_pods, &eyes};
+    *u = (struct coherent_update){.view = v, .target = coherent_target_of(v, revision)};
+    u->scoped = str_eq(jstr(jgetc(progress, "scopeGenerationHash")),
+                       jstr(jgetc(obj_status(v->pcs), "currentGenerationHash")));
+    gangmap_mark_current(v, revision);
+    gangmap_mark_down(v);
+    for (size_t c = 0; c < v->map.n_components; c++)
+        v->components[c].in_scope = u->scoped && is_in_scope(progress, &v->components[c]);
+    coherent_plan(v->arena, v->components, v->map.n_components, &u->plan);
+    u->has_next = coherent_next(&u->plan, &v->map, &u->next);
+    u->gate = coherent_check(&u->plan, &v->map, &u->target, &live);
+}
+
+/* ---- the set's status ---- */
+
+/* Rollups tell of a replica that nobody works at; one at work is done when nothing of the old
+ * version is left and its last sub-step has come to an end. */
+bool coherent_replica_done(const struct update_work *u, int64_t replica)
+{
+    struct gangmap_view v;
+    struct coherent_update c;
+    const struct obj *revision = update_target_of(u, replica)->revision;
+    if (!update_replica_is_done(u, replica) || !revision)
+        return false;
+    if (!update_holds(u->pcs, replica))
+        return true;
+    if (!gangmap_view(&v, u->world, u->plan->arena, u->pcs, replica))
+        return false;
+    coherent_update_judge(&c, &v, revision);
+    return c.scoped && !c.has_next && c.gate.wait == COHERENT_GO;
+}
+
+static void write_in_flight(const struct coherent_update *c, struct jw *w)
+{
+    const struct gangmap_view *v = c->view;
+    const struct gangmap_entry **made =
+        arena_array(v->arena, const struct gangmap_entry *, v->map.n + 1);
+    size_t n = coherent_newest(&v->map, v->base, made), listed = 0;
+    struct eyes eyes = {v, NULL};
+    for (size_t i = n; i > 0 && listed < MAX_IN_FLIGHT; i--) {
+        if (!str_eq(made[i - 1]->hash, c->target.hash) || gang_is_ready(&eyes, made[i - 1]->name))
+            continue;
+        if (listed++ == 0)
+            jw_put_array(w, "inFlightPodGangs");
+        jw_str(w, made[i - 1]->name);
+    }
+    if (listed)
+        jw_end(w);
+}
+
+void coherent_replica_status(const struct update_work *u, int64_t replica, struct jw *w)
+{
+    struct gangmap_view v;
+    struct coherent_update c;
+    const struct obj *revision = update_target_of(u, replica)->revision;
+    if (!revision)
+        return;
+    if (!gangmap_view(&v, u->world, u->plan->arena, u->pcs, replica)) {
+        jw_put_cstr(w, "errorMessage", "the map of its gangs is not there yet");
+        return;
+    }
+    coherent_update_judge(&c, &v, revision);
+    write_in_flight(&c, w);
+    str why = coherent_explain(v.arena, &c.gate);
+    if (!str_is_empty(why))
+        jw_put_str(w, "errorMessage", why);
+}

@@ -1,0 +1,34 @@
+/*
+ * Coherent updates on the caches: where the update of a replica stands and whether it may go on.
+ * The arithmetic is coherent.h; the map is written by its planner (gangmap_plan.c), what the set's
+ * status says about it goes into the frame of update.h.
+ */
+#ifndef OPERATOR_COHERENT_UPDATE_H
+#define OPERATOR_COHERENT_UPDATE_H
+
+#include "operator/coherent.h"
+#include "operator/gangmap_world.h"
+#include "operator/update.h"
+
+struct coherent_update {
+    struct gangmap_view *view;
+    struct coherent_plan plan;
+    struct coherent_target target;
+    struct coherent_gate gate;
+    bool scoped;   /* the set's status says what is in scope of this version */
+    bool has_next; /* something of the old version is left */
+    struct coherent_step next;
+};
+
+/* Judges the replica of the view, whose map is there, against the revision. */
+void coherent_update_judge(struct coherent_update *u, struct gangmap_view *v,
+                           const struct obj *revision);
+/* Names and time of what is new in the map. */
+struct coherent_target coherent_target_of(const struct gangmap_view *v, const struct obj *revision);
+
+/* The row of update_engine. */
+bool coherent_replica_done(const struct update_work *u, int64_t replica);
+void coherent_replica_status(const struct update_work *u, int64_t replica, struct jw *w);
+void coherent_set_status(const struct update_work *u, struct jw *w);
+
+#endif

@@ -1,0 +1,272 @@
+/* See gangmap.h. */
+#include "operator/gangmap.h"
+
+#include "base/map.h"
+#include "client/slots.h"
+#include "grove/types.h"
+
+/* A name's number is a time when it is at least this: replicas of groups, which older names end in,
+ * are far fewer. */
+#define FIRST_STAMP INT64_C(1000000000000)
+
+enum { MAX_ENTRIES = 100000 };
+
+void gangmap_init(struct gangmap *m, struct arena *a, size_t n_components)
+{
+    *m = (struct gangmap){.arena = a, .n_components = n_components};
+}
+
+static void reserve(struct gangmap *m, size_t cap)
+{
+    struct gangmap_entry *entries = arena_array(m->arena, struct gangmap_entry, cap);
+    if (m->n)
+        memcpy(entries, m->entries, m->n * sizeof(*entries));
+    m->entries = entries;
+    m->cap = cap;
+}
+
+struct gangmap_entry *gangmap_add(struct gangmap *m, str name, str hash, bool anchor)
+{
+    if (m->n == m->cap)
+        reserve(m, m->cap ? 2 * m->cap : 16);
+    struct gangmap_entry *e = &m->entries[m->n++];
+    *e = (struct gangmap_entry){name, hash, anchor,
+                                arena_array(m->arena, struct gangmap_part, m->n_components + 1)};
+    return e;
+}
+
+struct gangmap gangmap_copy(const struct gangmap *m)
+{
+    struct gangmap copy;
+    gangmap_init(&copy, m->arena, m->n_components);
+    reserve(&copy, m->n + 16);
+    for (size_t i = 0; i < m->n; i++) {
+        const struct gangmap_entry *e = &m->entries[i];
+        struct gangmap_entry *to = gangmap_add(&copy, e->name, e->hash, e->anchor);
+        memcpy(to->parts, e->parts, m->n_components * sizeof(*e->parts));
+        for (size_t c = 0; c < m->n_components; c++) {
+            struct gangmap_part *p = &to->parts[c];
+            if (!p->indices)
+                continue;
+            p->indices = arena_array(m->arena, int32_t, p->n + 1);
+            memcpy(p->indices, e->parts[c].indices, (size_t)p->n * sizeof(*p->indices));
+            if (p->index_down) {
+                bool *down = arena_array(m->arena, bool, p->n + 1);
+                memcpy(down, e->parts[c].index_down, (size_t)p->n * sizeof(*down));
+                p->index_down = down;
+            }
+        }
+    }
+    return copy;
+}
+
+int64_t gangmap_units(const struct gangmap *m, size_t component, bool current)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct gangmap_part *p = &m->entries[i].parts[component];
+        n += !current || p->current ? p->n : 0;
+    }
+    return n;
+}
+
+void gangmap_add_index(struct gangmap *m, struct gangmap_part *part, int32_t index)
+{
+    int32_t *indices = arena_array(m->arena, int32_t, part->n + 1);
+    size_t at = 0;
+    while (at < (size_t)part->n && part->indices[at] < index) {
+        indices[at] = part->indices[at];
+        at++;
+    }
+    indices[at] = index;
+    for (size_t i = at; i < (size_t)part->n; i++)
+        indices[i + 1] = part->indices[i];
+    part->indices = indices;
+    part->index_down = NULL;
+    part->n++;
+}
+
+int32_t gangmap_take_index(struct gangmap_part *part, size_t i)
+{
+    int32_t index = part->indices[i];
+    size_t behind = (size_t)part->n - i - 1;
+    memmove(&part->indices[i], &part->indices[i + 1], behind * sizeof(*part->indices));
+    if (part->index_down)
+        memmove(&part->index_down[i], &part->index_down[i + 1], behind * sizeof(bool));
+    part->n--;
+    return index;
+}
+
+bool gangmap_is_empty(const struct gangmap *m, const struct gangmap_entry *e)
+{
+    for (size_t c = 0; c < m->n_components; c++) {
+        if (e->parts[c].n > 0)
+            return false;
+    }
+    return true;
+}
+
+void gangmap_drop_empty(struct gangmap *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        if (!gangmap_is_empty(m, &m->entries[i]))
+            m->entries[n++] = m->entries[i];
+    }
+    m->n = n;
+}
+
+const struct gangmap_entry *gangmap_find(const struct gangmap *m, str name)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        if (str_eq(m->entries[i].name, name))
+            return &m->entries[i];
+    }
+    return NULL;
+}
+
+const struct gangmap_entry *gangmap_of_index(const struct gangmap *m, size_t component,
+                                             int64_t index)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const struct gangmap_part *p = &m->entries[i].parts[component];
+        for (int64_t k = 0; k < p->n && p->indices; k++) {
+            if (p->indices[k] == index)
+                return &m->entries[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- names ---- */
+
+int64_t gangmap_stamp(str base, str name)
+{
+    int64_t stamp;
+    if (name.len <= base.len + 1 || !str_starts(name, base) || name.p[base.len] != '-' ||
+        !str_to_int(str_sub(name, base.len + 1, name.len), &stamp) || stamp < FIRST_STAMP)
+        return -1;
+    return stamp;
+}
+
+int64_t gangmap_next_stamp(const struct gangmap *m, str base, int64_t now_usec)
+{
+    int64_t stamp = now_usec > INT64_MAX / 1000 ? INT64_MAX / 2 : now_usec * 1000;
+    stamp = MAX(stamp, FIRST_STAMP);
+    for (size_t i = 0; i < m->n; i++) {
+        int64_t there = gangmap_stamp(base, m->entries[i].name);
+        stamp = there < INT64_MAX / 2 ? MAX(stamp, there + 2) : stamp;
+    }
+    return stamp;
+}
+
+str gangmap_name(struct arena *a, str base, int64_t stamp)
+{
+    return arena_printf(a, "%.*s-%lld", STR_ARG(base), (long long)stamp);
+}
+
+/* ---- objects ---- */
+
+static bool is_anchor(jval entry)
+{
+    return str_is(jstr(jget(jgetc(entry, "labels"), STR(LABEL_ANCHOR))), "true");
+}
+
+static void read_indices(struct gangmap *m, struct gangmap_part *p, jval list, struct slots *seen)
+{
+    p->indices = arena_array(m->arena, int32_t, jlen(list) + 1);
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        int64_t index = jint(it.value, -1);
+        if (index < 0 || index >= SLOTS_MAX || slots_uses(seen, index))
+            continue;
+        slots_add(seen, index);
+        p->indices[p->n++] = (int32_t)index;
+    }
+}
+
+void gangmap_read(struct gangmap *m, jval entries, const struct gangmap_component *c)
+{
+    struct map names = MAP_INIT;
+    struct slots *seen = xcalloc(m->n_components + 1, sizeof(*seen));
+    for (struct jiter it = jiter(entries); m->n < MAX_ENTRIES && jnext(&it);) {
+        str name = jstr(jgetc(it.value, "name"));
+        if (str_is_empty(name) || map_has(&names, name))
+            continue;
+        struct gangmap_entry *e = gangmap_add(
+            m, name, jstr(jgetc(it.value, "podCliqueSetGenerationHash")), is_anchor(it.value));
+        (void)map_put(&names, name, m);
+        for (size_t k = 0; k < m->n_components; k++) {
+            if (c[k].is_group)
+                read_indices(m, &e->parts[k],
+                             jget(jgetc(it.value, "pcsgReplicaIndices"), c[k].name), &seen[k]);
+            else
+                e->parts[k].n = MAX(jint(jget(jgetc(it.value, "podCliques"), c[k].name), 0), 0);
+        }
+    }
+    for (size_t k = 0; k < m->n_components; k++)
+        slots_done(&seen[k]);
+    free(seen);
+    map_done(&names);
+}
+
+static void write_parts(struct jw *w, const struct gangmap *m, const struct gangmap_entry *e,
+                        const struct gangmap_component *c, bool groups)
+{
+    bool any = false;
+    for (size_t k = 0; k < m->n_components; k++) {
+        const struct gangmap_part *p = &e->parts[k];
+        if (p->n == 0 || c[k].is_group != groups)
+            continue;
+        if (!any)
+            jw_put_object(w, groups ? "pcsgReplicaIndices" : "podCliques");
+        any = true;
+        jw_key(w, c[k].name);
+        if (!groups) {
+            jw_int(w, p->n);
+            continue;
+        }
+        jw_array(w);
+        for (int64_t i = 0; i < p->n; i++)
+            jw_int(w, p->indices[i]);
+        jw_end(w);
+    }
+    if (any)
+        jw_end(w);
+}
+
+static void write_entry(struct jw *w, const struct gangmap *m, const struct gangmap_entry *e,
+                        const struct gangmap_component *c, int64_t pcs_index)
+{
+    jw_object(w);
+    if (!e->anchor) {
+        jw_put_object(w, "dependsOn");
+        jw_put_object(w, "matchLabels");
+        jw_put_cstr(w, LABEL_ANCHOR, "true");
+        jw_end(w);
+        jw_end(w);
+    }
+    jw_put_object(w, "labels");
+    jw_put_str(w, LABEL_GENERATION_HASH, e->hash);
+    jw_key(w, STR(LABEL_PCS_INDEX));
+    jw_printf(w, "%lld", (long long)pcs_index);
+    if (e->anchor)
+        jw_put_cstr(w, LABEL_ANCHOR, "true");
+    jw_end(w);
+    jw_put_str(w, "name", e->name);
+    write_parts(w, m, e, c, true);
+    write_parts(w, m, e, c, false);
+    jw_put_str(w, "podCliqueSetGenerationHash", e->hash);
+    jw_end(w);
+}
+
+void gangmap_write(struct jw *w, const struct gangmap *m, const struct gangmap_component *c,
+                   int64_t pcs_index)
+{
+    jw_object(w);
+    jw_put_array(w, "entries");
+    for (size_t i = 0; i < m->n; i++)
+        write_entry(w, m, &m->entries[i], c, pcs_index);
+    jw_end(w);
+    jw_put_int(w, "podCliqueSetReplicaIndex", pcs_index);
+    jw_end(w);
+}

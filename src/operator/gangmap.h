@@ -1,0 +1,83 @@
+/*
+ * The map of the gangs of one replica of a set (PodGangMap): which gang holds how many pods of each
+ * standalone clique and which replicas of each scaling group, and of which version they are. It
+ * exists for sets that update coherently; gangs, cliques and pods follow it.
+ *
+ * A component is what moves as one: a standalone clique, in pods, or a scaling group, in replicas
+ * of the group. An entry has a part for each component, in the order of the components; parts may
+ * be empty, entries are not. All of it lives in an arena.
+ */
+#ifndef OPERATOR_GANGMAP_H
+#define OPERATOR_GANGMAP_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "json/view.h"
+#include "json/write.h"
+
+/* On gangs that others wait for: the minimum that is of any use. */
+#define LABEL_ANCHOR "scheduling.grove.io/anchor"
+
+struct gangmap_component {
+    str name; /* of the template */
+    bool is_group;
+    bool in_scope; /* of the update under way */
+    int64_t replicas, min_available, max_unavailable;
+    int64_t ready; /* units that serve now */
+};
+
+struct gangmap_part {
+    int64_t n; /* pods; of a group: length of indices */
+    int32_t *indices;
+    bool current; /* of the version the update goes to */
+    /* Units that do not serve: they go first. Pods; of a group: per index, NULL: all serve. */
+    int64_t pods_down;
+    bool *index_down;
+};
+
+struct gangmap_entry {
+    str name; /* of the gang */
+    str hash; /* generation hash of the set its pods are of */
+    bool anchor;
+    struct gangmap_part *parts;
+};
+
+struct gangmap {
+    struct arena *arena;
+    size_t n_components;
+    struct gangmap_entry *entries;
+    size_t n, cap;
+};
+
+void gangmap_init(struct gangmap *m, struct arena *a, size_t n_components);
+/* A copy that can be changed without changing the other. */
+struct gangmap gangmap_copy(const struct gangmap *m);
+struct gangmap_entry *gangmap_add(struct gangmap *m, str name, str hash, bool anchor);
+/* Units of a component; with `current`, only those of the version the update goes to. */
+int64_t gangmap_units(const struct gangmap *m, size_t component, bool current);
+/* Puts a replica of a group into a part, in order. */
+void gangmap_add_index(struct gangmap *m, struct gangmap_part *part, int32_t index);
+/* Takes the i-th index out of a part. */
+int32_t gangmap_take_index(struct gangmap_part *part, size_t i);
+bool gangmap_is_empty(const struct gangmap *m, const struct gangmap_entry *e);
+/* Drops entries with nothing in them. */
+void gangmap_drop_empty(struct gangmap *m);
+const struct gangmap_entry *gangmap_find(const struct gangmap *m, str name);
+/* The entry that holds this replica of a group; NULL: none. */
+const struct gangmap_entry *gangmap_of_index(const struct gangmap *m, size_t component,
+                                             int64_t index);
+
+/* Names: BASE-<nanoseconds>. The number at the end, -1 when there is none that is a time; gangs
+ * that were there before the map keep their own names and have none. */
+int64_t gangmap_stamp(str base, str name);
+/* A time for new names, later than all in the map and not next to any of them. */
+int64_t gangmap_next_stamp(const struct gangmap *m, str base, int64_t now_usec);
+str gangmap_name(struct arena *a, str base, int64_t stamp);
+
+/* Reads and writes spec.entries. What names no component is left out, and so is what makes no
+ * sense: negative numbers, the same replica twice. */
+void gangmap_read(struct gangmap *m, jval entries, const struct gangmap_component *c);
+void gangmap_write(struct jw *w, const struct gangmap *m, const struct gangmap_component *c,
+                   int64_t pcs_index);
+
+#endif

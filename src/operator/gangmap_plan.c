@@ -1,0 +1,284 @@
+/*
+ * The planner of PodGangMaps, one per replica of a set that updates coherently.
+ *
+ * A map is made once: from the mappings in the status of cliques and groups when it was lost, from
+ * the gangs there are when the set was not updated coherently before (they keep their names), else
+ * anew. From then on it is the only place where it is decided which gang holds what:
+ *
+ *   scaling      the live numbers of cliques and groups are put in, update or not
+ *   updates      one sub-step at a time, when the gate is open (coherent_update.h)
+ *
+ * Every write is conditional on the version that was read, so a repeated plan makes no second step.
+ */
+#include "operator/coherent_update.h"
+#include "operator/operator.h"
+#include "operator/revisions.h"
+
+enum { STAGE_MAP };
+
+struct map_work {
+    const struct world *world;
+    struct plan *plan;
+    const struct obj *pcs;
+    const struct obj *revision; /* that the replica goes to */
+    struct gangmap_view view;
+};
+
+/* ---- a new map ---- */
+
+static void bootstrap(struct map_work *m)
+{
+    struct gangmap_view *v = &m->view;
+    struct coherent_target t = coherent_target_of(v, m->revision);
+    int64_t stamp = gangmap_next_stamp(&v->map, v->base, t.now);
+    size_t n = v->map.n_components;
+    (void)gangmap_add(&v->map, gangmap_name(v->arena, v->base, stamp++), t.hash, true);
+    for (size_t c = 0; c < n; c++) {
+        const struct gangmap_component *k = &v->components[c];
+        struct gangmap_part *p = &v->map.entries[0].parts[c];
+        if (!k->is_group)
+            p->n = k->replicas;
+        for (int64_t i = 0; k->is_group && i < MIN(k->min_available, k->replicas); i++)
+            gangmap_add_index(&v->map, p, (int32_t)i);
+    }
+    for (size_t c = 0; c < n; c++) {
+        const struct gangmap_component *k = &v->components[c];
+        for (int64_t i = k->min_available; k->is_group && i < k->replicas; i++) {
+            struct gangmap_entry *e =
+                gangmap_add(&v->map, gangmap_name(v->arena, v->base, stamp++), t.hash, false);
+            gangmap_add_index(&v->map, &e->parts[c], (int32_t)i);
+        }
+    }
+}
+
+/* The version that the gangs which are there are of: the last one that was complete. */
+static str hash_before(const struct map_work *m)
+{
+    str hash = jstr(jgetc(obj_status(m->pcs), "lastCompleteGenerationHash"));
+    return revisions_by_hash(m->world, m->pcs, m->plan->arena, hash)
+               ? hash
+               : revision_generation_hash(m->revision);
+}
+
+/* The gangs that follow from the numbers, under their names. False: there are none. */
+static bool migrate(struct map_work *m)
+{
+    struct gangmap_view *v = &m->view;
+    const struct obj *base = world_get(m->world, &kind_pod_gang, m->pcs->ns, v->base);
+    str hash = hash_before(m);
+    if (!base || base->deleting || !str_eq(base->owner_uid, m->pcs->uid))
+        return false;
+    (void)gangmap_add(&v->map, v->base, hash, true);
+    for (size_t c = 0; c < v->map.n_components; c++) {
+        const struct gangmap_component *k = &v->components[c];
+        if (!k->is_group)
+            v->map.entries[0].parts[c].n = k->replicas;
+        str pcsg = name_pcsg(v->arena, m->pcs->name, v->replica, k->name);
+        for (int64_t i = 0; k->is_group && i < k->replicas; i++) {
+            struct gangmap_entry *e = &v->map.entries[0];
+            if (i >= k->min_available)
+                e = gangmap_add(&v->map, name_scaled_gang(v->arena, pcsg, i, k->min_available),
+                                hash, false);
+            gangmap_add_index(&v->map, &e->parts[c], (int32_t)i);
+        }
+    }
+    return true;
+}
+
+/* The entry of a gang that a mapping names, made from the gang itself. NULL: the gang is gone. */
+static struct gangmap_entry *remembered_entry(struct map_work *m, str name)
+{
+    struct gangmap *map = &m->view.map;
+    for (size_t i = 0; i < map->n; i++) {
+        if (str_eq(map->entries[i].name, name))
+            return &map->entries[i];
+    }
+    const struct obj *gang = world_get(m->world, &kind_pod_gang, m->pcs->ns, name);
+    if (!gang || gang->deleting || !str_eq(gang->owner_uid, m->pcs->uid))
+        return NULL;
+    str hash = obj_label(gang, STR(LABEL_GENERATION_HASH));
+    return gangmap_add(map, name, str_is_empty(hash) ? hash_before(m) : hash,
+                       str_is(obj_label(gang, STR(LABEL_ANCHOR)), "true"));
+}
+
+static const struct obj *component_obj(const struct map_work *m, size_t c)
+{
+    const struct gangmap_view *v = &m->view;
+    const struct gangmap_component *k = &v->components[c];
+    str name = k->is_group ? name_pcsg(v->arena, m->pcs->name, v->replica, k->name)
+                           : name_pclq(v->arena, m->pcs->name, v->replica, k->name);
+    return world_get(m->world, k->is_group ? &kind_pcsg : &kind_pclq, m->pcs->ns, name);
+}
+
+/* From the mappings, when every component has one. */
+static bool remember(struct map_work *m)
+{
+    struct gangmap_view *v = &m->view;
+    for (size_t c = 0; c < v->map.n_components; c++) {
+        const struct obj *o = component_obj(m, c);
+        jval mapping = jgetc(o ? obj_status(o) : JVAL_ABSENT, "podGangMapping");
+        if (jlen(mapping) == 0 && v->components[c].replicas > 0) {
+            v->map.n = 0;
+            return false;
+        }
+        for (struct jiter it = jiter(mapping); jnext(&it);) {
+            struct gangmap_entry *e = remembered_entry(m, it.key);
+            if (e && !v->components[c].is_group)
+                e->parts[c].n = MAX(jint(it.value, 0), 0);
+            for (struct jiter k = jiter(v->components[c].is_group ? it.value : JVAL_ABSENT);
+                 e && jnext(&k);) {
+                int64_t index = jint(k.value, -1);
+                if (index >= 0 && index < INT32_MAX && !gangmap_of_index(&v->map, c, index))
+                    gangmap_add_index(&v->map, &e->parts[c], (int32_t)index);
+            }
+        }
+    }
+    gangmap_drop_empty(&v->map);
+    return v->map.n > 0;
+}
+
+static void plan_create_map(struct map_work *m)
+{
+    struct gangmap_view *v = &m->view;
+    struct labels l;
+    struct jw w;
+    const char *why = "from the mappings of cliques and groups";
+    if (!remember(m)) {
+        why = migrate(m) ? "from the gangs there are" : "one gang of all, one for each more";
+        if (v->map.n == 0)
+            bootstrap(m);
+    }
+    labels_init(&l, v->arena);
+    labels_common(&l, m->pcs->name, "podgangmap");
+    labels_set_int(&l, LABEL_PCS_INDEX, v->replica);
+    make_begin(
+        &w, &(struct make_meta){&kind_pod_gang_map, m->pcs->ns, v->base, &l, NULL, m->pcs, NULL});
+    jw_key(&w, STR("spec"));
+    gangmap_write(&w, &v->map, v->components, v->replica);
+    plan_why(plan_create(m->plan, STAGE_MAP, &kind_pod_gang_map, m->pcs->ns, v->base, make_end(&w)),
+             m->plan, "%zu gangs: %s", v->map.n, why);
+}
+
+/* ---- a map that is there ---- */
+
+static struct plan_write *plan_change(struct map_work *m, const struct gangmap *next)
+{
+    const struct gangmap_view *v = &m->view;
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_key(&w, STR("spec"));
+    gangmap_write(&w, next, v->components, v->replica);
+    jw_end(&w);
+    return plan_merge_patch(m->plan, STAGE_MAP, v->obj, STR_NONE, jw_doc(&w), v->obj->rv);
+}
+
+static bool plan_scaling(struct map_work *m)
+{
+    struct gangmap_view *v = &m->view;
+    struct coherent_target t = coherent_target_of(v, m->revision);
+    struct gangmap next = gangmap_copy(&v->map);
+    str moved = STR_NONE;
+    if (!coherent_scale(&next, v->components, &t, &moved))
+        return false;
+    plan_why(plan_change(m, &next), m->plan, "cliques or groups were scaled");
+    if (!str_is_empty(moved))
+        plan_event(m->plan, m->pcs, false, STR("PodGangPartnerMoved"), "replica %lld: %.*s",
+                   (long long)v->replica, STR_ARG(moved));
+    return true;
+}
+
+static str describe_step(const struct coherent_update *u)
+{
+    struct arena *a = u->view->arena;
+    str text =
+        arena_printf(a, "sub-step %lld.%lld:", (long long)u->next.step, (long long)u->next.sub);
+    for (size_t c = 0; c < u->plan.n; c++) {
+        if (u->next.take[c] > 0)
+            text = arena_printf(a, "%.*s %lld %.*s", STR_ARG(text), (long long)u->next.take[c],
+                                STR_ARG(u->view->components[c].name));
+    }
+    return text;
+}
+
+static void plan_step(struct map_work *m)
+{
+    struct coherent_update u;
+    coherent_update_judge(&u, &m->view, m->revision);
+    if (!u.scoped || !u.has_next || u.gate.wait != COHERENT_GO)
+        return;
+    struct gangmap next = coherent_apply(&u.plan, &m->view.map, &u.next, &u.target, NULL);
+    str step = describe_step(&u);
+    plan_why(plan_change(m, &next), m->plan, "%.*s", STR_ARG(step));
+    plan_event(m->plan, m->pcs, false, STR("CoherentUpdateStep"), "replica %lld, %.*s",
+               (long long)m->view.replica, STR_ARG(step));
+}
+
+/* Another strategy changed pods in place: the map calls its gangs by what they are now. */
+static void plan_rename(struct map_work *m)
+{
+    bool any = false;
+    struct gangmap next = gangmap_copy(&m->view.map);
+    str hash = revision_generation_hash(m->revision);
+    for (size_t i = 0; i < next.n; i++) {
+        any = any || !str_eq(next.entries[i].hash, hash);
+        next.entries[i].hash = hash;
+    }
+    if (any)
+        plan_why(plan_change(m, &next), m->plan, "an update that was not coherent has ended");
+}
+
+/* ---- plan ---- */
+
+/* Whose map this is: its owner, or by its name, P-i. */
+static bool find_set(struct map_work *m, const struct key *key, const struct obj *there,
+                     int64_t *ret_replica)
+{
+    size_t dash = key->name.len;
+    while (dash > 0 && key->name.p[dash - 1] != '-')
+        dash--;
+    if (dash < 2 || !str_to_int(str_sub(key->name, dash, key->name.len), ret_replica))
+        return false;
+    m->pcs = there ? owner_pcs(m->world, there)
+                   : world_get(m->world, &kind_pcs, key->ns, str_sub(key->name, 0, dash - 1));
+    return m->pcs && *ret_replica >= 0 &&
+           str_eq(name_base_gang(m->plan->arena, m->pcs->name, *ret_replica), key->name);
+}
+
+static void plan_map(struct map_work *m, const struct obj *there, int64_t replica)
+{
+    bool coherent = update_strategy_of(m->pcs) == UPDATE_COHERENT;
+    if (replica >= jint(jgetc(obj_spec(m->pcs), "replicas"), 0)) {
+        if (there)
+            plan_why(plan_delete(m->plan, STAGE_MAP, there), m->plan, "replica %lld is not wanted",
+                     (long long)replica);
+        return;
+    }
+    m->revision = update_revision(m->world, m->plan->arena, m->pcs, replica);
+    if (!m->revision || (!there && !coherent))
+        return;
+    if (!gangmap_view(&m->view, m->world, m->plan->arena, m->pcs, replica)) {
+        plan_create_map(m);
+        return;
+    }
+    gangmap_mark_current(&m->view, m->revision);
+    if (plan_scaling(m))
+        return;
+    if (coherent && update_rolls(m->pcs, replica))
+        plan_step(m);
+    else if (!coherent && !update_is_running(m->pcs))
+        plan_rename(m);
+}
+
+void gangmap_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
+{
+    struct map_work m = {.world = w, .plan = p};
+    const struct obj *there = world_get(w, &kind_pod_gang_map, key->ns, key->name);
+    int64_t replica;
+    (void)ctx;
+    if ((there && there->deleting) || !find_set(&m, key, there, &replica) || m.pcs->deleting)
+        return;
+    if (there && !str_eq(there->owner_uid, m.pcs->uid))
+        return;
+    plan_map(&m, there, replica);
+}

@@ -1,0 +1,240 @@
+/* See gangmap_pods.h. */
+#include "operator/gangmap_pods.h"
+
+#include "base/map.h"
+#include "operator/pclq_impl.h"
+#include "operator/revisions.h"
+#include "operator/update.h"
+
+static bool is_member(const struct clique_work *c)
+{
+    return str_is(jstr(jgetc(obj_controller_ref(c->pclq), "kind")), kind_pcsg.kind);
+}
+
+/* ---- slots ---- */
+
+static struct clique_slot *add_slot(struct clique_slots *s, struct clique_slot slot)
+{
+    s->total += slot.want;
+    s->items[s->n] = slot;
+    return &s->items[s->n++];
+}
+
+/* A member's labels were put on it from its entry: it has one slot, and is itself what its pods are
+ * made from. */
+static void add_member_slot(const struct clique_work *c, struct clique_slots *s)
+{
+    struct arena *a = c->plan->arena;
+    str base;
+    str gang = clique_gang(a, c->world, c->pclq, &base);
+    if (str_is_empty(gang))
+        return;
+    s->known = true;
+    (void)add_slot(s, (struct clique_slot){
+                          .gang = gang,
+                          .label = obj_label(c->pclq, STR(LABEL_PODGANG)),
+                          .hash = obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH)),
+                          .waits = !str_is_empty(base),
+                          .want = MAX(c->spec.replicas, 0),
+                          .shape = c->pclq,
+                      });
+}
+
+static str slot_hash(const struct clique_work *c, const struct gangmap_entry *e, str clique)
+{
+    const struct obj *revision = update_strategy_of(c->pcs) == UPDATE_COHERENT
+                                     ? revisions_by_hash(c->world, c->pcs, c->plan->arena, e->hash)
+                                     : NULL;
+    return revision ? revision_clique_hash(revision, clique) : STR_NONE;
+}
+
+static void add_slots(const struct clique_work *c, struct clique_slots *s)
+{
+    struct arena *a = c->plan->arena;
+    int64_t replica = label_index(c->pclq, STR(LABEL_PCS_INDEX));
+    str clique = jstr(jgetc(clique_template(a, c->pcs, replica, c->pclq->name), "name"));
+    struct gangmap_view *v = arena_new(a, struct gangmap_view);
+    s->known = gangmap_view(v, c->world, a, c->pcs, replica);
+    int64_t k = gangmap_component(v, clique);
+    s->known = s->known && k >= 0;
+    s->items = arena_array(a, struct clique_slot, v->map.n + 1);
+    for (size_t i = 0; s->known && i < v->map.n; i++) {
+        const struct gangmap_entry *e = &v->map.entries[i];
+        if (e->parts[k].n > 0)
+            (void)add_slot(s, (struct clique_slot){
+                                  .gang = e->name,
+                                  .label = name_label(a, e->name),
+                                  .hash = slot_hash(c, e, clique),
+                                  .waits = !e->anchor,
+                                  .want = e->parts[k].n,
+                                  .entry = e,
+                              });
+    }
+}
+
+struct clique_slots *slots_of_clique(const struct clique_work *c)
+{
+    struct arena *a = c->plan->arena;
+    if (!clique_is_mapped(c->world, c->pclq))
+        return NULL;
+    struct clique_slots *s = arena_new(a, struct clique_slots);
+    s->items = arena_array(a, struct clique_slot, 1);
+    if (is_member(c))
+        add_member_slot(c, s);
+    else
+        add_slots(c, s);
+    return s;
+}
+
+/* ---- matching ---- */
+
+static struct clique_slot *slot_of(const struct clique_slots *s, const struct map *by_label,
+                                   const struct obj *pod)
+{
+    (void)s;
+    return map_get(by_label, obj_label(pod, STR(LABEL_PODGANG)));
+}
+
+/* Of the template that the slot is for. A pod that is of the newest one already never goes back. */
+static bool fits(const struct clique_work *c, const struct clique_slot *slot, const struct obj *pod)
+{
+    str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
+    return str_is_empty(slot->hash) || str_eq(hash, slot->hash) ||
+           str_eq(hash, obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH)));
+}
+
+static void plan_move(struct clique_work *c, const struct obj *pod, const struct clique_slot *to)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_object(&w, "metadata");
+    jw_put_object(&w, "labels");
+    jw_put_str(&w, LABEL_PODGANG, to->label);
+    if (!to->waits && !str_is_empty(obj_label(pod, STR(LABEL_BASE_PODGANG)))) {
+        jw_key(&w, STR(LABEL_BASE_PODGANG));
+        jw_null(&w);
+    }
+    jw_end(&w);
+    jw_end(&w);
+    jw_end(&w);
+    plan_why(plan_merge_patch(c->plan, STAGE_PODS, pod, STR_NONE, jw_doc(&w), pod->rv), c->plan,
+             "it is in gang %.*s now", STR_ARG(to->gang));
+}
+
+/* A slot that lacks pods of just this template. */
+static struct clique_slot *slot_for(struct clique_slots *s, const struct obj *pod)
+{
+    str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->items[i].have < s->items[i].want &&
+            (str_is_empty(s->items[i].hash) || str_eq(s->items[i].hash, hash)))
+            return &s->items[i];
+    }
+    return NULL;
+}
+
+size_t slots_match(struct clique_work *c, struct obj *const *pods, size_t n, struct obj **ret)
+{
+    struct clique_slots *s = c->slots;
+    struct map by_label = MAP_INIT;
+    size_t left = 0, stay = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        s->items[i].have = 0;
+        (void)map_put(&by_label, s->items[i].label, &s->items[i]);
+    }
+    /* Those that go first are matched last. */
+    for (size_t i = n; i > 0; i--) {
+        struct clique_slot *slot = slot_of(s, &by_label, pods[i - 1]);
+        if (slot && slot->have < slot->want && fits(c, slot, pods[i - 1]))
+            slot->have++;
+        else
+            ret[left++] = pods[i - 1];
+    }
+    for (size_t i = 0; i < left; i++) {
+        struct clique_slot *slot = slot_for(s, ret[i]);
+        if (slot) {
+            slot->have++;
+            plan_move(c, ret[i], slot);
+        } else {
+            ret[stay++] = ret[i];
+        }
+    }
+    map_done(&by_label);
+    return stay;
+}
+
+/* ---- new pods ---- */
+
+/* The clique as the version of the slot's gang has it. */
+static const struct obj *shape_of(struct clique_work *c, const struct clique_slot *slot)
+{
+    struct arena *a = c->plan->arena;
+    int64_t replica = label_index(c->pclq, STR(LABEL_PCS_INDEX));
+    jval template = clique_template(a, c->pcs, replica, c->pclq->name);
+    struct clique_place place = {.pcs = c->pcs, .owner = c->pcs, .pcs_index = replica};
+    struct gangmap_view *v = arena_new(a, struct gangmap_view);
+    clique_view(template, &place.clique);
+    place.clique.replicas = c->spec.replicas;
+    (void)gangmap_view(v, c->world, a, c->pcs, replica);
+    place.gangs = v;
+    place.entry = slot->entry;
+    const struct obj *current = revisions_current(c->world, c->pcs, a);
+    const struct obj *revision = str_is_empty(slot->hash)
+                                     ? update_revision(c->world, a, c->pcs, replica)
+                                     : revisions_by_hash(c->world, c->pcs, a, slot->entry->hash);
+    if (!revision)
+        return NULL;
+    update_place(&place, revision, revision == current);
+    return clique_shape(a, &place, c->pclq->uid);
+}
+
+const struct obj *slots_take(struct clique_work *c)
+{
+    struct clique_slots *s = c->slots;
+    for (size_t i = 0; i < s->n; i++) {
+        struct clique_slot *slot = &s->items[i];
+        if (slot->have >= slot->want)
+            continue;
+        slot->have++;
+        if (!slot->shape)
+            slot->shape = shape_of(c, slot);
+        return slot->shape;
+    }
+    return NULL;
+}
+
+/* ---- gates ---- */
+
+/* Why the anchors of the replica do not let others follow; empty: they do. Who they are is looked
+ * up now, not when the gang was made. */
+static str anchors_wait(const struct clique_work *c, str own)
+{
+    struct arena *a = c->plan->arena;
+    struct gangmap_view v;
+    int64_t replica = label_index(c->pclq, STR(LABEL_PCS_INDEX));
+    if (!gangmap_view(&v, c->world, a, c->pcs, replica))
+        return STR("the map of gangs is not there");
+    for (size_t i = 0; i < v.map.n; i++) {
+        const struct gangmap_entry *e = &v.map.entries[i];
+        if (!e->anchor || str_eq(e->name, own))
+            continue;
+        const struct obj *gang = world_get(c->world, &kind_pod_gang, c->pclq->ns, e->name);
+        if (!gang || !condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled")))
+            return arena_printf(a, "gang %.*s is not scheduled", STR_ARG(e->name));
+    }
+    return STR_NONE;
+}
+
+str slots_wait(const struct clique_work *c, const struct clique_slot *s,
+               const struct obj **ret_gang)
+{
+    struct arena *a = c->plan->arena;
+    const struct obj *gang = world_get(c->world, &kind_pod_gang, c->pclq->ns, s->gang);
+    *ret_gang = gang;
+    if (!gang || gang->deleting)
+        return arena_printf(a, "gang %.*s is not there", STR_ARG(s->gang));
+    if (!condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Initialized")))
+        return arena_printf(a, "gang %.*s is not complete", STR_ARG(s->gang));
+    return s->waits ? anchors_wait(c, s->gang) : STR_NONE;
+}

@@ -1,0 +1,323 @@
+/* See gangmap_watch.h. Maps name keys; what to do about them is the planners' business. */
+#include "operator/gangmap_watch.h"
+
+#include "base/map.h"
+#include "operator/gangmap_world.h"
+#include "operator/pod.h"
+#include "operator/tally.h"
+#include "operator/update.h"
+
+static const struct obj *either(const struct obj *old, const struct obj *new)
+{
+    return new ? new : old;
+}
+
+/* ---- to maps ---- */
+
+static void enqueue_map(struct controller *c, const struct obj *pcs, int64_t replica)
+{
+    struct arena a = ARENA_INIT;
+    controller_enqueue(c, &kind_pod_gang_map, pcs->ns, name_base_gang(&a, pcs->name, replica));
+    arena_done(&a);
+}
+
+static bool may_have_maps(const struct world *w, const struct obj *pcs)
+{
+    return update_strategy_of(pcs) == UPDATE_COHERENT || gangmap_obj(w, pcs, 0);
+}
+
+static void enqueue_all(struct controller *c, const struct world *w, const struct obj *pcs)
+{
+    struct obj *o;
+    int64_t replicas = jint(jgetc(obj_spec(pcs), "replicas"), 0);
+    for (int64_t i = 0; i < replicas && may_have_maps(w, pcs); i++)
+        enqueue_map(c, pcs, i);
+    for (struct cache_iter it = world_owned(w, &kind_pod_gang_map, pcs->uid);
+         (o = cache_next(&it));)
+        controller_enqueue(c, &kind_pod_gang_map, o->ns, o->name);
+}
+
+static void enqueue_at_work(struct controller *c, const struct obj *pcs)
+{
+    jval list = jpath(obj_root(pcs), "status.updateProgress.currentlyUpdating");
+    for (struct jiter it = jiter(list); jnext(&it);)
+        enqueue_map(c, pcs, jint(jgetc(it.value, "replicaIndex"), 0));
+}
+
+/* Of a status it matters which replicas are at work. */
+void gangmap_from_set(struct controller *c, const struct world *w, const struct obj *old,
+                      const struct obj *new)
+{
+    if (!new || !may_have_maps(w, new))
+        return;
+    if (!old || old->generation != new->generation || old->deleting != new->deleting ||
+        !jequal(old->annotations, new->annotations) ||
+        update_is_running(old) != update_is_running(new)) {
+        enqueue_all(c, w, new);
+        return;
+    }
+    if (!jequal(jgetc(obj_status(old), "updateProgress"),
+                jgetc(obj_status(new), "updateProgress"))) {
+        enqueue_at_work(c, old);
+        enqueue_at_work(c, new);
+    }
+}
+
+void gangmap_from_revision(struct controller *c, const struct world *w, const struct obj *old,
+                           const struct obj *new)
+{
+    const struct obj *pcs = new && !old ? owner_pcs(w, new) : NULL;
+    if (pcs && may_have_maps(w, pcs))
+        enqueue_all(c, w, pcs);
+}
+
+/* A set's own cliques and groups, when they come, go or are scaled. */
+void gangmap_from_component(struct controller *c, const struct world *w, const struct obj *old,
+                            const struct obj *new)
+{
+    const struct obj *o = either(old, new);
+    if (old && new && old->generation == new->generation && old->deleting == new->deleting)
+        return;
+    if (!str_is(jstr(jgetc(obj_controller_ref(o), "kind")), kind_pcs.kind))
+        return;
+    const struct obj *pcs = owner_pcs(w, o);
+    int64_t replica = label_index(o, STR(LABEL_PCS_INDEX));
+    if (pcs && replica >= 0 && gangmap_rules(w, pcs, replica))
+        enqueue_map(c, pcs, replica);
+}
+
+static void enqueue_if_at_work(struct controller *c, const struct world *w, const struct obj *o)
+{
+    const struct obj *pcs = owner_pcs(w, o);
+    int64_t replica = label_index(o, STR(LABEL_PCS_INDEX));
+    if (pcs && replica >= 0 && update_strategy_of(pcs) == UPDATE_COHERENT &&
+        update_holds(pcs, replica))
+        enqueue_map(c, pcs, replica);
+}
+
+static bool is_ready_gang(const struct obj *gang)
+{
+    return gang && condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Ready"));
+}
+
+void gangmap_from_gang(struct controller *c, const struct world *w, const struct obj *old,
+                       const struct obj *new)
+{
+    if (is_ready_gang(old) != is_ready_gang(new))
+        enqueue_if_at_work(c, w, either(old, new));
+}
+
+void gangmap_from_pod(struct controller *c, const struct world *w, const struct obj *old,
+                      const struct obj *new)
+{
+    bool was = old && !old->deleting && pod_is_ready(old);
+    bool is = new && !new->deleting &&pod_is_ready(new);
+    if (was != is)
+        enqueue_if_at_work(c, w, either(old, new));
+}
+
+/* ---- from maps ---- */
+
+typedef void entry_fn(void *ctx, jval entry);
+
+static void index_entries(struct map *m, const struct obj *o)
+{
+    for (struct jiter it = jiter(o ? jgetc(obj_spec(o), "entries") : JVAL_ABSENT); jnext(&it);) {
+        jval *v = xnew(jval);
+        *v = it.value;
+        free(map_put(m, jstr(jgetc(it.value, "name")), v));
+    }
+}
+
+static void free_entries(struct map *m)
+{
+    str key;
+    void *value;
+    for (size_t it = 0; map_next(m, &it, &key, &value);)
+        free(value);
+    map_done(m);
+}
+
+static void each_other(const struct obj *o, const struct obj *other, entry_fn *fn, void *ctx)
+{
+    struct map there = MAP_INIT;
+    index_entries(&there, other);
+    for (struct jiter it = jiter(o ? jgetc(obj_spec(o), "entries") : JVAL_ABSENT); jnext(&it);) {
+        const jval *same = map_get(&there, jstr(jgetc(it.value, "name")));
+        if (!same || !jequal(*same, it.value))
+            fn(ctx, it.value);
+    }
+    free_entries(&there);
+}
+
+/* Entries of either version that the other one has not just so. */
+static void each_changed(const struct obj *old, const struct obj *new, entry_fn *fn, void *ctx)
+{
+    each_other(old, new, fn, ctx);
+    each_other(new, old, fn, ctx);
+}
+
+struct changed {
+    struct controller *controller;
+    const struct world *world;
+    const struct obj *pcs;
+    const struct obj *map;
+    int64_t replica;
+    bool budgets; /* those of cliques, too */
+    bool held;    /* only cliques with pods that wait */
+    struct pcs_view set;
+};
+
+static bool changed_init(struct changed *x, struct controller *c, const struct world *w,
+                         const struct obj *old, const struct obj *new)
+{
+    const struct obj *o = either(old, new);
+    *x = (struct changed){.controller = c, .world = w, .map = o, .pcs = owner_pcs(w, o)};
+    x->replica = jint(jgetc(obj_spec(o), "podCliqueSetReplicaIndex"), -1);
+    if (!x->pcs || x->replica < 0)
+        return false;
+    pcs_view(x->pcs, &x->set);
+    return true;
+}
+
+static void enqueue_gang(void *ctx, jval entry)
+{
+    const struct changed *x = ctx;
+    controller_enqueue(x->controller, &kind_pod_gang, x->map->ns, jstr(jgetc(entry, "name")));
+}
+
+void gangmap_to_gangs(struct controller *c, const struct world *w, const struct obj *old,
+                      const struct obj *new)
+{
+    struct changed x = {.controller = c, .world = w, .map = either(old, new)};
+    each_changed(old, new, enqueue_gang, &x);
+}
+
+static void enqueue_standalone(const struct changed *x)
+{
+    struct arena a = ARENA_INIT;
+    for (struct jiter it = jiter(x->set.cliques); jnext(&it);) {
+        struct group_view g;
+        str name = jstr(jgetc(it.value, "name"));
+        if (!pcs_group_of(&x->set, name, &g))
+            controller_enqueue(x->controller, &kind_pclq, x->pcs->ns,
+                               name_pclq(&a, x->pcs->name, x->replica, name));
+    }
+    arena_done(&a);
+}
+
+void gangmap_to_cliques(struct controller *c, const struct world *w, const struct obj *old,
+                        const struct obj *new)
+{
+    struct changed x;
+    if (changed_init(&x, c, w, old, new))
+        enqueue_standalone(&x);
+}
+
+static bool has_held(const struct changed *x, str pclq)
+{
+    const struct obj *o = world_get(x->world, &kind_pclq, x->pcs->ns, pclq);
+    return o && tally_of(x->world, o->uid)->held > 0;
+}
+
+static void enqueue_members(void *ctx, jval entry)
+{
+    const struct changed *x = ctx;
+    struct arena a = ARENA_INIT;
+    for (struct jiter it = jiter(jgetc(entry, "pcsgReplicaIndices")); jnext(&it);) {
+        struct group_view g;
+        str pcsg = name_pcsg(&a, x->pcs->name, x->replica, it.key);
+        if (!pcs_find_group(&x->set, it.key, &g))
+            continue;
+        for (struct jiter k = jiter(it.value); jnext(&k);) {
+            for (struct jiter n = jiter(g.clique_names); jnext(&n);) {
+                str name = name_member_pclq(&a, pcsg, jint(k.value, 0), jstr(n.value));
+                if (!x->held || has_held(x, name))
+                    controller_enqueue(x->controller, &kind_pclq, x->pcs->ns, name);
+                if (x->budgets)
+                    controller_enqueue(x->controller, &kind_pdb, x->pcs->ns, name);
+            }
+        }
+    }
+    arena_done(&a);
+}
+
+void gangmap_to_members(struct controller *c, const struct world *w, const struct obj *old,
+                        const struct obj *new)
+{
+    struct changed x;
+    if (!changed_init(&x, c, w, old, new))
+        return;
+    x.budgets = true;
+    each_changed(old, new, enqueue_members, &x);
+    enqueue_standalone(&x);
+}
+
+void gangmap_to_groups(struct controller *c, const struct world *w, const struct obj *old,
+                       const struct obj *new)
+{
+    struct changed x;
+    struct arena a = ARENA_INIT;
+    if (!changed_init(&x, c, w, old, new))
+        return;
+    for (struct jiter it = jiter(x.set.scaling_groups); jnext(&it);)
+        controller_enqueue(c, &kind_pcsg, x.pcs->ns,
+                           name_pcsg(&a, x.pcs->name, x.replica, jstr(jgetc(it.value, "name"))));
+    arena_done(&a);
+}
+
+/* ---- pods and gangs ---- */
+
+static void enqueue_labelled(struct controller *c, const struct world *w, const struct obj *pod)
+{
+    struct arena a = ARENA_INIT;
+    str gang = pod_gang(&a, w, pod);
+    if (!str_is_empty(gang))
+        controller_enqueue(c, &kind_pod_gang, pod->ns, gang);
+    arena_done(&a);
+}
+
+void gangmap_pod_to_gang(struct controller *c, const struct world *w, const struct obj *old,
+                         const struct obj *new)
+{
+    bool moved = old && new &&
+                 !str_eq(obj_label(old, STR(LABEL_PODGANG)), obj_label(new, STR(LABEL_PODGANG)));
+    bool changed = !old || !new || moved || old->deleting != new->deleting ||
+                   pod_is_scheduled(old) != pod_is_scheduled(new) ||
+                   pod_is_ready(old) != pod_is_ready(new);
+    const struct obj *pod = either(old, new), *pcs = changed ? owner_pcs(w, pod) : NULL;
+    if (!pcs || !gangmap_rules(w, pcs, label_index(pod, STR(LABEL_PCS_INDEX))))
+        return;
+    if (old)
+        enqueue_labelled(c, w, old);
+    if (new && (moved || !old))
+        enqueue_labelled(c, w, new);
+}
+
+static bool is_placed(const struct obj *gang)
+{
+    return gang && condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled"));
+}
+
+/* Others wait for it: standalone cliques with pods in gangs that do, and members, which carry the
+ * base name of the replica. */
+void gangmap_anchor_to_cliques(struct controller *c, const struct world *w, const struct obj *old,
+                               const struct obj *new)
+{
+    const struct obj *o = either(old, new);
+    if (str_is_empty(obj_label(o, STR(LABEL_ANCHOR))) || is_placed(old) == is_placed(new))
+        return;
+    struct changed x = {
+        .controller = c, .world = w, .map = o, .pcs = owner_pcs(w, o), .held = true};
+    x.replica = label_index(o, STR(LABEL_PCS_INDEX));
+    if (!x.pcs || x.replica < 0)
+        return;
+    pcs_view(x.pcs, &x.set);
+    enqueue_standalone(&x);
+    const struct obj *map = gangmap_obj(w, x.pcs, x.replica);
+    for (struct jiter it = jiter(map ? jgetc(obj_spec(map), "entries") : JVAL_ABSENT);
+         jnext(&it);) {
+        if (j_has(jgetc(it.value, "dependsOn")))
+            enqueue_members(&x, it.value);
+    }
+}

@@ -1,0 +1,466 @@
+/* See gangmap_world.h. */
+#include "operator/gangmap_world.h"
+
+#include "base/map.h"
+
+#include "operator/pod.h"
+#include "operator/revisions.h"
+#include "operator/tally.h"
+#include "operator/update.h"
+
+/* ---- reading ---- */
+
+const struct obj *gangmap_obj(const struct world *w, const struct obj *pcs, int64_t replica)
+{
+    struct arena a = ARENA_INIT;
+    const struct obj *o =
+        world_get(w, &kind_pod_gang_map, pcs->ns, name_base_gang(&a, pcs->name, replica));
+    arena_done(&a);
+    return o && !o->deleting && str_eq(o->owner_uid, pcs->uid) ? o : NULL;
+}
+
+bool gangmap_rules(const struct world *w, const struct obj *pcs, int64_t replica)
+{
+    return update_strategy_of(pcs) == UPDATE_COHERENT || gangmap_obj(w, pcs, replica);
+}
+
+static int64_t live_replicas(const struct gangmap_view *v, const struct kind *k, str name,
+                             int64_t otherwise)
+{
+    const struct obj *o = world_get(v->world, k, v->pcs->ns, name);
+    if (!o || o->deleting || !str_eq(o->owner_uid, v->pcs->uid))
+        return otherwise;
+    return MAX(jint(jgetc(obj_spec(o), "replicas"), otherwise), 0);
+}
+
+static void add_component(struct gangmap_view *v, jval config, struct gangmap_component c)
+{
+    int64_t most = jint(jpath(config, "rollingUpdate.maxUnavailable"), c.min_available);
+    c.max_unavailable = MAX(most, 1);
+    v->components[v->map.n_components++] = c;
+}
+
+void gangmap_view_init(struct gangmap_view *v, const struct world *w, struct arena *a,
+                       const struct obj *pcs, int64_t replica)
+{
+    *v = (struct gangmap_view){.world = w, .arena = a, .pcs = pcs, .replica = replica};
+    pcs_view(pcs, &v->set);
+    v->base = name_base_gang(a, pcs->name, replica);
+    size_t most = jlen(v->set.cliques) + jlen(v->set.scaling_groups);
+    v->components = arena_array(a, struct gangmap_component, most + 1);
+    for (struct jiter it = jiter(v->set.cliques); jnext(&it);) {
+        struct clique_view c;
+        struct group_view g;
+        clique_view(it.value, &c);
+        if (pcs_group_of(&v->set, c.name, &g))
+            continue;
+        str name = name_pclq(a, pcs->name, replica, c.name);
+        add_component(
+            v, it.value,
+            (struct gangmap_component){.name = c.name,
+                                       .replicas = live_replicas(v, &kind_pclq, name, c.replicas),
+                                       .min_available = c.min_available});
+    }
+    for (struct jiter it = jiter(v->set.scaling_groups); jnext(&it);) {
+        struct group_view g;
+        group_view(it.value, &g);
+        str name = name_pcsg(a, pcs->name, replica, g.name);
+        add_component(
+            v, it.value,
+            (struct gangmap_component){.name = g.name,
+                                       .is_group = true,
+                                       .replicas = live_replicas(v, &kind_pcsg, name, g.replicas),
+                                       .min_available = g.min_available});
+    }
+    gangmap_init(&v->map, a, v->map.n_components);
+}
+
+bool gangmap_view(struct gangmap_view *v, const struct world *w, struct arena *a,
+                  const struct obj *pcs, int64_t replica)
+{
+    gangmap_view_init(v, w, a, pcs, replica);
+    v->obj = gangmap_obj(w, pcs, replica);
+    if (!v->obj)
+        return false;
+    gangmap_read(&v->map, jgetc(obj_spec(v->obj), "entries"), v->components);
+    return true;
+}
+
+int64_t gangmap_component(const struct gangmap_view *v, str name)
+{
+    for (size_t i = 0; i < v->map.n_components; i++) {
+        if (str_eq(v->components[i].name, name))
+            return (int64_t)i;
+    }
+    return -1;
+}
+
+/* ---- versions ---- */
+
+static bool same_clique(const struct obj *a, const struct obj *b, str clique)
+{
+    return revision_names(b, clique, revision_clique_hash(a, clique));
+}
+
+/* Does the revision call the component what the other one does? */
+static bool same_component(const struct gangmap_view *v, const struct gangmap_component *c,
+                           const struct obj *a, const struct obj *b)
+{
+    struct group_view g;
+    if (!c->is_group)
+        return same_clique(a, b, c->name);
+    if (!pcs_find_group(&v->set, c->name, &g))
+        return false;
+    for (struct jiter it = jiter(g.clique_names); jnext(&it);) {
+        if (!same_clique(a, b, jstr(it.value)))
+            return false;
+    }
+    return true;
+}
+
+/* What one hash means for every component. */
+struct verdict {
+    str hash;
+    bool *current;
+};
+
+static const struct verdict *judge(const struct gangmap_view *v, const struct obj *target, str hash,
+                                   struct verdict *known, size_t *n, size_t max)
+{
+    for (size_t i = 0; i < *n; i++) {
+        if (str_eq(known[i].hash, hash))
+            return &known[i];
+    }
+    struct verdict *d = &known[*n < max ? (*n)++ : max - 1];
+    const struct obj *revision = revisions_by_hash(v->world, v->pcs, v->arena, hash);
+    d->hash = hash;
+    d->current = arena_array(v->arena, bool, v->map.n_components + 1);
+    for (size_t c = 0; c < v->map.n_components; c++)
+        d->current[c] = str_eq(hash, revision_generation_hash(target)) ||
+                        (revision && same_component(v, &v->components[c], revision, target));
+    return d;
+}
+
+void gangmap_mark_current(struct gangmap_view *v, const struct obj *revision)
+{
+    enum { MAX_KNOWN = 16 };
+    struct verdict known[MAX_KNOWN];
+    size_t n = 0;
+    for (size_t i = 0; i < v->map.n; i++) {
+        struct gangmap_entry *e = &v->map.entries[i];
+        const struct verdict *d = judge(v, revision, e->hash, known, &n, MAX_KNOWN);
+        for (size_t c = 0; c < v->map.n_components; c++)
+            e->parts[c].current = d->current[c];
+    }
+}
+
+/* ---- who serves ---- */
+
+static const struct obj *standalone_clique(const struct gangmap_view *v, size_t component)
+{
+    str name = name_pclq(v->arena, v->pcs->name, v->replica, v->components[component].name);
+    return world_get(v->world, &kind_pclq, v->pcs->ns, name);
+}
+
+int64_t gangmap_ready_pods(const struct gangmap_view *v, size_t component, str gang, str hash)
+{
+    const struct obj *pclq = standalone_clique(v, component);
+    str label = name_label(v->arena, gang);
+    int64_t n = 0;
+    struct obj *pod;
+    struct cache_iter it = world_owned(v->world, &kind_pod, pclq ? pclq->uid : STR_NONE);
+    while (pclq && (pod = cache_next(&it)))
+        n += !pod->deleting && !pod_is_finished(pod) && pod_is_ready(pod) &&
+             !world_is_intended(v->world, pod->uid) &&
+             str_eq(obj_label(pod, STR(LABEL_PODGANG)), label) &&
+             (str_is_empty(hash) || str_eq(obj_label(pod, STR(LABEL_TEMPLATE_HASH)), hash));
+    return n;
+}
+
+static bool member_serves(const struct gangmap_view *v, str pclq_name)
+{
+    const struct obj *o = world_get(v->world, &kind_pclq, v->pcs->ns, pclq_name);
+    return o && !o->deleting &&
+           tally_of(v->world, o->uid)->ready >= jint(jgetc(obj_spec(o), "minAvailable"), 1);
+}
+
+static bool replica_serves(const struct gangmap_view *v, str pcsg, jval cliques, int64_t index)
+{
+    for (struct jiter it = jiter(cliques); jnext(&it);) {
+        if (!member_serves(v, name_member_pclq(v->arena, pcsg, index, jstr(it.value))))
+            return false;
+    }
+    return true;
+}
+
+static void mark_group(struct gangmap_view *v, size_t c)
+{
+    struct group_view g;
+    str pcsg = name_pcsg(v->arena, v->pcs->name, v->replica, v->components[c].name);
+    if (!pcs_find_group(&v->set, v->components[c].name, &g))
+        return;
+    for (size_t i = 0; i < v->map.n; i++) {
+        struct gangmap_part *p = &v->map.entries[i].parts[c];
+        p->index_down = p->n ? arena_array(v->arena, bool, p->n + 1) : NULL;
+        for (int64_t k = 0; k < p->n; k++) {
+            p->index_down[k] = !replica_serves(v, pcsg, g.clique_names, p->indices[k]);
+            v->components[c].ready += !p->index_down[k];
+        }
+    }
+}
+
+/* Pods by gang in one pass. */
+static void mark_clique(struct gangmap_view *v, size_t c)
+{
+    const struct obj *pclq = standalone_clique(v, c);
+    struct obj *pod;
+    struct map ready = MAP_INIT;
+    struct cache_iter it = world_owned(v->world, &kind_pod, pclq ? pclq->uid : STR_NONE);
+    for (size_t i = 0; i < v->map.n; i++) {
+        struct gangmap_part *p = &v->map.entries[i].parts[c];
+        p->pods_down = p->n;
+        if (p->n > 0)
+            (void)map_put(&ready, name_label(v->arena, v->map.entries[i].name), p);
+    }
+    while (pclq && (pod = cache_next(&it))) {
+        if (pod->deleting || pod_is_finished(pod) || !pod_is_ready(pod) ||
+            world_is_intended(v->world, pod->uid))
+            continue;
+        struct gangmap_part *p = map_get(&ready, obj_label(pod, STR(LABEL_PODGANG)));
+        v->components[c].ready++;
+        if (p)
+            p->pods_down = MAX(p->pods_down - 1, 0);
+    }
+    map_done(&ready);
+}
+
+void gangmap_mark_down(struct gangmap_view *v)
+{
+    for (size_t c = 0; c < v->map.n_components; c++) {
+        v->components[c].ready = 0;
+        if (v->components[c].is_group)
+            mark_group(v, c);
+        else
+            mark_clique(v, c);
+    }
+}
+
+/* ---- gangs ---- */
+
+/* The set and the replica that a map of this name belongs to. */
+static const struct obj *map_owner(const struct world *w, str ns, str name, int64_t *ret_replica)
+{
+    const struct obj *o = world_get(w, &kind_pod_gang_map, ns, name);
+    if (!o || o->deleting)
+        return NULL;
+    *ret_replica = jint(jgetc(obj_spec(o), "podCliqueSetReplicaIndex"), -1);
+    return owner_pcs(w, o);
+}
+
+static str without_number(str name)
+{
+    size_t dash = name.len;
+    int64_t number;
+    while (dash > 0 && name.p[dash - 1] != '-')
+        dash--;
+    if (dash < 2 || !str_to_int(str_sub(name, dash, name.len), &number))
+        return STR_NONE;
+    return str_sub(name, 0, dash - 1);
+}
+
+/* By its name: P-i, P-i-<time>, or P-i-G-k, where P-i-G is a scaling group. */
+static const struct obj *gang_owner(const struct world *w, str ns, str name, int64_t *ret_replica)
+{
+    const struct obj *pcs = map_owner(w, ns, name, ret_replica);
+    str shorter = without_number(name);
+    if (!pcs && !str_is_empty(shorter))
+        pcs = map_owner(w, ns, shorter, ret_replica);
+    if (!pcs && !str_is_empty(shorter)) {
+        const struct obj *pcsg = world_get(w, &kind_pcsg, ns, shorter);
+        pcs = pcsg ? owner_pcs(w, pcsg) : NULL;
+        *ret_replica = pcsg ? label_index(pcsg, STR(LABEL_PCS_INDEX)) : -1;
+        if (pcs && !gangmap_obj(w, pcs, *ret_replica))
+            pcs = NULL;
+    }
+    return pcs;
+}
+
+bool gangmap_find_gang(struct gangmap_view *v, const struct world *w, struct arena *a, str ns,
+                       str name, const struct gangmap_entry **ret_entry)
+{
+    int64_t replica;
+    const struct obj *pcs = gang_owner(w, ns, name, &replica);
+    if (!pcs || !gangmap_view(v, w, a, pcs, replica))
+        return false;
+    *ret_entry = gangmap_find(&v->map, name);
+    return true;
+}
+
+/* ---- cliques ---- */
+
+bool gangmap_fit_place(const struct world *w, struct arena *a, struct clique_place *c)
+{
+    if (!gangmap_rules(w, c->pcs, c->pcs_index))
+        return true;
+    bool member = c->owner->kind == &kind_pcsg;
+    struct gangmap_view *v = arena_new(a, struct gangmap_view);
+    bool there = gangmap_view(v, w, a, c->pcs, c->pcs_index);
+    c->gangs = v;
+    if (!member)
+        return true;
+    int64_t component = there ? gangmap_component(v, c->group.name) : -1;
+    c->entry = component < 0 ? NULL : gangmap_of_index(&v->map, (size_t)component, c->group_index);
+    if (!c->entry)
+        return false;
+    if (update_strategy_of(c->pcs) != UPDATE_COHERENT)
+        return true;
+    const struct obj *revision = revisions_by_hash(w, c->pcs, a, c->entry->hash);
+    if (revision)
+        update_place(c, revision, revision == revisions_current(w, c->pcs, a));
+    return true;
+}
+
+/* Copies of a clique within an entry; those of which there is less than somebody could wait for are
+ * left out. */
+static void add_parents(struct arena *a, const struct gangmap_view *v,
+                        const struct gangmap_entry *e, const struct clique_place *c, str clique,
+                        startup_names *ret)
+{
+    struct group_view g;
+    struct clique_view there;
+    if (!pcs_find_clique(&v->set, clique, &there))
+        return;
+    bool member = pcs_group_of(&v->set, clique, &g);
+    int64_t k = gangmap_component(v, member ? g.name : clique);
+    const struct gangmap_part *p = k < 0 ? NULL : &e->parts[k];
+    if (!p)
+        return;
+    if (!member) {
+        if (p->n >= there.min_available)
+            *vec_push(ret) = name_pclq(a, v->pcs->name, v->replica, clique);
+        return;
+    }
+    str pcsg = name_pcsg(a, v->pcs->name, v->replica, g.name);
+    bool own = c->owner->kind == &kind_pcsg && str_eq(c->group.name, g.name) && !e->anchor;
+    for (int64_t i = 0; i < p->n; i++) {
+        if (!own || p->indices[i] == c->group_index)
+            *vec_push(ret) = name_member_pclq(a, pcsg, p->indices[i], clique);
+    }
+}
+
+void gangmap_parents(struct arena *a, const struct gangmap_view *v, const struct gangmap_entry *e,
+                     const struct clique_place *c, startup_names *ret)
+{
+    *ret = (startup_names){0};
+    if (str_ends(v->set.startup_type, STR("InOrder"))) {
+        str before = STR_NONE;
+        for (struct jiter it = jiter(v->set.cliques); jnext(&it);) {
+            str name = jstr(jgetc(it.value, "name"));
+            if (str_eq(name, c->clique.name) && !str_is_empty(before))
+                add_parents(a, v, e, c, before, ret);
+            before = name;
+        }
+    } else if (str_ends(v->set.startup_type, STR("Explicit"))) {
+        for (struct jiter it = jiter(c->clique.starts_after); jnext(&it);)
+            add_parents(a, v, e, c, jstr(it.value), ret);
+    }
+}
+
+/* ---- scaling groups ---- */
+
+static int64_t component_of_group(const struct gangmap_view *v, str pcsg)
+{
+    for (size_t i = 0; i < v->map.n_components; i++) {
+        if (v->components[i].is_group &&
+            str_eq(name_pcsg(v->arena, v->pcs->name, v->replica, v->components[i].name), pcsg))
+            return (int64_t)i;
+    }
+    return -1;
+}
+
+const bool *gangmap_wanted(const struct world *w, struct arena *a, const struct obj *pcs,
+                           const struct obj *pcsg, int64_t *ret_n)
+{
+    struct gangmap_view v;
+    int64_t replica = label_index(pcsg, STR(LABEL_PCS_INDEX)), top = 0;
+    *ret_n = 0;
+    if (!gangmap_rules(w, pcs, replica))
+        return NULL;
+    int64_t c = gangmap_view(&v, w, a, pcs, replica) ? component_of_group(&v, pcsg->name) : -1;
+    if (c < 0) {
+        *ret_n = -1;
+        return arena_array(a, bool, 1);
+    }
+    for (size_t i = 0; i < v.map.n; i++) {
+        const struct gangmap_part *p = &v.map.entries[i].parts[c];
+        for (int64_t k = 0; k < p->n; k++)
+            top = MAX(top, p->indices[k] + 1);
+    }
+    bool *wanted = arena_array(a, bool, top + 1);
+    for (size_t i = 0; i < v.map.n; i++) {
+        const struct gangmap_part *p = &v.map.entries[i].parts[c];
+        for (int64_t k = 0; k < p->n; k++)
+            wanted[p->indices[k]] = true;
+    }
+    *ret_n = top;
+    return wanted;
+}
+
+/* ---- status ---- */
+
+static void write_share(struct jw *j, const struct gangmap_part *p, bool is_group)
+{
+    if (!is_group) {
+        jw_int(j, p->n);
+        return;
+    }
+    jw_array(j);
+    for (int64_t k = 0; k < p->n; k++)
+        jw_int(j, p->indices[k]);
+    jw_end(j);
+}
+
+/* Gangs of the old mapping that hold nothing of the component any more. */
+static void write_gone(struct jw *j, const struct gangmap *m, size_t component, jval old)
+{
+    struct map there = MAP_INIT;
+    for (size_t i = 0; i < m->n; i++) {
+        if (m->entries[i].parts[component].n > 0)
+            (void)map_put(&there, m->entries[i].name, &m->entries[i]);
+    }
+    for (struct jiter it = jiter(old); jnext(&it);) {
+        if (map_has(&there, it.key))
+            continue;
+        jw_key(j, it.key);
+        jw_null(j);
+    }
+    map_done(&there);
+}
+
+void gangmap_write_mapping(const struct world *w, struct arena *a, const struct obj *pcs,
+                           const struct obj *component, struct jw *j)
+{
+    struct gangmap_view v;
+    jval old = jgetc(obj_status(component), "podGangMapping");
+    int64_t c, replica = label_index(component, STR(LABEL_PCS_INDEX));
+    bool is_group = component->kind == &kind_pcsg;
+    /* A member is part of its group's. */
+    if ((!is_group && !str_eq(component->owner_uid, pcs->uid)) || !gangmap_obj(w, pcs, replica) ||
+        !gangmap_view(&v, w, a, pcs, replica))
+        return;
+    jval template = is_group ? JVAL_ABSENT : clique_template(a, pcs, replica, component->name);
+    c = is_group ? component_of_group(&v, component->name)
+                 : gangmap_component(&v, jstr(jgetc(template, "name")));
+    if (c < 0 || v.components[c].is_group != is_group)
+        return;
+    jw_put_object(j, "podGangMapping");
+    for (size_t i = 0; i < v.map.n; i++) {
+        const struct gangmap_part *p = &v.map.entries[i].parts[c];
+        if (p->n == 0)
+            continue;
+        jw_key(j, v.map.entries[i].name);
+        write_share(j, p, is_group);
+    }
+    write_gone(j, &v.map, (size_t)c, old);
+    jw_end(j);
+}

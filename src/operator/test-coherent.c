@@ -1,0 +1,710 @@
+/*
+ * Coherent updates, the arithmetic: the worked cases of the proposal sub-step by sub-step, and what
+ * holds for any components.
+ */
+#include "base/rng.h"
+#include "base/test.h"
+#include "client/slots.h"
+#include "operator/coherent.h"
+
+/* ---- a bench ---- */
+
+enum { F, P, D, N };
+
+struct bench {
+    struct arena arena;
+    struct gangmap_component c[N];
+    struct gangmap map;
+    struct coherent_plan plan;
+    struct coherent_target target;
+    int64_t takes[N];
+};
+
+static struct gangmap_component part(const char *name, bool group, int64_t r, int64_t m, int64_t u)
+{
+    return (struct gangmap_component){str_of(name), group, true, r, m, u, r};
+}
+
+/* First deploy: one gang of all pods and the minimum of each group, one for each replica above. */
+static void bootstrap(struct bench *b)
+{
+    gangmap_init(&b->map, &b->arena, N);
+    struct gangmap_entry *e = gangmap_add(&b->map, STR("M0"), STR("h0"), true);
+    for (size_t c = 0; c < N; c++) {
+        if (!b->c[c].is_group)
+            e->parts[c].n = b->c[c].replicas;
+        for (int32_t i = 0; b->c[c].is_group && i < MIN(b->c[c].min_available, b->c[c].replicas);
+             i++)
+            gangmap_add_index(&b->map, &e->parts[c], i);
+    }
+    for (size_t c = 0; c < N; c++) {
+        for (int64_t i = b->c[c].min_available; b->c[c].is_group && i < b->c[c].replicas; i++) {
+            str name = arena_printf(&b->arena, "old-%s-%lld", c == P ? "p" : "d", (long long)i);
+            struct gangmap_entry *t = gangmap_add(&b->map, name, STR("h0"), false);
+            gangmap_add_index(&b->map, &t->parts[c], (int32_t)i);
+        }
+    }
+}
+
+static void bench_init(struct bench *b, struct gangmap_component f, struct gangmap_component p,
+                       struct gangmap_component d)
+{
+    *b = (struct bench){.c = {f, p, d},
+                        .target = {STR("x-0"), STR("h1"), INT64_C(1790000000000000), 0}};
+    bootstrap(b);
+    coherent_plan(&b->arena, b->c, N, &b->plan);
+}
+
+static bool advance(struct bench *b)
+{
+    struct coherent_step s;
+    if (!coherent_next(&b->plan, &b->map, &s))
+        return false;
+    memcpy(b->takes, s.take, sizeof(b->takes));
+    b->target.now += 1000000;
+    b->map = coherent_apply(&b->plan, &b->map, &s, &b->target, NULL);
+    return true;
+}
+
+/* ---- as the tables show it ---- */
+
+static void write_ranges(struct strbuf *out, const bool *has, int32_t n)
+{
+    bool first = true;
+    for (int32_t i = 0; i < n; i++) {
+        if (!has[i])
+            continue;
+        int32_t end = i;
+        while (end + 1 < n && has[end + 1])
+            end++;
+        strbuf_printf(out, end > i ? "%s%d-%d" : "%s%d", first ? "" : ",", i, end);
+        first = false;
+        i = end;
+    }
+}
+
+static void write_part(struct strbuf *out, const struct gangmap_component *c,
+                       const struct gangmap_part *p, bool first)
+{
+    static bool has[4096];
+    memset(has, 0, sizeof(has));
+    strbuf_printf(out, "%s%.*s:", first ? "" : ", ", STR_ARG(c->name));
+    if (!c->is_group) {
+        strbuf_printf(out, "%lld", (long long)p->n);
+        return;
+    }
+    for (int64_t i = 0; i < p->n; i++)
+        has[p->indices[i]] = true;
+    strbuf_add_cstr(out, "[");
+    write_ranges(out, has, 4096);
+    strbuf_add_cstr(out, "]");
+}
+
+static void write_entry(struct strbuf *out, const struct bench *b, const struct gangmap_entry *e)
+{
+    bool first = true;
+    strbuf_add_cstr(out, "{");
+    for (size_t c = 0; c < N; c++) {
+        if (e->parts[c].n == 0)
+            continue;
+        write_part(out, &b->c[c], &e->parts[c], first);
+        first = false;
+    }
+    strbuf_add_cstr(out, "}");
+}
+
+/* Replicas in gangs of their own: "P[3-9]; D[3-19]". */
+static void write_tails(struct strbuf *out, const struct bench *b, bool is_new)
+{
+    static bool has[4096];
+    bool any = false;
+    for (size_t c = 0; c < N; c++) {
+        size_t n = 0;
+        memset(has, 0, sizeof(has));
+        for (size_t i = 0; i < b->map.n; i++) {
+            const struct gangmap_entry *e = &b->map.entries[i];
+            if (e->anchor || str_is(e->hash, "h1") != is_new || e->parts[c].n == 0)
+                continue;
+            CHECK_INT(e->parts[c].n, 1);
+            has[e->parts[c].indices[0]] = true;
+            n++;
+        }
+        if (n == 0)
+            continue;
+        strbuf_printf(out, "%s%.*s[", any ? "; " : "", STR_ARG(b->c[c].name));
+        write_ranges(out, has, 4096);
+        strbuf_add_cstr(out, "]");
+        any = true;
+    }
+    if (!any)
+        strbuf_add_cstr(out, "-");
+}
+
+static void write_row(struct strbuf *out, const struct bench *b)
+{
+    size_t n_old = 0;
+    bool any = false;
+    for (size_t c = 0; c < N; c++) {
+        if (b->takes[c] > 0)
+            strbuf_printf(out, "%s%lld%.*s", any ? " " : "", (long long)b->takes[c],
+                          STR_ARG(b->c[c].name));
+        any = any || b->takes[c] > 0;
+    }
+    strbuf_add_cstr(out, " | ");
+    const struct gangmap_entry *old = gangmap_find(&b->map, STR("M0"));
+    if (old)
+        write_entry(out, b, old);
+    else
+        strbuf_add_cstr(out, "gone");
+    strbuf_add_cstr(out, " | ");
+    write_tails(out, b, false);
+    strbuf_add_cstr(out, " |");
+    for (size_t i = 0; i < b->map.n; i++) {
+        n_old += str_is(b->map.entries[i].hash, "h0");
+        if (!b->map.entries[i].anchor || str_is(b->map.entries[i].hash, "h0"))
+            continue;
+        strbuf_add_cstr(out, " ");
+        write_entry(out, b, &b->map.entries[i]);
+    }
+    strbuf_add_cstr(out, " | ");
+    write_tails(out, b, true);
+    strbuf_printf(out, " | %zu+%zu=%zu | %lld/%lld/%lld", n_old, b->map.n - n_old, b->map.n,
+                  (long long)gangmap_units(&b->map, F, true),
+                  (long long)gangmap_units(&b->map, P, true),
+                  (long long)gangmap_units(&b->map, D, true));
+}
+
+static void check_rows(struct bench *b, const char *const *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct strbuf row = STRBUF_INIT(64 << 10);
+        if (!CHECK(advance(b)))
+            break;
+        write_row(&row, b);
+        CHECK_CSTR(strbuf_str(&row), rows[i]);
+        strbuf_done(&row);
+    }
+    CHECK(!advance(b));
+}
+
+/* ---- the worked cases ---- */
+
+TEST(coherent_main_example)
+{
+    static const char *const rows[] = {
+        "2F 3P 3D | {F:8} | P[3-9]; D[3-19] | {F:2, P:[0-2], D:[0-2]} | - | 25+1=26 | 2/3/3",
+        "1F 3D | {F:7} | P[3-9]; D[6-19] | {F:3, P:[0-2], D:[0-2]} | D[3-5] | 22+4=26 | 3/3/6",
+        "2F 3P 3D | {F:5} | P[6-9]; D[9-19] | {F:3, P:[0-2], D:[0-2]} {F:2, P:[3-5], D:[6-8]} | "
+        "D[3-5] | 16+5=21 | 5/6/9",
+        "1F 3D | {F:4} | P[6-9]; D[12-19] | {F:3, P:[0-2], D:[0-2]} {F:3, P:[3-5], D:[6-8]} | "
+        "D[3-5,9-11] | 13+8=21 | 6/6/12",
+        "2F 3P 3D | {F:2} | P[9]; D[15-19] | {F:3, P:[0-2], D:[0-2]} {F:3, P:[3-5], D:[6-8]} "
+        "{F:2, P:[6-8], D:[12-14]} | D[3-5,9-11] | 7+9=16 | 8/9/15",
+        "1F 3D | {F:1} | P[9]; D[18-19] | {F:3, P:[0-2], D:[0-2]} {F:3, P:[3-5], D:[6-8]} {F:3, "
+        "P:[6-8], D:[12-14]} | D[3-5,9-11,15-17] | 4+12=16 | 9/9/18",
+        "1F 1P 2D | gone | - | {F:3, P:[0-2], D:[0-2]} {F:3, P:[3-5], D:[6-8]} {F:4, P:[6-8], "
+        "D:[12-14]} | P[9]; D[3-5,9-11,15-19] | 0+15=15 | 10/10/20",
+    };
+    struct bench b;
+    bench_init(&b, part("F", false, 10, 2, 2), part("P", true, 10, 3, 3),
+               part("D", true, 20, 3, 4));
+    CHECK_INT(b.map.n, 25);
+    CHECK_INT(b.plan.steps, 3);
+    CHECK_INT(b.plan.paces[D].target, 6);
+    CHECK_INT(b.plan.paces[D].leftover, 2);
+    check_rows(&b, rows, ARRAY_LEN(rows));
+    arena_done(&b.arena);
+}
+
+TEST(coherent_clean_divisibility)
+{
+    static const char *const numbers[10][4] = {
+        {"175+1=176; 1/3/3", "168+8=176; 1/6/7", "164+12=176; 1/9/8", "163+13=176; 1/10/8"},
+        {"157+14=171; 2/13/11", "150+21=171; 2/16/15", "146+25=171; 2/19/16",
+         "145+26=171; 2/20/16"},
+        {"139+27=166; 3/23/19", "132+34=166; 3/26/23", "128+38=166; 3/29/24",
+         "127+39=166; 3/30/24"},
+        {"121+40=161; 4/33/27", "114+47=161; 4/36/31", "110+51=161; 4/39/32",
+         "109+52=161; 4/40/32"},
+        {"103+53=156; 5/43/35", "96+60=156; 5/46/39", "92+64=156; 5/49/40", "91+65=156; 5/50/40"},
+        {"85+66=151; 6/53/43", "78+73=151; 6/56/47", "74+77=151; 6/59/48", "73+78=151; 6/60/48"},
+        {"67+79=146; 7/63/51", "60+86=146; 7/66/55", "56+90=146; 7/69/56", "55+91=146; 7/70/56"},
+        {"49+92=141; 8/73/59", "42+99=141; 8/76/63", "38+103=141; 8/79/64", "37+104=141; 8/80/64"},
+        {"31+105=136; 9/83/67", "24+112=136; 9/86/71", "20+116=136; 9/89/72",
+         "19+117=136; 9/90/72"},
+        {"12+118=130; 10/93/75", "5+125=130; 10/96/79", "1+129=130; 10/99/80",
+         "0+130=130; 10/100/80"},
+    };
+    static const char *const first[] = {
+        "1F 3P 3D | {F:9} | P[3-99]; D[3-79] | {F:1, P:[0-2], D:[0-2]} | - | ",
+        "3P 4D | {F:9} | P[6-99]; D[7-79] | {F:1, P:[0-2], D:[0-2]} | P[3-5]; D[3-6] | ",
+        "3P 1D | {F:9} | P[9-99]; D[8-79] | {F:1, P:[0-2], D:[0-2]} | P[3-8]; D[3-7] | ",
+        "1P | {F:9} | P[10-99]; D[8-79] | {F:1, P:[0-2], D:[0-2]} | P[3-9]; D[3-7] | ",
+        "1F 3P 3D | {F:8} | P[13-99]; D[11-79] | {F:1, P:[0-2], D:[0-2]} {F:1, P:[10-12], "
+        "D:[8-10]} | P[3-9]; D[3-7] | ",
+    };
+    struct bench b;
+    bench_init(&b, part("F", false, 10, 1, 1), part("P", true, 100, 3, 3),
+               part("D", true, 80, 3, 4));
+    CHECK_INT(b.map.n, 175);
+    for (size_t i = 0; i < 40; i++) {
+        struct strbuf row = STRBUF_INIT(64 << 10);
+        char want[64];
+        if (!CHECK(advance(&b)))
+            break;
+        write_row(&row, &b);
+        str text = strbuf_str(&row);
+        /* The table separates the two by a semicolon. */
+        (void)snprintf(want, sizeof(want), "%s", numbers[i / 4][i % 4]);
+        char *semicolon = strchr(want, ';');
+        struct strbuf tail = STRBUF_INIT(256);
+        strbuf_printf(&tail, "%.*s |%s", (int)(semicolon - want), want, semicolon + 1);
+        CHECK(str_ends(text, strbuf_str(&tail)));
+        if (i < ARRAY_LEN(first))
+            CHECK(str_starts(text, str_of(first[i])));
+        strbuf_done(&tail);
+        strbuf_done(&row);
+    }
+    CHECK(!advance(&b));
+    arena_done(&b.arena);
+}
+
+TEST(coherent_residual_and_leftover)
+{
+    static const char *const rows[] = {
+        "2F 3P 3D | {F:18} | P[3-9]; D[3-19] | {F:2, P:[0-2], D:[0-2]} | - | 25+1=26 | 2/3/3",
+        "2F 3D | {F:16} | P[3-9]; D[6-19] | {F:4, P:[0-2], D:[0-2]} | D[3-5] | 22+4=26 | 4/3/6",
+        "2F | {F:14} | P[3-9]; D[6-19] | {F:6, P:[0-2], D:[0-2]} | D[3-5] | 22+4=26 | 6/3/6",
+        "2F 3P 3D | {F:12} | P[6-9]; D[9-19] | {F:6, P:[0-2], D:[0-2]} {F:2, P:[3-5], D:[6-8]} | "
+        "D[3-5] | 16+5=21 | 8/6/9",
+        "2F 3D | {F:10} | P[6-9]; D[12-19] | {F:6, P:[0-2], D:[0-2]} {F:4, P:[3-5], D:[6-8]} | "
+        "D[3-5,9-11] | 13+8=21 | 10/6/12",
+        "2F | {F:8} | P[6-9]; D[12-19] | {F:6, P:[0-2], D:[0-2]} {F:6, P:[3-5], D:[6-8]} | "
+        "D[3-5,9-11] | 13+8=21 | 12/6/12",
+        "2F 3P 3D | {F:6} | P[9]; D[15-19] | {F:6, P:[0-2], D:[0-2]} {F:6, P:[3-5], D:[6-8]} "
+        "{F:2, P:[6-8], D:[12-14]} | D[3-5,9-11] | 7+9=16 | 14/9/15",
+        "2F 3D | {F:4} | P[9]; D[18-19] | {F:6, P:[0-2], D:[0-2]} {F:6, P:[3-5], D:[6-8]} {F:4, "
+        "P:[6-8], D:[12-14]} | D[3-5,9-11,15-17] | 4+12=16 | 16/9/18",
+        "2F | {F:2} | P[9]; D[18-19] | {F:6, P:[0-2], D:[0-2]} {F:6, P:[3-5], D:[6-8]} {F:6, "
+        "P:[6-8], D:[12-14]} | D[3-5,9-11,15-17] | 4+12=16 | 18/9/18",
+        "2F 1P 2D | gone | - | {F:6, P:[0-2], D:[0-2]} {F:6, P:[3-5], D:[6-8]} {F:8, P:[6-8], "
+        "D:[12-14]} | P[9]; D[3-5,9-11,15-19] | 0+15=15 | 20/10/20",
+    };
+    struct bench b;
+    bench_init(&b, part("F", false, 20, 2, 2), part("P", true, 10, 3, 3),
+               part("D", true, 20, 3, 4));
+    CHECK_INT(b.plan.steps, 3);
+    check_rows(&b, rows, ARRAY_LEN(rows));
+    arena_done(&b.arena);
+}
+
+TEST(coherent_single_component)
+{
+    struct bench b;
+    bench_init(&b, part("F", false, 10, 1, 1), part("P", true, 100, 3, 3),
+               part("D", true, 80, 3, 4));
+    b.c[P].in_scope = b.c[D].in_scope = false;
+    coherent_plan(&b.arena, b.c, N, &b.plan);
+    for (int64_t n = 1; n <= 10; n++) {
+        struct strbuf row = STRBUF_INIT(4096);
+        CHECK(advance(&b));
+        CHECK_INT(b.map.n, 175 + n);
+        CHECK_INT(b.takes[F], 1);
+        CHECK_INT(b.takes[P] + b.takes[D], 0);
+        const struct gangmap_entry *old = gangmap_find(&b.map, STR("M0"));
+        if (CHECK(old)) {
+            write_entry(&row, &b, old);
+            CHECK(old->anchor);
+        }
+        CHECK_INT(b.map.entries[b.map.n - 1].parts[F].n, 1);
+        CHECK(b.map.entries[b.map.n - 1].anchor);
+        if (n == 10)
+            CHECK_CSTR(strbuf_str(&row), "{P:[0-2], D:[0-2]}");
+        strbuf_done(&row);
+    }
+    CHECK(!advance(&b));
+    arena_done(&b.arena);
+}
+
+TEST(coherent_legacy_gangs)
+{
+    static const char *const rows[] = {
+        "2F 1P 1D | {F:3} | P[1-3]; D[1-2] | {F:2, P:[0], D:[0]} | - | 6+1=7 | 2/1/1",
+        "1P | {F:3} | P[2-3]; D[1-2] | {F:2, P:[0], D:[0]} | P[1] | 5+2=7 | 2/2/1",
+        "2F 1P 1D | {F:1} | P[3]; D[2] | {F:2, P:[0], D:[0]} {F:2, P:[2], D:[1]} | P[1] | 3+3=6 | "
+        "4/3/2",
+        "1P | {F:1} | D[2] | {F:2, P:[0], D:[0]} {F:2, P:[2], D:[1]} | P[1,3] | 2+4=6 | 4/4/2",
+        "1F 1D | gone | - | {F:2, P:[0], D:[0]} {F:3, P:[2], D:[1]} | P[1,3]; D[2] | 0+5=5 | "
+        "5/4/3",
+    };
+    struct bench b;
+    bench_init(&b, part("F", false, 5, 2, 2), part("P", true, 4, 1, 1), part("D", true, 3, 1, 1));
+    CHECK_INT(b.plan.steps, 2);
+    check_rows(&b, rows, ARRAY_LEN(rows));
+    arena_done(&b.arena);
+}
+
+/* The set of 10,000 pods: how many sub-steps it takes. */
+static int64_t count_steps(int64_t u)
+{
+    struct bench b;
+    int64_t n = 0;
+    bench_init(&b, part("F", false, 0, 1, 1), part("P", true, 1250, 1, u),
+               part("D", true, 1000, 1, u));
+    while (advance(&b))
+        n++;
+    arena_done(&b.arena);
+    return n;
+}
+
+TEST(coherent_ten_thousand_pods)
+{
+    CHECK_INT(count_steps(1), 1250);
+    CHECK_INT(count_steps(50), 1005);
+}
+
+/* ---- less than usual ---- */
+
+TEST(coherent_below_the_minimum_ends)
+{
+    struct bench b;
+    bench_init(&b, part("F", false, 1, 3, 3), part("P", true, 0, 2, 2), part("D", true, 5, 2, 2));
+    CHECK_INT(b.plan.steps, 1);
+    CHECK(advance(&b));
+    CHECK_INT(b.takes[F], 1);
+    CHECK_INT(b.takes[D], 2);
+    CHECK(advance(&b));
+    CHECK(advance(&b));
+    CHECK_INT(gangmap_units(&b.map, D, true), 5);
+    CHECK(!advance(&b));
+    arena_done(&b.arena);
+    bench_init(&b, part("F", false, 0, 3, 3), part("P", true, 0, 2, 2), part("D", true, 0, 2, 2));
+    CHECK_INT(b.plan.steps, 0);
+    CHECK(!advance(&b));
+    arena_done(&b.arena);
+}
+
+TEST(coherent_alone_moves_in_smaller_units)
+{
+    struct bench b;
+    bench_init(&b, part("F", false, 10, 3, 2), part("P", true, 4, 1, 1), part("D", true, 4, 1, 1));
+    b.c[P].in_scope = b.c[D].in_scope = false;
+    coherent_plan(&b.arena, b.c, N, &b.plan);
+    for (int i = 0; i < 5; i++) {
+        CHECK(advance(&b));
+        CHECK_INT(b.takes[F], 2);
+    }
+    CHECK(!advance(&b));
+    arena_done(&b.arena);
+}
+
+TEST(coherent_independent_tails)
+{
+    struct bench b;
+    bench_init(&b, part("F", false, 5, 2, 2), part("P", true, 4, 1, 1), part("D", true, 3, 1, 1));
+    b.target.tail = COHERENT_INDEPENDENT;
+    while (advance(&b))
+        continue;
+    struct strbuf row = STRBUF_INIT(4096);
+    memset(b.takes, 0, sizeof(b.takes));
+    write_row(&row, &b);
+    CHECK_CSTR(strbuf_str(&row),
+               " | gone | - | {F:5, P:[0], D:[0]} | P[1-3]; D[1-2] | 0+6=6 | 5/4/3");
+    strbuf_done(&row);
+    arena_done(&b.arena);
+}
+
+/* ---- a change on the way (X-24) ---- */
+
+TEST(coherent_changed_on_the_way_restarts_only_what_changed)
+{
+    struct bench b;
+    bench_init(&b, part("F", false, 10, 2, 2), part("P", true, 10, 3, 3),
+               part("D", true, 20, 3, 4));
+    for (int i = 0; i < 4; i++)
+        CHECK(advance(&b)); /* 2.2: 6/6/12 */
+    for (size_t i = 0; i < b.map.n; i++)
+        b.map.entries[i].parts[D].current = false;
+    b.target.hash = STR("h2");
+    int64_t rolled[N] = {0};
+    while (advance(&b)) {
+        for (size_t c = 0; c < N; c++) {
+            CHECK(b.takes[c] <= b.c[c].max_unavailable);
+            rolled[c] += b.takes[c];
+        }
+    }
+    CHECK_INT(rolled[F], 4);
+    CHECK_INT(rolled[P], 4);
+    CHECK_INT(rolled[D], 20);
+    for (size_t i = 0; i < b.map.n; i++) {
+        const struct gangmap_entry *e = &b.map.entries[i];
+        CHECK(e->parts[D].n == 0 || str_is(e->hash, "h2"));
+        CHECK(!str_is(e->hash, "h0"));
+    }
+    arena_done(&b.arena);
+}
+
+/* ---- the gate ---- */
+
+struct fake {
+    const char *waiting; /* gang that is not ready */
+    int64_t pods;
+};
+
+static bool fake_ready(void *ctx, str gang)
+{
+    const struct fake *f = ctx;
+    return !f->waiting || !str_is(gang, f->waiting);
+}
+
+static int64_t fake_pods(void *ctx, str gang, size_t component)
+{
+    return ((const struct fake *)ctx)->pods;
+}
+
+static void check_gate(struct bench *b, struct fake *f, const char *want)
+{
+    struct coherent_live live = {fake_ready, fake_pods, f};
+    struct coherent_gate g = coherent_check(&b->plan, &b->map, &b->target, &live);
+    CHECK_CSTR(coherent_explain(&b->arena, &g), want);
+}
+
+TEST(coherent_gate_says_what_it_waits_for)
+{
+    struct bench b;
+    struct fake f = {.pods = 100};
+    bench_init(&b, part("F", false, 20, 2, 2), part("P", true, 10, 3, 3),
+               part("D", true, 20, 3, 4));
+    check_gate(&b, &f, "");
+    b.c[F].ready = 17;
+    check_gate(&b, &f, "17 of 20 pods of F serve, 18 must stay and the next step takes 2 of them");
+    b.c[F].ready = 20;
+    CHECK(advance(&b)); /* 1.1 */
+    const char *made = b.map.entries[b.map.n - 1].name.p;
+    f.waiting = made;
+    check_gate(
+        &b, &f,
+        arena_printf(&b.arena, "0 of the 1 gangs made last are ready; waiting for %s", made).p);
+    f.waiting = NULL;
+    CHECK(advance(&b)); /* 1.2 */
+    CHECK(advance(&b)); /* 1.3 makes no gang: only its pods hold it up */
+    f.pods = 5;
+    check_gate(&b, &f,
+               arena_printf(&b.arena, "5 pods of F in gang %s are ready, 6 are needed", made).p);
+    f.pods = 6;
+    check_gate(&b, &f, "");
+    arena_done(&b.arena);
+}
+
+TEST(coherent_gate_lets_go_what_does_not_serve)
+{
+    struct bench b;
+    struct fake f = {.pods = 100};
+    bench_init(&b, part("F", false, 10, 2, 2), part("P", true, 10, 3, 3),
+               part("D", true, 20, 3, 4));
+    b.c[F].ready = 9;
+    check_gate(&b, &f, "9 of 10 pods of F serve, 8 must stay and the next step takes 2 of them");
+    b.map.entries[0].parts[F].pods_down = 1; /* it is of the old version, so it goes first */
+    check_gate(&b, &f, "");
+    b.c[F].ready = 0;
+    b.map.entries[0].parts[F].pods_down = 10;
+    check_gate(&b, &f, "");
+    arena_done(&b.arena);
+}
+
+/* ---- scaling ---- */
+
+TEST(coherent_scales_on_the_way)
+{
+    struct bench b;
+    bench_init(&b, part("F", false, 10, 2, 2), part("P", true, 10, 3, 3),
+               part("D", true, 20, 3, 4));
+    CHECK(advance(&b));
+    CHECK(advance(&b)); /* 3/3/6 */
+    b.c[F].replicas = 12;
+    b.c[P].replicas = 8;
+    CHECK(coherent_scale(&b.map, b.c, &b.target, NULL));
+    CHECK(!coherent_scale(&b.map, b.c, &b.target, NULL));
+    CHECK_INT(gangmap_units(&b.map, F, true), 5); /* two more, of the new version */
+    CHECK_INT(gangmap_units(&b.map, F, false), 12);
+    CHECK_INT(gangmap_units(&b.map, P, true), 3); /* old ones went */
+    CHECK(!gangmap_of_index(&b.map, P, 9));
+    CHECK(!gangmap_of_index(&b.map, P, 8));
+    CHECK(gangmap_of_index(&b.map, P, 7));
+    coherent_plan(&b.arena, b.c, N, &b.plan);
+    while (advance(&b))
+        continue;
+    CHECK_INT(gangmap_units(&b.map, F, true), 12);
+    CHECK_INT(gangmap_units(&b.map, P, true), 8);
+    CHECK_INT(gangmap_units(&b.map, D, true), 20);
+    arena_done(&b.arena);
+}
+
+TEST(coherent_scale_in_spares_gangs_of_all)
+{
+    struct bench b;
+    bench_init(&b, part("F", false, 5, 2, 2), part("P", true, 4, 1, 1), part("D", true, 3, 1, 1));
+    while (advance(&b))
+        continue;
+    /* {F:2, P:[0], D:[0]} {F:3, P:[2], D:[1]} P[1,3] D[2]: those alone first, the newest first. */
+    b.c[P].replicas = 2;
+    CHECK(coherent_scale(&b.map, b.c, &b.target, NULL));
+    CHECK(!gangmap_of_index(&b.map, P, 3));
+    CHECK(!gangmap_of_index(&b.map, P, 1));
+    b.c[P].replicas = 1;
+    CHECK(coherent_scale(&b.map, b.c, &b.target, NULL));
+    CHECK(!gangmap_of_index(&b.map, P, 2));
+    b.c[P].replicas = 3; /* the lowest free ones come back */
+    CHECK(coherent_scale(&b.map, b.c, &b.target, NULL));
+    CHECK(gangmap_of_index(&b.map, P, 1));
+    CHECK(gangmap_of_index(&b.map, P, 2));
+    arena_done(&b.arena);
+}
+
+TEST(coherent_scale_in_leaves_no_partner_alone)
+{
+    struct bench b;
+    str moved = STR_NONE;
+    bench_init(&b, part("F", false, 0, 1, 1), part("P", true, 2, 1, 1), part("D", true, 2, 1, 1));
+    while (advance(&b))
+        continue;
+    CHECK_INT(b.map.n, 2); /* {P:[0], D:[0]} {P:[1], D:[1]} */
+    str pair = gangmap_of_index(&b.map, P, 1)->name;
+    b.c[D].replicas = 1;
+    CHECK(coherent_scale(&b.map, b.c, &b.target, &moved));
+    const struct gangmap_entry *own = gangmap_of_index(&b.map, P, 1);
+    CHECK(!str_eq(own->name, pair));
+    CHECK(!own->anchor);
+    CHECK_CSTR(own->hash, "h1"); /* the same version: nothing is made anew */
+    CHECK(!gangmap_find(&b.map, pair));
+    CHECK_STR(moved, arena_printf(&b.arena,
+                                  "1 of P were left alone in gang %.*s and have gangs of their "
+                                  "own now",
+                                  STR_ARG(pair)));
+    /* The last anchor stays one, whatever is left in it. */
+    moved = STR_NONE;
+    b.c[D].replicas = 0;
+    CHECK(coherent_scale(&b.map, b.c, &b.target, &moved));
+    CHECK(gangmap_of_index(&b.map, P, 0)->anchor);
+    CHECK(str_is_empty(moved));
+    arena_done(&b.arena);
+}
+
+/* ---- any components ---- */
+
+static int64_t draw(struct rng *r, int64_t from, int64_t to)
+{
+    return from + (int64_t)rng_below(r, (uint64_t)(to - from + 1));
+}
+
+static struct gangmap_component draw_part(struct rng *r, const char *name, bool group)
+{
+    int64_t m = draw(r, 1, 4);
+    struct gangmap_component c = part(name, group, draw(r, 0, 24), m, m + draw(r, 0, 3));
+    c.in_scope = draw(r, 0, 3) > 0;
+    return c;
+}
+
+/* Each unit moves once, no more than allowed at a time, and it ends. */
+static void check_random(struct bench *b, struct rng *r)
+{
+    struct slots seen[N] = {{{0}, 0}};
+    int steps = 0;
+    for (; steps < 500 && advance(b); steps++) {
+        for (size_t c = 0; c < N; c++) {
+            CHECK(b->takes[c] <= MAX(b->c[c].max_unavailable, 1));
+            CHECK(b->takes[c] == 0 || b->c[c].in_scope);
+            CHECK_INT(gangmap_units(&b->map, c, false), b->c[c].replicas);
+        }
+        if (draw(r, 0, 9) > 0)
+            continue;
+        size_t c = (size_t)draw(r, 0, N - 1);
+        b->c[c].replicas = draw(r, 0, 24);
+        (void)coherent_scale(&b->map, b->c, &b->target, NULL);
+        coherent_plan(&b->arena, b->c, N, &b->plan);
+    }
+    CHECK(steps < 500);
+    for (size_t i = 0; i < b->map.n; i++) {
+        const struct gangmap_entry *e = &b->map.entries[i];
+        CHECK(!gangmap_is_empty(&b->map, e));
+        for (size_t c = 0; c < N; c++) {
+            CHECK(e->parts[c].n == 0 || !b->c[c].in_scope || e->parts[c].current);
+            for (int64_t k = 0; b->c[c].is_group && k < e->parts[c].n; k++) {
+                CHECK(!slots_uses(&seen[c], e->parts[c].indices[k]));
+                slots_add(&seen[c], e->parts[c].indices[k]);
+            }
+        }
+    }
+    for (size_t c = 0; c < N; c++) {
+        CHECK_INT(gangmap_units(&b->map, c, false), b->c[c].replicas);
+        slots_done(&seen[c]);
+    }
+}
+
+TEST(coherent_moves_every_unit_once_whatever_the_components)
+{
+    struct rng r;
+    rng_seed(&r, 393);
+    for (int i = 0; i < 2000; i++) {
+        struct bench b;
+        bench_init(&b, draw_part(&r, "F", false), draw_part(&r, "P", true),
+                   draw_part(&r, "D", draw(&r, 0, 1) > 0));
+        if (draw(&r, 0, 3) == 0)
+            b.target.tail = COHERENT_INDEPENDENT;
+        check_random(&b, &r);
+        arena_done(&b.arena);
+    }
+}
+
+/* Without scaling each unit is taken exactly once: as many as there are. */
+TEST(coherent_takes_as_many_as_there_are)
+{
+    struct rng r;
+    rng_seed(&r, 394);
+    for (int i = 0; i < 1000; i++) {
+        struct bench b;
+        int64_t rolled[N] = {0};
+        bench_init(&b, draw_part(&r, "F", false), draw_part(&r, "P", true),
+                   draw_part(&r, "D", true));
+        while (advance(&b)) {
+            for (size_t c = 0; c < N; c++)
+                rolled[c] += b.takes[c];
+        }
+        for (size_t c = 0; c < N; c++)
+            CHECK_INT(rolled[c], b.c[c].in_scope ? b.c[c].replicas : 0);
+        arena_done(&b.arena);
+    }
+}
+
+/* ---- the object ---- */
+
+TEST(gangmap_reads_what_it_writes)
+{
+    struct bench b;
+    bench_init(&b, part("F", false, 10, 2, 2), part("P", true, 10, 3, 3),
+               part("D", true, 20, 3, 4));
+    for (int i = 0; i < 3; i++)
+        CHECK(advance(&b));
+    struct jw w;
+    jw_init(&w);
+    gangmap_write(&w, &b.map, b.c, 7);
+    struct doc *d = jw_doc(&w);
+    struct gangmap back;
+    gangmap_init(&back, &b.arena, N);
+    gangmap_read(&back, jgetc(doc_root(d), "entries"), b.c);
+    CHECK_INT(back.n, b.map.n);
+    struct jw again;
+    jw_init(&again);
+    gangmap_write(&again, &back, b.c, 7);
+    struct doc *d2 = jw_doc(&again);
+    CHECK_STR(doc_text(d2), doc_text(d));
+    jval first = jat(jgetc(doc_root(d), "entries"), 0);
+    CHECK(j_is_absent(jgetc(first, "dependsOn")));
+    CHECK_CSTR(jstr(jget(jgetc(first, "labels"), STR(LABEL_ANCHOR))), "true");
+    jval tail = jat(jgetc(doc_root(d), "entries"), 1);
+    CHECK_CSTR(jstr(jget(jpath(tail, "dependsOn.matchLabels"), STR(LABEL_ANCHOR))), "true");
+    CHECK_CSTR(jstr(jget(jgetc(tail, "labels"), STR("grove.io/podcliqueset-replica-index"))), "7");
+    doc_unref(d);
+    doc_unref(d2);
+    arena_done(&b.arena);
+}

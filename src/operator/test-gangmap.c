@@ -1,0 +1,179 @@
+/* The planner of maps: how a map comes to be, that a repeated plan changes nothing, and scaling. */
+#include "base/test.h"
+#include "operator/gangmap_world.h"
+#include "operator/operator.h"
+#include "operator/test-ring.h"
+
+/* The worked example with two replicas, updated coherently. */
+#define COHERENT "{spec: {updateStrategy: {type: Coherent}}}"
+
+static struct ring coherent_ring(void)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    tw_patch(r.world, &kind_pcs, "svc", COHERENT);
+    return r;
+}
+
+static struct plan *plan_map(struct ring *r, const char *name)
+{
+    return tw_plan(r->world, gangmap_plan, NULL, &kind_pod_gang_map, name);
+}
+
+static jval entry_at(struct ring *r, const char *map, size_t i)
+{
+    return jat(jpath(obj_root(tw_must(r->world, &kind_pod_gang_map, map)), "spec.entries"), i);
+}
+
+static size_t count_entries(struct ring *r, const char *map)
+{
+    return jlen(jpath(obj_root(tw_must(r->world, &kind_pod_gang_map, map)), "spec.entries"));
+}
+
+static void make_maps(struct ring *r)
+{
+    ring_plan_pcs(r, "svc");
+    tw_carry_out(r->world);
+    plan_map(r, "svc-0");
+    tw_carry_out(r->world);
+    plan_map(r, "svc-1");
+    tw_carry_out(r->world);
+}
+
+TEST(gangmap_of_a_new_set_is_one_gang_of_all_and_one_for_each_more)
+{
+    struct ring r = coherent_ring();
+    make_maps(&r);
+    /* fe 3 pods; pf 3 replicas, 1 at least. */
+    CHECK_INT(count_entries(&r, "svc-0"), 3);
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 0), "podCliques")), "{\"fe\":3}");
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 0), "pcsgReplicaIndices")), "{\"pf\":[0]}");
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 2), "pcsgReplicaIndices")), "{\"pf\":[2]}");
+    CHECK(j_is_absent(jgetc(entry_at(&r, "svc-0", 0), "dependsOn")));
+    CHECK(j_has(jgetc(entry_at(&r, "svc-0", 1), "dependsOn")));
+    /* 2026-01-01 in nanoseconds, then one after the other. */
+    CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 0), "name")), "svc-0-1767225600000000000");
+    CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 2), "name")), "svc-0-1767225600000000002");
+    ring_free(&r);
+}
+
+TEST(gangmap_planned_again_is_the_same)
+{
+    struct ring r = coherent_ring();
+    make_maps(&r);
+    r.world->world.now += 5 * USEC_PER_SEC;
+    CHECK_INT(plan_map(&r, "svc-0")->writes.len, 0);
+    CHECK_INT(plan_map(&r, "svc-1")->writes.len, 0);
+    /* Nobody asked for a third, and other sets have none. */
+    CHECK_INT(plan_map(&r, "svc-2")->writes.len, 0);
+    ring_free(&r);
+}
+
+TEST(gangmap_waits_for_the_stored_revision)
+{
+    struct ring r = coherent_ring();
+    CHECK_INT(plan_map(&r, "svc-0")->writes.len, 0);
+    ring_free(&r);
+}
+
+TEST(gangmap_is_for_coherent_updates_only)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_plan_pcs(&r, "svc");
+    tw_carry_out(r.world);
+    CHECK_INT(plan_map(&r, "svc-0")->writes.len, 0);
+    ring_free(&r);
+}
+
+TEST(gangmap_keeps_the_gangs_of_before)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_patch(r.world, &kind_pcs, "svc", COHERENT);
+    plan_map(&r, "svc-0");
+    tw_carry_out(r.world);
+    CHECK_INT(count_entries(&r, "svc-0"), 3);
+    CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 0), "name")), "svc-0");
+    CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 1), "name")), "svc-0-pf-0");
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 1), "pcsgReplicaIndices")), "{\"pf\":[1]}");
+    CHECK_CSTR(jstr(jget(jgetc(entry_at(&r, "svc-0", 0), "labels"), STR(LABEL_ANCHOR))), "true");
+    ring_free(&r);
+}
+
+TEST(gangmap_that_was_lost_comes_back_from_the_mappings)
+{
+    struct ring r = coherent_ring();
+    make_maps(&r);
+    str name = arena_str(&r.world->arena, jstr(jgetc(entry_at(&r, "svc-0", 1), "name")));
+    char first[64], second[64];
+    (void)snprintf(second, sizeof(second), "%.*s", STR_ARG(name));
+    (void)snprintf(first, sizeof(first), "%.*s",
+                   STR_ARG(jstr(jgetc(entry_at(&r, "svc-0", 0), "name"))));
+    ring_plan_gang(&r, first);
+    tw_carry_out(r.world);
+    ring_plan_gang(&r, second);
+    tw_carry_out(r.world);
+    tw_remove(r.world, &kind_pod_gang_map, "svc-0");
+    char fe[128], pf[192];
+    (void)snprintf(fe, sizeof(fe), "{status: {podGangMapping: {%s: 3}}}", first);
+    (void)snprintf(pf, sizeof(pf), "{status: {podGangMapping: {%s: [0], %s: [1, 2]}}}", first,
+                   second);
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", fe);
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", pf);
+    plan_map(&r, "svc-0");
+    tw_carry_out(r.world);
+    CHECK_INT(count_entries(&r, "svc-0"), 2);
+    CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 0), "name")), first);
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 1), "pcsgReplicaIndices")), "{\"pf\":[1,2]}");
+    CHECK(j_is_absent(jgetc(entry_at(&r, "svc-0", 0), "dependsOn")));
+    CHECK(j_has(jgetc(entry_at(&r, "svc-0", 1), "dependsOn")));
+    ring_free(&r);
+}
+
+TEST(gangmap_follows_scaling_and_the_last_replicas_end)
+{
+    struct ring r = coherent_ring();
+    make_maps(&r);
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", "{spec: {replicas: 4}}");
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 5}}");
+    plan_map(&r, "svc-0");
+    tw_carry_out(r.world);
+    CHECK_INT(count_entries(&r, "svc-0"), 4);
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 0), "podCliques")), "{\"fe\":5}");
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 3), "pcsgReplicaIndices")), "{\"pf\":[3]}");
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {replicas: 1}}");
+    plan_map(&r, "svc-1");
+    CHECK_CSTR(tw_writes(r.world), "delete PodGangMap default/svc-1\n");
+    ring_free(&r);
+}
+
+TEST(cliques_of_a_mapped_set_carry_the_gang_of_their_entry)
+{
+    struct ring r = coherent_ring();
+    ring_plan_pcs(&r, "svc");
+    tw_carry_out(r.world);
+    /* Without the map no member is made. */
+    ring_plan_pcsg(&r, "svc-0-pf");
+    CHECK(!tw_write(r.world, &kind_pclq, "svc-0-pf-0-pl", ""));
+    make_maps(&r);
+    ring_plan_pcsg(&r, "svc-0-pf");
+    tw_carry_out(r.world);
+    CHECK(str_is_empty(obj_label(tw_must(r.world, &kind_pclq, "svc-0-fe"), STR(LABEL_PODGANG))));
+    CHECK_CSTR(obj_label(tw_must(r.world, &kind_pclq, "svc-0-pf-0-pl"), STR(LABEL_PODGANG)),
+               "svc-0-1767225600000000000");
+    CHECK_CSTR(obj_label(tw_must(r.world, &kind_pclq, "svc-0-pf-2-pw"), STR(LABEL_PODGANG)),
+               "svc-0-1767225600000000002");
+    /* Pods of a standalone clique say themselves where they are. */
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(r.world->plan.writes.len > 0, 1);
+    tw_carry_out(r.world);
+    const struct obj *clique = tw_must(r.world, &kind_pclq, "svc-0-fe");
+    size_t n = 0;
+    struct cache_iter it = world_owned(&r.world->world, &kind_pod, clique->uid);
+    for (struct obj *pod; (pod = cache_next(&it)); n++)
+        CHECK_CSTR(obj_label(pod, STR(LABEL_PODGANG)), "svc-0-1767225600000000000");
+    CHECK_INT(n, 3);
+    ring_free(&r);
+}

@@ -1,0 +1,149 @@
+/* Updates: which replicas and which pods come next, and what is never taken. */
+#include "base/test.h"
+#include "operator/operator.h"
+#include "operator/pod.h"
+#include "operator/test-ring.h"
+#include "operator/update.h"
+
+static struct ring served(void)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    return r;
+}
+
+static str status(struct ring *r, const struct kind *k, const char *name, const char *path)
+{
+    return jtext(jpath(obj_status(tw_must(r->world, k, name)), path));
+}
+
+static void change_front(struct ring *r, const char *image)
+{
+    char patch[512];
+    (void)snprintf(
+        patch, sizeof(patch),
+        "{spec: {template: {cliques: [{name: fe, labels: {tier: front, "
+        "app.kubernetes.io/part-of: mine}, annotations: {note: hello, "
+        "grove.io/topology-name: x}, spec: {replicas: 3, minAvailable: 2, roleName: fe, "
+        "podSpec: {containers: [{name: m, image: %s, env: [{name: A, value: b}]}]}}}, "
+        "{name: pl, spec: {podSpec: {containers: [{name: m, image: i}]}}}, "
+        "{name: pw, spec: {replicas: 4, podSpec: {containers: [{name: m, image: i}]}}}]}}}",
+        image);
+    tw_patch(r->world, &kind_pcs, "svc", patch);
+}
+
+static int64_t going(struct ring *r, const char *clique)
+{
+    int64_t n = 0;
+    struct obj *o;
+    struct cache_iter it =
+        world_owned(&r->world->world, &kind_pod, tw_must(r->world, &kind_pclq, clique)->uid);
+    while ((o = cache_next(&it)))
+        n += o->deleting;
+    return n;
+}
+
+/* 7.3: nothing on nodes first, then what is in breach, then by number. */
+TEST(replicas_are_taken_up_in_the_order_of_the_contract)
+{
+    struct update_candidate c[] = {
+        {.replica = 0, .scheduled = true},
+        {.replica = 1, .scheduled = true, .breached = true},
+        {.replica = 2, .scheduled = false},
+        {.replica = 3, .scheduled = true, .breached = true},
+        {.replica = 4, .scheduled = false, .breached = true},
+    };
+    static const int64_t want[] = {4, 2, 1, 3, 0};
+    update_order(c, ARRAY_LEN(c));
+    for (size_t i = 0; i < ARRAY_LEN(c); i++)
+        CHECK_INT(c[i].replica, want[i]);
+}
+
+/* Nothing is at work before the cliques of its replica carry what they go to. */
+TEST(a_replica_is_published_after_its_cliques_are_changed)
+{
+    struct ring r = served();
+    change_front(&r, "j");
+    str before = tw_json(tw_must(r.world, &kind_pclq, "svc-0-fe"), "metadata.labels");
+    CHECK(before.len > 0);
+    struct key key = {&kind_pcs, STR("default"), STR("svc")};
+    struct arena a = ARENA_INIT;
+    struct plan p;
+    plan_init(&p, &a);
+    pcs_status_plan(&r.world->world, &key, NULL, &p);
+    struct strbuf text = STRBUF_INIT(65536);
+    plan_print(&p, &text);
+    CHECK(str_find(strbuf_str(&text), STR("currentlyUpdating")) < 0);
+    strbuf_done(&text);
+    plan_done(&p);
+    arena_done(&a);
+    (void)ring_settle(&r);
+    jval list =
+        jpath(obj_status(tw_must(r.world, &kind_pcs, "svc")), "updateProgress.currentlyUpdating");
+    CHECK_INT(jlen(list), 1);
+    CHECK_INT(jint(jgetc(jat(list, 0), "replicaIndex"), -1), 0);
+    ring_free(&r);
+}
+
+/* One at a time, in one replica: a pod that crashed once and is ready now is a ready pod (T31). */
+TEST(one_ready_pod_is_taken_at_a_time)
+{
+    struct ring r = served();
+    change_front(&r, "j");
+    (void)ring_settle(&r);
+    CHECK_INT(going(&r, "svc-0-fe") <= 1, 1);
+    CHECK_INT(going(&r, "svc-1-fe"), 0);
+    CHECK(str_is(status(&r, &kind_pclq, "svc-0-fe", "updatedReplicas"), "0") ||
+          str_is(status(&r, &kind_pclq, "svc-0-fe", "updatedReplicas"), "1"));
+    CHECK(j_has(jpath(obj_status(tw_must(r.world, &kind_pclq, "svc-0-fe")),
+                      "updateProgress.readyPodsSelectedToUpdate.current")));
+    ring_live(&r);
+    CHECK_CSTR(status(&r, &kind_pcs, "svc", "updatedReplicas"), "2");
+    CHECK(!update_is_running(tw_must(r.world, &kind_pcs, "svc")));
+    CHECK_CSTR(status(&r, &kind_pclq, "svc-1-fe", "updatedReplicas"), "3");
+    /* What did not change is what it was. */
+    CHECK_CSTR(status(&r, &kind_pclq, "svc-0-pf-0-pw", "updatedReplicas"), "4");
+    ring_free(&r);
+}
+
+TEST(a_paused_set_takes_nothing)
+{
+    struct ring r = served();
+    tw_patch(r.world, &kind_pcs, "svc", "{metadata: {annotations: {grove.io/paused: 'true'}}}");
+    change_front(&r, "j");
+    (void)ring_settle(&r);
+    const struct obj *pcs = tw_must(r.world, &kind_pcs, "svc");
+    CHECK(update_is_running(pcs) && !update_rolls(pcs, 0) && !update_rolls(pcs, 1));
+    CHECK_INT(going(&r, "svc-0-fe") + going(&r, "svc-1-fe"), 0);
+    CHECK_CSTR(jstr(jgetc(condition_find(jgetc(obj_status(pcs), "conditions"), STR("Progressing")),
+                          "reason")),
+               "Paused");
+    ring_free(&r);
+}
+
+/* T32: a hiccup of a probe is not a broken pod. */
+TEST(a_pod_that_has_just_lost_its_readiness_is_waited_for)
+{
+    struct test_world *t = tw_new();
+    tw_load(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: m}]}\n"
+               "status:\n  phase: Running\n  conditions:\n"
+               "  - {type: Ready, status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z'}\n"
+               "  containerStatuses:\n"
+               "  - {name: m, started: true, ready: false, state: {running: {}}}\n");
+    usec since, until;
+    CHECK(time_parse_rfc3339(STR("2026-01-01T00:00:00Z"), &since));
+    CHECK(update_pod_flaps(tw_must(t, &kind_pod, "p"), since + USEC_PER_SEC, &until));
+    CHECK(until > since + USEC_PER_SEC);
+    CHECK(!update_pod_flaps(tw_must(t, &kind_pod, "p"), until, &until));
+    tw_patch(t, &kind_pod, "p",
+             "{status: {containerStatuses: [{name: m, started: true, ready: false, state: "
+             "{running: {}}, lastState: {terminated: {exitCode: 1}}}]}}");
+    CHECK(!update_pod_flaps(tw_must(t, &kind_pod, "p"), since + USEC_PER_SEC, &until));
+    /* T9: inside a long start-up it is not waited for. */
+    tw_patch(t, &kind_pod, "p",
+             "{status: {containerStatuses: [{name: m, started: false, ready: false, state: "
+             "{running: {}}}]}}");
+    CHECK(!update_pod_flaps(tw_must(t, &kind_pod, "p"), since + USEC_PER_SEC, &until));
+    tw_free(t);
+}

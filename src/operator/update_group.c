@@ -1,0 +1,320 @@
+/*
+ * RollingRecreate inside a scaling group: replicas of the group with a member of another template
+ * are made anew as a whole. Their cliques are deleted; the other half of the planner makes new ones
+ * from what the set says now.
+ *
+ * Replicas that do not serve go at once, all of them; those that do go by number, as many as the
+ * ledger allows and so that no more than maxUnavailable are missing at any time. Of a replica those
+ * cliques go last whose template changed: should we be stopped on the way, the rest still has its
+ * reason. Cliques made since the pass began are new already and stay.
+ */
+#include "operator/update_group.h"
+
+#include "operator/ledger.h"
+#include "operator/pod.h"
+#include "operator/revisions.h"
+#include "operator/rollup.h"
+#include "operator/tally.h"
+#include "operator/update.h"
+
+enum { MAX_SELECTED = 1000 };
+enum { STAGE_UNCHANGED, STAGE_CHANGED };
+
+static jval progress_of(const struct group_work *g)
+{
+    return jgetc(obj_status(g->pcsg), "updateProgress");
+}
+
+/* ---- replicas ---- */
+
+static const struct obj *member(const struct group_work *g, int64_t j, str clique)
+{
+    str name = name_member_pclq(g->plan->arena, g->pcsg->name, j, clique);
+    const struct obj *o = world_get(g->world, &kind_pclq, g->pcsg->ns, name);
+    return o && str_eq(o->owner_uid, g->pcsg->uid) ? o : NULL;
+}
+
+static bool stays(const struct group_work *g, const struct obj *pclq)
+{
+    return pclq && !pclq->deleting && !world_is_intended(g->world, pclq->uid);
+}
+
+/* It, or a pod of it, is of another template. */
+static bool is_outdated(const struct group_work *g, const struct obj *pclq, str clique)
+{
+    const struct tally *t = tally_of(g->world, pclq->uid);
+    return !revision_names(g->revision, clique, obj_label(pclq, STR(LABEL_TEMPLATE_HASH))) ||
+           update_pods_named(t, g->revision, clique) < t->active + t->finished;
+}
+
+/* The numbers tell that all of it is as it should be. */
+static bool is_current(const struct group_work *g, int64_t j, uint64_t sum)
+{
+    uint32_t members = (uint32_t)jlen(g->spec.clique_names);
+    struct rollup_replica m = rollup_at(rollup_of(g->world, &kind_pclq, g->pcsg->uid), j);
+    return m.children == members && m.revision == sum && m.updated == members;
+}
+
+static uint64_t sum_of(const struct group_work *g)
+{
+    uint64_t sum = 0;
+    for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);)
+        sum += rollup_hash(revision_clique_hash(g->revision, jstr(it.value)));
+    return sum;
+}
+
+static bool replica_is_outdated(const struct group_work *g, int64_t j)
+{
+    for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
+        const struct obj *o = member(g, j, jstr(it.value));
+        if (stays(g, o) && is_outdated(g, o, jstr(it.value)))
+            return true;
+    }
+    return false;
+}
+
+enum health { SERVES, DOWN, FLAPS };
+
+/* Pods that will soon be ready again, perhaps. */
+static int64_t flapping(const struct group_work *g, const struct obj *pclq)
+{
+    int64_t n = 0;
+    struct cache_iter it = world_owned(g->world, &kind_pod, pclq->uid);
+    for (struct obj *pod; (pod = cache_next(&it));) {
+        usec until;
+        if (pod->deleting || pod_is_ready(pod) || !update_pod_flaps(pod, g->world->now, &until))
+            continue;
+        plan_look_again(g->plan, until);
+        n++;
+    }
+    return n;
+}
+
+static enum health health_of(const struct group_work *g, int64_t j)
+{
+    enum health h = SERVES;
+    for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
+        const struct obj *o = member(g, j, jstr(it.value));
+        if (!stays(g, o))
+            return DOWN;
+        int64_t ready = tally_of(g->world, o->uid)->ready;
+        int64_t min = jint(jgetc(obj_spec(o), "minAvailable"), 1);
+        if (ready >= min)
+            continue;
+        if (ready + flapping(g, o) < min)
+            return DOWN;
+        h = FLAPS;
+    }
+    return h;
+}
+
+/* ---- which pass ---- */
+
+static size_t selected_before(const struct group_work *g)
+{
+    jval selected = jgetc(progress_of(g), "readyReplicaIndicesSelectedToUpdate");
+    return jlen(jgetc(selected, "completed")) + j_has(jgetc(selected, "current"));
+}
+
+/* Replicas beyond those there are have nothing to be looked at, whatever number is wanted. */
+static int64_t seen_top(const struct group_work *g)
+{
+    return MIN(group_top(g), (int64_t)rollup_of(g->world, &kind_pclq, g->pcsg->uid)->replicas.len);
+}
+
+static bool any_outdated(const struct group_work *g)
+{
+    uint64_t sum = sum_of(g);
+    for (int64_t j = 0; j < seen_top(g); j++) {
+        if (group_wants(g, j) && !is_current(g, j, sum) && replica_is_outdated(g, j))
+            return true;
+    }
+    return false;
+}
+
+static bool is_complete(const struct group_work *g, const struct group_update *u)
+{
+    int64_t taken = (int64_t)selected_before(g), replicas = MAX(g->spec.replicas, 0);
+    return u->realised >= replicas &&
+           u->available >= MIN(replicas, MAX(g->spec.min_available, taken));
+}
+
+static void decide_recreate(const struct group_work *g, struct group_update *u, bool was_running,
+                            bool same)
+{
+    bool rolls = update_rolls(g->pcs, g->pcs_index);
+    str hash = revision_generation_hash(g->revision);
+    str carried = jstr(jgetc(obj_status(g->pcsg), "currentPodCliqueSetGenerationHash"));
+    bool untouched = !j_has(progress_of(g)) && str_eq(carried, hash) && !u->outdated;
+    if (rolls && !untouched && (!same || (!was_running && u->outdated)))
+        u->starts = true;
+    else if (was_running && !update_holds(g->pcs, g->pcs_index))
+        u->ends = true;
+    else
+        u->rolls = was_running && same && rolls;
+    if ((u->starts || u->rolls) && is_complete(g, u))
+        u->ends = true;
+}
+
+void update_decide_group(const struct group_work *g, struct group_update *u)
+{
+    bool was_running = clique_is_updating(g->pcsg);
+    u->running = was_running;
+    if (!g->revision)
+        return;
+    bool same = str_eq(jstr(jgetc(progress_of(g), "podCliqueSetGenerationHash")),
+                       revision_generation_hash(g->revision));
+    u->outdated = any_outdated(g);
+    switch (update_strategy_of(g->pcs)) {
+    case UPDATE_RECREATE:
+        decide_recreate(g, u, was_running, same);
+        break;
+    case UPDATE_ON_DELETE:
+        u->starts = !same;
+        u->ends = u->starts || was_running;
+        break;
+    case UPDATE_COHERENT:
+        u->outdated = any_outdated(g);
+        decide_recreate(g, u, was_running, same);
+        u->rolls = false; /* its map says what is made anew */
+        break;
+    }
+    u->running = (was_running || u->starts) && !u->ends;
+    /* See update_pods.c: what had no room before is not missing because of us. */
+    int64_t before = jint(jgetc(progress_of(g), "unscheduledAtStart"), 0);
+    if (u->running)
+        u->roomless = u->starts && !was_running ? u->unscheduled : MIN(u->unscheduled, before);
+}
+
+/* ---- the step ---- */
+
+static usec pass_began(const struct group_work *g)
+{
+    usec at = 0;
+    (void)time_parse_rfc3339(jstr(jgetc(progress_of(g), "updateStartedAt")), &at);
+    return at;
+}
+
+static void delete_replica(const struct group_work *g, int64_t j, bool serves, unsigned stage)
+{
+    usec began = pass_began(g);
+    for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
+        const struct obj *o = member(g, j, jstr(it.value));
+        if (!stays(g, o))
+            continue;
+        bool changed = is_outdated(g, o, jstr(it.value));
+        if (!changed && obj_created(o) >= began)
+            continue;
+        struct plan_write *w =
+            plan_delete(g->plan, stage + (changed ? STAGE_CHANGED : STAGE_UNCHANGED), o);
+        w->component_uid = g->pcsg->uid;
+        w->not_serving = !serves;
+        plan_why(w, g->plan, "replica %lld of the group is made anew of %.*s%s", (long long)j,
+                 STR_ARG(revision_generation_hash(g->revision)),
+                 serves ? "" : "; it does not serve");
+    }
+}
+
+void update_plan_group(const struct group_work *g, struct group_update *u, unsigned stage)
+{
+    if (!u->rolls || !u->outdated)
+        return;
+    size_t from = g->plan->writes.len;
+    uint64_t sum = sum_of(g);
+    struct budget b = ledger_of_group(g->world, g->pcsg);
+    int64_t room = MIN(b.free, b.allowance - MAX(b.desired - b.available - u->roomless, 0));
+    room = MIN(room, MAX_SELECTED);
+    u->picked = arena_array(g->plan->arena, int64_t, (size_t)MAX(room, 0) + 1);
+    for (int64_t j = 0; j < seen_top(g) && !make_is_full(g->plan, from); j++) {
+        if (!group_wants(g, j) || is_current(g, j, sum) || !replica_is_outdated(g, j))
+            continue;
+        enum health h = health_of(g, j);
+        if (h == DOWN) {
+            delete_replica(g, j, false, stage);
+        } else if (h == SERVES && room > 0) {
+            delete_replica(g, j, true, stage);
+            u->picked[u->n_picked++] = j;
+            room--;
+        }
+    }
+    make_event(g->plan, from, g->pcsg, PLAN_DELETE, &kind_pclq,
+               "PodCliqueScalingGroupReplicaDeleteSuccessful");
+}
+
+/* ---- status ---- */
+
+static void write_selected(const struct group_work *g, const struct group_update *u, jval old,
+                           struct jw *w)
+{
+    static const char key[] = "readyReplicaIndicesSelectedToUpdate";
+    jval before = jgetc(progress_of(g), key);
+    int64_t *all = arena_array(g->plan->arena, int64_t, selected_before(g) + u->n_picked + 1);
+    size_t n = 0;
+    if (u->running && !u->starts) {
+        for (struct jiter it = jiter(jgetc(before, "completed")); jnext(&it);)
+            all[n++] = jint(it.value, 0);
+        if (j_has(jgetc(before, "current")))
+            all[n++] = jint(jgetc(before, "current"), 0);
+        for (size_t i = 0; i < u->n_picked; i++)
+            all[n++] = u->picked[i];
+    }
+    if (n == 0) {
+        if (j_has(jgetc(old, key))) {
+            jw_key(w, str_of(key));
+            jw_null(w);
+        }
+        return;
+    }
+    jw_put_object(w, key);
+    jw_put_array(w, "completed");
+    for (size_t i = n > MAX_SELECTED ? n - MAX_SELECTED : 0; i + 1 < n; i++)
+        jw_int(w, all[i]);
+    jw_end(w);
+    jw_put_int(w, "current", all[n - 1]);
+    jw_end(w);
+}
+
+static void write_common(const struct group_work *g, const struct group_update *u, jval old,
+                         str now, struct jw *w)
+{
+    jval before = progress_of(g);
+    jw_put_str(w, "updateStartedAt", u->starts ? now : jstr(jgetc(before, "updateStartedAt")));
+    str ended = u->ends ? now : u->running ? STR_NONE : jstr(jgetc(before, "updateEndedAt"));
+    if (!str_is_empty(ended)) {
+        jw_put_str(w, "updateEndedAt", ended);
+    } else if (j_has(jgetc(old, "updateEndedAt"))) {
+        jw_key(w, STR("updateEndedAt"));
+        jw_null(w);
+    }
+    jw_put_str(w, "podCliqueSetGenerationHash",
+               u->starts ? revision_generation_hash(g->revision)
+                         : jstr(jgetc(before, "podCliqueSetGenerationHash")));
+    write_selected(g, u, old, w);
+}
+
+void update_write_group(const struct group_work *g, const struct group_update *u, struct jw *w)
+{
+    jval status = obj_status(g->pcsg), before = progress_of(g);
+    if (!j_has(before) && !u->starts)
+        return;
+    struct strbuf now = STRBUF_INIT(64);
+    time_format_rfc3339(g->world->now, &now);
+    jw_put_object(w, "updateProgress");
+    write_common(g, u, before, strbuf_str(&now), w);
+    if (u->roomless > 0 || j_has(jgetc(before, "unscheduledAtStart")))
+        jw_put_int(w, "unscheduledAtStart", u->roomless);
+    jw_put_int(w, "updatedPodCliquesCount", u->updated_members);
+    jw_put_int(w, "totalPodCliquesCount",
+               MAX(g->spec.replicas, 0) * (int64_t)jlen(g->spec.clique_names));
+    jw_end(w);
+    jw_put_object(w, "rollingUpdateProgress");
+    write_common(g, u, jgetc(status, "rollingUpdateProgress"), strbuf_str(&now), w);
+    jw_put_array(w, "updatedPodCliques");
+    if (u->realised >= g->spec.replicas) {
+        for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);)
+            jw_val(w, it.value);
+    }
+    jw_end(w);
+    jw_end(w);
+    strbuf_done(&now);
+}

@@ -1,0 +1,286 @@
+/*
+ * RollingRecreate inside a standalone clique: pods of another template than the clique's are
+ * deleted, and the planner of pods makes their successors from what the clique says now.
+ *
+ * Those that do not serve go at once, all of them; those that do go oldest first, as many as the
+ * ledger allows and so that no more than maxUnavailable are missing at any time. Who is missing is
+ * counted among the pods there are, whatever the reason: nothing is remembered that could be wrong
+ * after a restart or a change of numbers. A pod that lost its readiness a moment ago is waited for:
+ * a hiccup of a probe is no reason to take all of them.
+ *
+ * A pass is recorded in the clique's status before it takes the first pod (the ledger reads it
+ * there), and ended when all pods are of the template and as many serve as were taken.
+ */
+#include "operator/ledger.h"
+#include "operator/pclq_impl.h"
+#include "operator/revisions.h"
+#include "operator/update.h"
+
+#define FLAP_GRACE (10 * USEC_PER_SEC)
+enum { MAX_SELECTED = 1000 };
+
+static jval progress_of(const struct clique_work *c)
+{
+    return jgetc(obj_status(c->pclq), "updateProgress");
+}
+
+static bool is_member(const struct clique_work *c)
+{
+    return str_is(jstr(jgetc(obj_controller_ref(c->pclq), "kind")), kind_pcsg.kind);
+}
+
+int64_t update_pods_named(const struct tally *t, const struct obj *revision, str clique)
+{
+    int64_t n = 0;
+    for (size_t i = 0; revision && i < t->hashes.len; i++) {
+        const struct tally_hash *h = &t->hashes.p[i];
+        if (revision_names(revision, clique, str_n(h->hash, h->len)))
+            n += h->pods;
+    }
+    return n;
+}
+
+bool update_pod_flaps(const struct obj *pod, usec now, usec *ret_until)
+{
+    jval status = obj_status(pod), containers = jgetc(status, "containerStatuses");
+    jval ready = condition_find(jgetc(status, "conditions"), STR("Ready"));
+    usec since;
+    if (!str_is(jstr(jgetc(status, "phase")), "Running") || jlen(containers) == 0 ||
+        !time_parse_rfc3339(jstr(jgetc(ready, "lastTransitionTime")), &since))
+        return false;
+    for (struct jiter it = jiter(containers); jnext(&it);) {
+        if (!j_is_true(jgetc(it.value, "started")) || !j_has(jpath(it.value, "state.running")) ||
+            jint(jpath(it.value, "lastState.terminated.exitCode"), 0) != 0)
+            return false;
+    }
+    *ret_until = since + FLAP_GRACE;
+    return *ret_until > now;
+}
+
+/* ---- which pass ---- */
+
+static bool targets(const struct clique_update *u, jval progress)
+{
+    return str_eq(jstr(jgetc(progress, "podCliqueSetGenerationHash")), u->set_hash) &&
+           str_eq(jstr(jgetc(progress, "podTemplateHash")), u->hash);
+}
+
+static size_t selected_before(const struct clique_work *c)
+{
+    jval selected = jgetc(progress_of(c), "readyPodsSelectedToUpdate");
+    return jlen(jgetc(selected, "completed")) + j_has(jgetc(selected, "current"));
+}
+
+static bool is_complete(const struct clique_work *c)
+{
+    int64_t taken = (int64_t)selected_before(c), desired = MAX(c->spec.replicas, 0);
+    return c->update.outdated == 0 && c->tally->active == desired &&
+           c->tally->ready >= MIN(desired, MAX(c->spec.min_available, taken));
+}
+
+/* Pods without a node that are not missing because of us: as many as there were before, and never
+ * more again than there were in between. Without them an update of a clique that is larger than the
+ * cluster would never take the first pod. */
+static int64_t count_roomless(const struct clique_work *c)
+{
+    int64_t now = MAX(c->spec.replicas - c->tally->scheduled, 0);
+    int64_t before = jint(jgetc(progress_of(c), "unscheduledAtStart"), 0);
+    /* What a pass that another one follows has taken is not missing for lack of room. */
+    return c->update.starts && !clique_is_updating(c->pclq) ? now : MIN(now, before);
+}
+
+static void decide_recreate(struct clique_work *c, bool was_running)
+{
+    struct clique_update *u = &c->update;
+    jval progress = progress_of(c);
+    int64_t replica = label_index(c->pclq, STR(LABEL_PCS_INDEX));
+    bool rolls = update_rolls(c->pcs, replica) && u->labelled && !is_member(c);
+    bool same = targets(u, progress);
+    str carried = jstr(jgetc(obj_status(c->pclq), "currentPodCliqueSetGenerationHash"));
+    bool untouched = !j_has(progress) && str_eq(carried, u->set_hash) && u->outdated == 0;
+    if (rolls && !untouched && (!same || (!was_running && u->outdated > 0)))
+        u->starts = true;
+    else if (was_running && (is_member(c) || !update_holds(c->pcs, replica)))
+        u->ends = true;
+    else
+        u->rolls = was_running && same && rolls;
+    if ((u->starts || (was_running && same && rolls)) && is_complete(c))
+        u->ends = true;
+}
+
+void update_decide_clique(struct clique_work *c)
+{
+    struct clique_update *u = &c->update;
+    struct arena *a = c->plan->arena;
+    int64_t replica = label_index(c->pclq, STR(LABEL_PCS_INDEX));
+    bool was_running = clique_is_updating(c->pclq);
+    jval template = clique_template(a, c->pcs, replica, c->pclq->name);
+    u->clique = jstr(jgetc(template, "name"));
+    u->target = update_revision(c->world, a, c->pcs, replica);
+    u->running = was_running;
+    if (!u->target || j_is_absent(template))
+        return;
+    u->hash = revision_clique_hash(u->target, u->clique);
+    u->set_hash = revision_generation_hash(u->target);
+    u->labelled = str_eq(obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH)), u->hash);
+    u->named = update_pods_named(c->tally, u->target, u->clique);
+    u->outdated = c->tally->active + c->tally->finished - u->named;
+    switch (update_strategy_of(c->pcs)) {
+    case UPDATE_RECREATE:
+        decide_recreate(c, was_running);
+        break;
+    case UPDATE_ON_DELETE:
+        u->starts = u->labelled && !targets(u, progress_of(c));
+        u->ends = u->starts || was_running;
+        break;
+    case UPDATE_COHERENT:
+        decide_recreate(c, was_running);
+        u->rolls = false; /* its map says what is made anew */
+        break;
+    }
+    u->running = (was_running || u->starts) && !u->ends;
+    u->roomless = u->running ? count_roomless(c) : 0;
+}
+
+/* ---- the step ---- */
+
+static int cmp_age(const void *a, const void *b)
+{
+    const struct obj *x = *(struct obj *const *)a, *y = *(struct obj *const *)b;
+    usec s = obj_created(x), t = obj_created(y);
+    if (s != t)
+        return s < t ? -1 : 1;
+    int64_t i = pod_index(x), j = pod_index(y);
+    return i != j ? (i < j ? -1 : 1) : str_cmp(x->name, y->name);
+}
+
+static void take(struct clique_work *c, const struct obj *pod, bool serves)
+{
+    struct plan_write *w = plan_delete(c->plan, STAGE_PODS, pod);
+    w->component_uid = c->pclq->uid;
+    w->not_serving = !serves;
+    plan_why(w, c->plan, "it is of another template%s", serves ? "" : " and does not serve");
+    if (serves && c->update.n_picked < MAX_SELECTED)
+        c->update.picked[c->update.n_picked++] = pod->name;
+}
+
+/* How many serving pods may go now. */
+static int64_t room(const struct clique_work *c)
+{
+    struct budget b = ledger_of_clique(c->world, c->pclq);
+    return MIN(b.free, b.allowance - MAX(b.desired - b.available - c->update.roomless, 0));
+}
+
+static bool is_outdated(const struct clique_work *c, const struct obj *pod)
+{
+    return !pod->deleting && !pod_is_finished(pod) && !world_is_intended(c->world, pod->uid) &&
+           !revision_names(c->update.target, c->update.clique,
+                           obj_label(pod, STR(LABEL_TEMPLATE_HASH)));
+}
+
+static void sort_out(struct clique_work *c, obj_vec *ret_ready, obj_vec *ret_others)
+{
+    struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
+    for (struct obj *pod; (pod = cache_next(&it));) {
+        usec until;
+        if (!is_outdated(c, pod))
+            continue;
+        if (pod_is_ready(pod))
+            *vec_push(ret_ready) = pod;
+        else if (update_pod_flaps(pod, c->world->now, &until))
+            plan_look_again(c->plan, until);
+        else
+            *vec_push(ret_others) = pod;
+    }
+    vec_sort(ret_ready, cmp_age);
+    vec_sort(ret_others, cmp_age);
+}
+
+void update_plan_pods(struct clique_work *c)
+{
+    obj_vec ready = {0}, others = {0};
+    /* While there are too many, the planner of pods takes outdated ones first. */
+    if (!c->update.rolls || c->update.outdated == 0 ||
+        c->tally->active > MAX(c->spec.replicas, 0) || tally_has_doubles(c->tally))
+        return;
+    size_t from = c->plan->writes.len;
+    sort_out(c, &ready, &others);
+    for (size_t i = 0; i < others.len && i < MAKE_MAX_WRITES; i++)
+        take(c, others.p[i], false);
+    int64_t n = MIN(room(c), (int64_t)MIN(ready.len, (size_t)MAX_SELECTED));
+    c->update.picked = arena_array(c->plan->arena, str, (size_t)MAX(n, 0) + 1);
+    for (size_t i = 0; i < ready.len && (int64_t)i < n; i++)
+        take(c, ready.p[i], true);
+    make_event(c->plan, from, c->pclq, PLAN_DELETE, &kind_pod, "PodDeleteSuccessful");
+    vec_done(&ready);
+    vec_done(&others);
+}
+
+/* ---- status ---- */
+
+/* It was taken; else the ledger refused it, and it may be taken another time. */
+static bool was_taken(const struct clique_work *c, str name)
+{
+    const struct obj *pod = world_get(c->world, &kind_pod, c->pclq->ns, name);
+    return !pod || pod->deleting || world_is_intended(c->world, pod->uid);
+}
+
+static void write_selected(const struct clique_work *c, struct jw *w)
+{
+    const struct clique_update *u = &c->update;
+    jval old = jgetc(progress_of(c), "readyPodsSelectedToUpdate");
+    str *names = arena_array(c->plan->arena, str, selected_before(c) + u->n_picked + 1);
+    size_t n = 0;
+    if (u->running && !u->starts) {
+        for (struct jiter it = jiter(jgetc(old, "completed")); jnext(&it);)
+            names[n++] = jstr(it.value);
+        str current = jstr(jgetc(old, "current"));
+        if (!str_is_empty(current) && was_taken(c, current))
+            names[n++] = current;
+        for (size_t i = 0; i < u->n_picked; i++)
+            names[n++] = u->picked[i];
+    }
+    if (n == 0) {
+        if (j_has(old)) {
+            jw_key(w, STR("readyPodsSelectedToUpdate"));
+            jw_null(w);
+        }
+        return;
+    }
+    jw_put_object(w, "readyPodsSelectedToUpdate");
+    jw_put_array(w, "completed");
+    for (size_t i = n > MAX_SELECTED ? n - MAX_SELECTED : 0; i + 1 < n; i++)
+        jw_str(w, names[i]);
+    jw_end(w);
+    jw_put_str(w, "current", names[n - 1]);
+    jw_end(w);
+}
+
+void update_write_clique(const struct clique_work *c, struct jw *w)
+{
+    const struct clique_update *u = &c->update;
+    jval old = progress_of(c);
+    int64_t roomless = jint(jgetc(old, "unscheduledAtStart"), 0);
+    if (!u->starts && !u->ends && u->n_picked == 0 && (!u->running || u->roomless == roomless))
+        return;
+    struct strbuf now = STRBUF_INIT(64);
+    time_format_rfc3339(c->world->now, &now);
+    jw_put_object(w, "updateProgress");
+    jw_put_str(w, "updateStartedAt",
+               u->starts ? strbuf_str(&now) : jstr(jgetc(old, "updateStartedAt")));
+    if (u->ends) {
+        jw_put_str(w, "updateEndedAt", strbuf_str(&now));
+    } else if (j_has(jgetc(old, "updateEndedAt"))) {
+        jw_key(w, STR("updateEndedAt"));
+        jw_null(w);
+    }
+    if (u->starts) {
+        jw_put_str(w, "podCliqueSetGenerationHash", u->set_hash);
+        jw_put_str(w, "podTemplateHash", u->hash);
+    }
+    if (u->roomless > 0 || roomless > 0)
+        jw_put_int(w, "unscheduledAtStart", u->roomless);
+    write_selected(c, w);
+    jw_end(w);
+    strbuf_done(&now);
+}

@@ -1,0 +1,370 @@
+/*
+ * What an update may never do, whatever its strategy:
+ *
+ *   floors    Grove takes no serving unit of a component (a ready pod of a clique, a whole replica
+ *             of a scaling group) when that leaves fewer than the floor: the minimum, or what is
+ *             wanted when that is less, without what an update of it may take. What users take,
+ *             what was lost, what must make room and what is recycled as a whole is not counted
+ *             against it; nor is what nobody may have known yet: for a while after a component was
+ *             disturbed it is not judged.
+ *   needless  a replica of a scaling group is not made anew when all of it is of the template that
+ *             it is to be of (that of a pod is a matter of `deletes`)
+ *   endings   an update that rolls by itself is not said to have ended while a pod is of another
+ *             template than the one it was for
+ */
+#include "grove/names.h"
+#include "grove/types.h"
+#include "sim/inv_impl.h"
+
+/* ---- what there is ---- */
+
+static bool is_active(const struct obj *pod)
+{
+    return pod && !pod->deleting && !pod_has_finished(pod);
+}
+
+static bool is_ready(const struct obj *pod)
+{
+    return is_active(pod) && condition_is_true(jgetc(obj_status(pod), "conditions"), STR("Ready"));
+}
+
+static const struct obj *controller_of(const struct invariants *v, const struct obj *o,
+                                       const struct kind *k)
+{
+    jval ref = obj_controller_ref(o);
+    if (!str_is(jstr(jgetc(ref, "kind")), k->kind))
+        return NULL;
+    const struct obj *owner = store_get(inv_store(v), k, o->ns, jstr(jgetc(ref, "name")));
+    return owner && str_eq(owner->uid, o->owner_uid) ? owner : NULL;
+}
+
+static const struct obj *set_of(const struct invariants *v, const struct obj *component)
+{
+    return store_get(inv_store(v), &kind_pcs, component->ns, obj_label(component, STR(LABEL_PCS)));
+}
+
+static int64_t count_pods(const struct invariants *v, const struct obj *clique,
+                          bool (*counts)(const struct obj *pod))
+{
+    int64_t n = 0;
+    struct obj *pod;
+    struct store_iter it = store_range(inv_store(v), &kind_pod, clique->ns, STR_NONE, STR_NONE);
+    while ((pod = store_next(&it)))
+        n += str_eq(pod->owner_uid, clique->uid) && counts(pod);
+    return n;
+}
+
+static int64_t number(const struct obj *o, const char *field)
+{
+    return jint(jget(obj_spec(o), str_of(field)), 0);
+}
+
+/* ---- floors ---- */
+
+static bool is_updating(const struct obj *component)
+{
+    jval progress = jgetc(obj_status(component), "updateProgress");
+    return j_has(progress) && !j_has(jgetc(progress, "updateEndedAt"));
+}
+
+/* What the set says about its clique or group of that name: PREFIX-NUMBER-NAME. */
+static jval template_of(const struct obj *pcs, const struct obj *component)
+{
+    bool group = component->kind == &kind_pcsg;
+    jval list =
+        jpath(obj_spec(pcs), group ? "template.podCliqueScalingGroups" : "template.cliques");
+    struct arena a = ARENA_INIT;
+    jval found = JVAL_ABSENT;
+    int64_t replica;
+    if (str_to_int(obj_label(component, STR(LABEL_PCS_INDEX)), &replica)) {
+        for (struct jiter it = jiter(list); jnext(&it);) {
+            str name = jstr(jgetc(it.value, "name"));
+            str full = group ? name_pcsg(&a, pcs->name, replica, name)
+                             : name_pclq(&a, pcs->name, replica, name);
+            if (str_eq(full, component->name))
+                found = it.value;
+        }
+    }
+    arena_done(&a);
+    return found;
+}
+
+/* What an update of it may take. */
+static int64_t allowance(const struct invariants *v, const struct obj *component)
+{
+    const struct obj *pcs = set_of(v, component);
+    if (!is_updating(component))
+        return 0;
+    if (!pcs)
+        return 1;
+    bool coherent = str_is(jstr(jpath(obj_spec(pcs), "updateStrategy.type")), "Coherent");
+    return MAX(1, jint(jpath(template_of(pcs, component), "rollingUpdate.maxUnavailable"),
+                       coherent ? number(component, "minAvailable") : 1));
+}
+
+static bool is_disturbed(const struct invariants *v, const struct inv_updates *u, str uid)
+{
+    return inv_wall(v) < counter_get(&u->disturbed, uid);
+}
+
+static void disturb(const struct invariants *v, struct inv_updates *u, str uid)
+{
+    int64_t until = inv_wall(v) + 2 * inv_lag(v);
+    if (!str_is_empty(uid))
+        (void)counter_add(&u->disturbed, uid, until - counter_get(&u->disturbed, uid));
+}
+
+static void judge(struct invariants *v, const struct obj *component, const struct obj *taken,
+                  int64_t left)
+{
+    int64_t wanted = MIN(number(component, "minAvailable"), number(component, "replicas"));
+    int64_t floor = MAX(0, wanted - allowance(v, component));
+    if (left < floor)
+        inv_fail(v, "rolls", "%s %.*s is taken and leaves %s %.*s %lld of at least %lld",
+                 taken->kind->kind, STR_ARG(taken->name), component->kind->kind,
+                 STR_ARG(component->name), (long long)left, (long long)floor);
+}
+
+static bool clique_serves(const struct invariants *v, const struct obj *clique)
+{
+    return count_pods(v, clique, is_ready) >= number(clique, "minAvailable");
+}
+
+/* All cliques of the replica are there, and their minimum is ready; `going`, which may be NULL,
+ * counts as one that serves. */
+static bool replica_serves(const struct invariants *v, const struct obj *group, str index,
+                           const struct obj *going)
+{
+    int64_t serving = going != NULL;
+    struct obj *o;
+    struct store_iter it = store_range(inv_store(v), &kind_pclq, group->ns, STR_NONE, STR_NONE);
+    while ((o = store_next(&it)))
+        serving += str_eq(o->owner_uid, group->uid) && !o->deleting &&
+                   !(going && str_eq(o->uid, going->uid)) &&
+                   str_eq(obj_label(o, STR(LABEL_PCSG_INDEX)), index) && clique_serves(v, o);
+    return serving >= (int64_t)jlen(jgetc(obj_spec(group), "cliqueNames"));
+}
+
+static int64_t serving_replicas(const struct invariants *v, const struct obj *group)
+{
+    int64_t n = 0, first = 0;
+    struct obj *o;
+    struct store_iter it = store_range(inv_store(v), &kind_pclq, group->ns, STR_NONE, STR_NONE);
+    str clique = jstr(jat(jgetc(obj_spec(group), "cliqueNames"), 0));
+    struct arena a = ARENA_INIT;
+    while ((o = store_next(&it))) {
+        str index = obj_label(o, STR(LABEL_PCSG_INDEX));
+        if (str_eq(o->owner_uid, group->uid) && str_to_int(index, &first) &&
+            str_eq(o->name, name_member_pclq(&a, group->name, first, clique)))
+            n += replica_serves(v, group, index, NULL);
+    }
+    arena_done(&a);
+    return n;
+}
+
+/* A clique that served goes, or goes below its minimum: what is left of its group? */
+static void check_group_floor(struct invariants *v, const struct inv_updates *u,
+                              const struct obj *member, const struct obj *taken)
+{
+    const struct obj *group = controller_of(v, member, &kind_pcsg);
+    str label = obj_label(member, STR(LABEL_PCSG_INDEX));
+    int64_t index;
+    if (!group || group->deleting || is_disturbed(v, u, group->uid) || !str_to_int(label, &index) ||
+        index >= number(group, "replicas") || deletes_was_forced(v, taken) ||
+        !replica_serves(v, group, label, member))
+        return;
+    judge(v, group, taken, serving_replicas(v, group));
+}
+
+/* The unit of a member is its replica: it goes when the minimum of one of its cliques does. */
+static void check_pod_floor(struct invariants *v, const struct inv_updates *u,
+                            const struct obj *pod)
+{
+    const struct obj *clique = controller_of(v, pod, &kind_pclq);
+    if (!clique || clique->deleting || is_disturbed(v, u, clique->uid) ||
+        deletes_was_forced(v, pod) ||
+        count_pods(v, clique, is_active) >= number(clique, "replicas"))
+        return;
+    int64_t left = count_pods(v, clique, is_ready);
+    if (!controller_of(v, clique, &kind_pcsg))
+        judge(v, clique, pod, left);
+    else if (left + 1 == number(clique, "minAvailable"))
+        check_group_floor(v, u, clique, pod);
+}
+
+/* ---- needless ---- */
+
+static bool has_name(const struct obj *revision, str clique, str hash)
+{
+    jval data = jgetc(obj_root(revision), "data");
+    if (str_eq(jstr(jget(jgetc(data, "templateHashes"), clique)), hash))
+        return true;
+    for (struct jiter it = jiter(jget(jgetc(data, "otherHashes"), clique)); jnext(&it);) {
+        if (str_eq(jstr(it.value), hash))
+            return true;
+    }
+    return false;
+}
+
+static const struct obj *revision_called(const struct invariants *v, const struct obj *pcs,
+                                         str hash)
+{
+    struct obj *o;
+    struct store_iter it =
+        store_range(inv_store(v), &kind_controller_revision, pcs->ns, STR_NONE, STR_NONE);
+    while (!str_is_empty(hash) && (o = store_next(&it))) {
+        if (str_eq(o->owner_uid, pcs->uid) &&
+            str_eq(jstr(jpath(obj_root(o), "data.generationHash")), hash))
+            return o;
+    }
+    return NULL;
+}
+
+/* A clique of the replica, or a pod of one, is of another template. */
+static bool replica_is_outdated(const struct invariants *v, const struct obj *group, str label,
+                                const struct obj *revision)
+{
+    struct arena a = ARENA_INIT;
+    bool outdated = false;
+    int64_t index = 0;
+    (void)str_to_int(label, &index);
+    for (struct jiter it = jiter(jgetc(obj_spec(group), "cliqueNames")); jnext(&it);) {
+        str clique = jstr(it.value);
+        const struct obj *o = store_get(inv_store(v), &kind_pclq, group->ns,
+                                        name_member_pclq(&a, group->name, index, clique));
+        if (!o) {
+            outdated = true; /* it goes with the rest of its replica */
+            continue;
+        }
+        outdated |= !has_name(revision, clique, obj_label(o, STR(LABEL_TEMPLATE_HASH)));
+        struct obj *pod;
+        struct store_iter p = store_range(inv_store(v), &kind_pod, o->ns, STR_NONE, STR_NONE);
+        while ((pod = store_next(&p)))
+            outdated |= str_eq(pod->owner_uid, o->uid) &&
+                        !has_name(revision, clique, obj_label(pod, STR(LABEL_TEMPLATE_HASH)));
+    }
+    arena_done(&a);
+    return outdated;
+}
+
+static void check_need(struct invariants *v, const struct inv_updates *u, const struct obj *member)
+{
+    const struct obj *group = controller_of(v, member, &kind_pcsg), *pcs = set_of(v, member);
+    str label = obj_label(member, STR(LABEL_PCSG_INDEX));
+    int64_t index;
+    if (!group || group->deleting || !pcs || is_disturbed(v, u, group->uid) ||
+        is_disturbed(v, u, pcs->uid) || !str_to_int(label, &index) ||
+        index >= number(group, "replicas") || deletes_was_forced(v, member))
+        return;
+    jval status = obj_status(pcs);
+    bool held = jint(jpath(obj_spec(pcs), "updateStrategy.partition"), 0) > 0;
+    const struct obj *now = revision_called(v, pcs, jstr(jgetc(status, "currentGenerationHash")));
+    const struct obj *before =
+        revision_called(v, pcs, jstr(jgetc(status, "lastCompleteGenerationHash")));
+    if (!now || replica_is_outdated(v, group, label, now) ||
+        (held && (!before || replica_is_outdated(v, group, label, before))))
+        return;
+    inv_fail(v, "rolls", "%.*s is taken, and its replica is of the template it is to be of",
+             STR_ARG(member->name));
+}
+
+/* ---- endings ---- */
+
+static bool rolls_by_itself(const struct obj *pcs)
+{
+    jval strategy = jgetc(obj_spec(pcs), "updateStrategy");
+    return !str_is(jstr(jgetc(strategy, "type")), "OnDelete") &&
+           jint(jgetc(strategy, "partition"), 0) == 0;
+}
+
+/* The label of its clique, and that is one of the revision's. */
+static bool is_of(const struct invariants *v, const struct obj *pod, const struct obj *revision)
+{
+    const struct obj *clique = controller_of(v, pod, &kind_pclq);
+    str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
+    if (!clique || clique->deleting)
+        return true;
+    for (struct jiter it = jiter(jpath(obj_root(revision), "data.templateHashes")); jnext(&it);) {
+        if (has_name(revision, it.key, hash))
+            return true;
+    }
+    return false;
+}
+
+static void check_ending(struct invariants *v, const struct inv_updates *u,
+                         const struct store_event *e)
+{
+    const struct obj *pcs = e->obj;
+    jval now = jgetc(obj_status(pcs), "updateProgress");
+    if (!e->prev || !rolls_by_itself(pcs) || !j_has(jgetc(now, "updateEndedAt")) ||
+        j_has(jpath(obj_status(e->prev), "updateProgress.updateEndedAt")) ||
+        is_disturbed(v, u, pcs->uid))
+        return;
+    const struct obj *revision =
+        revision_called(v, pcs, jstr(jgetc(obj_status(pcs), "currentGenerationHash")));
+    struct obj *pod;
+    struct store_iter it = store_range(inv_store(v), &kind_pod, pcs->ns, STR_NONE, STR_NONE);
+    while (revision && (pod = store_next(&it))) {
+        if (is_active(pod) && str_eq(obj_label(pod, STR(LABEL_PCS)), pcs->name) &&
+            set_of(v, pod) == pcs && !is_of(v, pod, revision))
+            inv_fail(v, "rolls", "the update of %.*s ends, and pod %.*s is of another template",
+                     STR_ARG(pcs->name), STR_ARG(pod->name));
+    }
+}
+
+/* ---- events ---- */
+
+/* A pod is lost, is taken by others, or finishes: for its clique and its group. */
+static void pod_disturbs(const struct invariants *v, struct inv_updates *u,
+                         const struct store_event *e)
+{
+    const struct obj *now = event_now(e);
+    bool goes = !e->prev->deleting && (!now || now->deleting);
+    bool lost = is_ready(e->prev) && !is_ready(now) && !goes;
+    if (!lost && !(goes && deletes_was_forced(v, e->obj)))
+        return;
+    const struct obj *clique = controller_of(v, e->obj, &kind_pclq);
+    disturb(v, u, e->obj->owner_uid);
+    if (clique)
+        disturb(v, u, clique->owner_uid);
+}
+
+/* Numbers, templates and what an update may take change: for itself, and what is above it. */
+static void part_disturbs(const struct invariants *v, struct inv_updates *u,
+                          const struct store_event *e)
+{
+    const struct obj *now = event_now(e);
+    bool goes = e->prev && !e->prev->deleting && (!now || now->deleting);
+    bool changed = now && e->prev && now->generation != e->prev->generation;
+    bool ended = now && e->prev && is_updating(e->prev) && !is_updating(now);
+    if (changed || ended || (goes && deletes_was_forced(v, e->obj))) {
+        disturb(v, u, e->obj->uid);
+        disturb(v, u, e->obj->owner_uid);
+    }
+}
+
+void updates_event(struct invariants *v, struct inv_updates *u, const struct store_event *e)
+{
+    const struct obj *o = e->obj, *now = event_now(e);
+    bool taken = e->prev && !e->prev->deleting && (!now || now->deleting);
+    if (o->kind == &kind_pod && taken && is_ready(e->prev))
+        check_pod_floor(v, u, o);
+    if (o->kind == &kind_pclq && taken) {
+        if (clique_serves(v, o))
+            check_group_floor(v, u, o, o);
+        check_need(v, u, o);
+    }
+    if (o->kind == &kind_pod && e->prev)
+        pod_disturbs(v, u, e);
+    if (o->kind == &kind_pclq || o->kind == &kind_pcsg)
+        part_disturbs(v, u, e);
+    if (o->kind == &kind_pcs && now && e->prev && now->generation != e->prev->generation)
+        disturb(v, u, o->uid);
+    if (o->kind == &kind_pcs && now)
+        check_ending(v, u, e);
+}
+
+void updates_done(struct inv_updates *u)
+{
+    counters_done(&u->disturbed);
+}

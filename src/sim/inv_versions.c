@@ -1,0 +1,141 @@
+/*
+ * Coherent updates: pods of one clique in one gang are of one version at any time, and an update
+ * takes no serving pod of a standalone clique when that leaves fewer than its replicas less
+ * maxUnavailable. What fails by itself is not held against the update, as long as it may not have
+ * been known.
+ *
+ * Judged where a map of the gangs exists and the set's strategy is Coherent.
+ */
+#include "grove/names.h"
+#include "grove/types.h"
+#include "sim/inv_impl.h"
+
+static bool is_active(const struct obj *pod)
+{
+    return pod && !pod->deleting && !pod_has_finished(pod);
+}
+
+static bool is_ready(const struct obj *pod)
+{
+    return is_active(pod) && condition_is_true(jgetc(obj_status(pod), "conditions"), STR("Ready"));
+}
+
+/* The set of a pod whose gangs a map rules; NULL: no map does. */
+static const struct obj *coherent_set(const struct invariants *v, const struct obj *pod)
+{
+    str name = obj_label(pod, STR(LABEL_PCS));
+    const struct obj *pcs = store_get(inv_store(v), &kind_pcs, pod->ns, name);
+    int64_t replica;
+    if (!pcs || !str_is(jstr(jpath(obj_root(pcs), "spec.updateStrategy.type")), "Coherent") ||
+        !str_to_int(obj_label(pod, STR(LABEL_PCS_INDEX)), &replica))
+        return NULL;
+    struct arena a = ARENA_INIT;
+    bool mapped = store_get(inv_store(v), &kind_pod_gang_map, pod->ns,
+                            name_base_gang(&a, pcs->name, replica)) != NULL;
+    arena_done(&a);
+    return mapped ? pcs : NULL;
+}
+
+/* ---- one version in a gang ---- */
+
+static void count(struct invariants *v, struct inv_versions *x, const struct obj *pod, int64_t by)
+{
+    struct arena a = ARENA_INIT;
+    str part = arena_printf(&a, "%.*s/%.*s/%.*s", STR_ARG(pod->ns),
+                            STR_ARG(obj_label(pod, STR(LABEL_PODGANG))),
+                            STR_ARG(obj_label(pod, STR(LABEL_PCLQ))));
+    str version = arena_printf(&a, "%.*s=%.*s", STR_ARG(part),
+                               STR_ARG(obj_label(pod, STR(LABEL_TEMPLATE_HASH))));
+    int64_t before = counter_get(&x->pods, version), now = counter_add(&x->pods, version, by);
+    if ((before == 0) != (now == 0)) {
+        int64_t versions = counter_add(&x->versions, part, now ? 1 : -1);
+        if (versions > 1 && by > 0 && coherent_set(v, pod))
+            inv_fail(v, "versions", "%.*s (gang and clique) has pods of %lld versions",
+                     STR_ARG(part), (long long)versions);
+    }
+    arena_done(&a);
+}
+
+/* ---- floors ---- */
+
+static int64_t may_take(const struct obj *pcs, str clique)
+{
+    struct pcs_view set;
+    struct clique_view c;
+    int64_t most = 0;
+    pcs_view(pcs, &set);
+    if (!pcs_find_clique(&set, clique, &c))
+        return INT32_MAX;
+    for (struct jiter it = jiter(set.cliques); jnext(&it);) {
+        if (str_eq(jstr(jgetc(it.value, "name")), clique))
+            most = jint(jpath(it.value, "rollingUpdate.maxUnavailable"), c.min_available);
+    }
+    return MAX(most, 1);
+}
+
+static int64_t ready_pods(const struct invariants *v, const struct obj *clique)
+{
+    int64_t n = 0;
+    struct obj *pod;
+    struct store_iter it = store_range(inv_store(v), &kind_pod, clique->ns, STR_NONE, STR_NONE);
+    while ((pod = store_next(&it)))
+        n += str_eq(pod->owner_uid, clique->uid) && is_ready(pod);
+    return n;
+}
+
+static void check_floor(struct invariants *v, const struct inv_versions *x, const struct obj *pod)
+{
+    str name = jstr(jgetc(obj_controller_ref(pod), "name"));
+    const struct obj *clique = store_get(inv_store(v), &kind_pclq, pod->ns, name);
+    const struct obj *pcs = clique ? coherent_set(v, pod) : NULL;
+    str hash = STR(LABEL_TEMPLATE_HASH);
+    if (!pcs || clique->deleting || !str_eq(clique->owner_uid, pcs->uid) ||
+        str_eq(obj_label(pod, hash), obj_label(clique, hash)) ||
+        inv_wall(v) - x->disturbed <= 2 * inv_lag(v) + USEC_PER_SEC)
+        return;
+    struct arena a = ARENA_INIT;
+    str head = arena_printf(&a, "%.*s-%.*s-", STR_ARG(pcs->name),
+                            STR_ARG(obj_label(pod, STR(LABEL_PCS_INDEX))));
+    str template = str_starts(name, head) ? str_sub(name, head.len, name.len) : STR_NONE;
+    int64_t left = ready_pods(v, clique), replicas = jint(jgetc(obj_spec(clique), "replicas"), 0);
+    int64_t floor = replicas - may_take(pcs, template);
+    if (left < floor)
+        inv_fail(v, "versions", "an update takes pod %.*s and leaves %lld of %lld, not %lld",
+                 STR_ARG(pod->name), (long long)left, (long long)replicas, (long long)floor);
+    arena_done(&a);
+}
+
+/* ---- events ---- */
+
+/* Somebody scaled, or a pod lost its readiness without being deleted. */
+static void note_trouble(const struct invariants *v, struct inv_versions *x,
+                         const struct store_event *e)
+{
+    const struct obj *now = event_now(e);
+    bool lost =
+        e->obj->kind == &kind_pod && is_ready(e->prev) && !is_ready(now) && !(now && now->deleting);
+    bool scaled =
+        e->obj->kind == &kind_pclq && now && e->prev && now->generation != e->prev->generation;
+    if (lost || scaled)
+        x->disturbed = inv_wall(v);
+}
+
+void versions_event(struct invariants *v, struct inv_versions *x, const struct store_event *e)
+{
+    const struct obj *now = event_now(e);
+    note_trouble(v, x, e);
+    if (e->obj->kind != &kind_pod || str_is_empty(obj_label(e->obj, STR(LABEL_PODGANG))))
+        return;
+    if (is_active(e->prev))
+        count(v, x, e->prev, -1);
+    if (is_active(now))
+        count(v, x, now, 1);
+    if (is_ready(e->prev) && now && now->deleting)
+        check_floor(v, x, now);
+}
+
+void versions_done(struct inv_versions *x)
+{
+    counters_done(&x->pods);
+    counters_done(&x->versions);
+}

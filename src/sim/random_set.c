@@ -1,0 +1,131 @@
+/* See random_set.h. Small on purpose: what goes wrong goes wrong with two of each, and a thousand
+ * schedules of two say more than ten of a hundred. */
+#include "sim/random_set.h"
+
+#include "grove/types.h"
+#include "json/write.h"
+
+static int64_t between(struct rng *r, int64_t low, int64_t high)
+{
+    return low + (int64_t)rng_below(r, (uint64_t)(high - low) + 1);
+}
+
+void random_shape(struct rng *r, struct random_shape *s)
+{
+    *s = (struct random_shape){.alone = (size_t)between(r, 0, 2),
+                               .members = (size_t)between(r, 0, 2)};
+    if (s->alone + s->members == 0)
+        s->alone = 1;
+    for (size_t i = 0; i < s->alone + s->members; i++) {
+        s->replicas[i] = between(r, 1, i < s->alone ? 3 : 2 - (int64_t)(s->members > 1));
+        s->min[i] = between(r, 1, s->replicas[i]);
+    }
+    s->group_replicas = between(r, 1, 2);
+    s->group_min = between(r, 1, s->group_replicas);
+    s->set_replicas = between(r, 1, 2);
+}
+
+/* Mostly what it is without. */
+static void put_rolling(struct jw *w, struct rng *r, int64_t least, int64_t most)
+{
+    if (most < least || rng_below(r, 3) > 0)
+        return;
+    jw_put_object(w, "rollingUpdate");
+    jw_put_int(w, "maxUnavailable", between(r, least, most));
+    jw_end(w);
+}
+
+static void put_clique(struct jw *w, struct rng *r, const struct random_shape *s, size_t i,
+                       bool coherent)
+{
+    jw_object(w);
+    jw_key(w, STR("name"));
+    jw_printf(w, "c%zu", i);
+    if (i < s->alone)
+        put_rolling(w, r, coherent ? s->min[i] : 1, s->replicas[i]);
+    jw_put_object(w, "spec");
+    jw_put_int(w, "replicas", s->replicas[i]);
+    jw_put_int(w, "minAvailable", s->min[i]);
+    jw_put_object(w, "podSpec");
+    jw_put_int(w, "terminationGracePeriodSeconds", 2);
+    jw_put_array(w, "containers");
+    jw_object(w);
+    jw_put_cstr(w, "name", "main");
+    jw_key(w, STR("image"));
+    jw_printf(w, "busybox:%lld", (long long)between(r, 1, 3));
+    jw_put_object(w, "resources");
+    jw_put_object(w, "requests");
+    jw_put_cstr(w, "cpu", "10");
+    for (int depth = 0; depth < 2; depth++)
+        jw_end(w);
+    jw_end(w); /* container */
+    jw_end(w); /* containers */
+    jw_end(w); /* podSpec */
+    jw_end(w); /* spec */
+    jw_end(w);
+}
+
+static void put_group(struct jw *w, struct rng *r, const struct random_shape *s, bool coherent)
+{
+    jw_put_array(w, "podCliqueScalingGroups");
+    jw_object(w);
+    jw_put_cstr(w, "name", "g");
+    jw_put_array(w, "cliqueNames");
+    for (size_t i = s->alone; i < s->alone + s->members; i++)
+        jw_printf(w, "c%zu", i);
+    jw_end(w);
+    jw_put_int(w, "replicas", s->group_replicas);
+    jw_put_int(w, "minAvailable", s->group_min);
+    put_rolling(w, r, coherent ? s->group_min : 1, s->group_replicas);
+    jw_end(w);
+    jw_end(w);
+}
+
+static void put_strategy(struct jw *w, struct rng *r, const struct random_shape *s, str strategy)
+{
+    jw_put_object(w, "updateStrategy");
+    jw_put_str(w, "type", strategy);
+    if (!str_is(strategy, "OnDelete")) {
+        jw_put_int(w, "maxConcurrentReplicas", between(r, 1, 2));
+        if (rng_below(r, 6) == 0)
+            jw_put_int(w, "partition", between(r, 0, s->set_replicas));
+    }
+    jw_end(w);
+}
+
+static void put_meta(struct jw *w, bool paused)
+{
+    jw_put_cstr(w, "apiVersion", "grove.io/v1alpha1");
+    jw_put_cstr(w, "kind", kind_pcs.kind);
+    jw_put_object(w, "metadata");
+    jw_put_cstr(w, "name", "any");
+    jw_put_object(w, "annotations");
+    jw_put_cstr(w, "grove.io/paused", paused ? "true" : "false");
+    jw_end(w);
+    jw_end(w);
+}
+
+struct doc *random_version(struct rng *r, const struct random_shape *s, jval strategies,
+                           bool may_pause)
+{
+    str strategy = jstr(jat(strategies, (size_t)rng_below(r, jlen(strategies))));
+    bool coherent = str_is(strategy, "Coherent");
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    put_meta(&w, rng_below(r, 8) == 0 && may_pause);
+    jw_put_object(&w, "spec");
+    jw_put_int(&w, "replicas", s->set_replicas);
+    put_strategy(&w, r, s, strategy);
+    jw_put_object(&w, "template");
+    jw_put_array(&w, "cliques");
+    for (size_t i = 0; i < s->alone + s->members; i++)
+        put_clique(&w, r, s, i, coherent);
+    jw_end(&w);
+    if (s->members > 0)
+        put_group(&w, r, s, coherent);
+    jw_end(&w);
+    jw_end(&w);
+    jw_end(&w);
+    return jw_doc(&w);
+}
