@@ -19,20 +19,10 @@
  *
  * The pods name a scheduler that does not exist, so that nobody but us changes them.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "base/opt.h"
-#include "client/kubeconfig.h"
-#include "net/http.h"
-#include "net/tls.h"
+#include "bench/served.h"
 
 enum {
     CONNECTIONS = 4,
@@ -51,41 +41,14 @@ struct args {
 
 struct bench {
     const struct args *args;
-    struct strbuf dir;
-    char *grove;
-    bool is_temporary;
-    pid_t pid;
-    clockid_t cpu;
-    struct loop *loop;
-    struct tls_client *tls;
-    struct kubeconfig config;
-    char *host;
+    struct served served;
     struct arena arena;
     struct http_client *clients[CONNECTIONS];
     struct http_client *watchers[WATCH_CONNECTIONS];
     struct strbuf records;
 };
 
-NORETURN static void fail(const char *what, const char *why)
-{
-    (void)fprintf(stderr, "bench-load: %s: %s\n", what, why);
-    exit(1);
-}
-
 /* ---- figures ---- */
-
-static double clock_usec(clockid_t clock)
-{
-    struct timespec t;
-    if (clock_gettime(clock, &t))
-        fail("clock", strerror(errno));
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static double now_usec(void)
-{
-    return clock_usec(CLOCK_MONOTONIC);
-}
 
 static int compare_floats(const void *a, const void *b)
 {
@@ -106,18 +69,7 @@ static double quantile(samples *s, double q)
 
 static double anonymous_mb(const struct bench *b)
 {
-    char path[64];
-    struct strbuf text = STRBUF_INIT(65536);
-    struct err err = ERR_INIT;
-    long long kb = -1;
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)b->pid);
-    if (file_read(path, &text, &err))
-        fail("memory", err.message);
-    const char *at = strstr(text.p, "RssAnon:");
-    if (at)
-        kb = atoll(at + strlen("RssAnon:"));
-    strbuf_done(&text);
-    return (double)kb / 1024;
+    return served_memory_mb(&b->served, "RssAnon:");
 }
 
 /* A line of the table without the operations' columns, and its record. */
@@ -153,79 +105,19 @@ static void report_ops(struct bench *b, const struct figures *f)
 
 /* ---- the server ---- */
 
-static void exec_server(const struct bench *b, int out)
-{
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (dup2(out, STDOUT_FILENO) < 0)
-        _exit(127);
-    (void)execl(b->grove, b->grove, "up", "--data", b->dir.p, "--nodes", "0", "--listen",
-                "127.0.0.1:0", (char *)NULL);
-    _exit(127);
-}
-
-/* Until the line that says it is up; false at the end of the text. */
-static bool await_line(int in)
-{
-    struct strbuf text = STRBUF_INIT(65536);
-    bool is_up = false;
-    while (!is_up) {
-        char *to = strbuf_reserve(&text, 4096);
-        ssize_t n = to ? read(in, to, 4096) : 0;
-        if (n <= 0)
-            break;
-        strbuf_commit(&text, (size_t)n);
-        is_up = str_find(strbuf_str(&text), STR("kubectl get nodes\n")) >= 0;
-    }
-    strbuf_done(&text);
-    return is_up;
-}
-
 /* Milliseconds until it is ready. */
 static double server_start(struct bench *b)
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC))
-        fail("pipe", strerror(errno));
-    (void)fflush(stdout);
-    double begin = now_usec();
-    b->pid = fork();
-    if (b->pid == 0)
-        exec_server(b, ends[1]);
-    (void)close(ends[1]);
-    if (b->pid < 0 || !await_line(ends[0]))
-        fail(b->grove, "did not start");
-    double took = now_usec() - begin;
-    (void)close(ends[0]);
-    if (clock_getcpuclockid(b->pid, &b->cpu))
-        fail("processor time", "the server's clock cannot be read");
-    return took / 1e3;
-}
-
-static void server_stop(struct bench *b)
-{
-    int status = 0;
-    if (kill(b->pid, SIGTERM) || waitpid(b->pid, &status, 0) < 0 || status != 0)
-        fail(b->grove, "did not stop cleanly");
+    static const char *const words[] = {"--nodes", "0", NULL};
+    return served_start(&b->served, words);
 }
 
 static void connect_all(struct bench *b)
 {
-    struct strbuf path = STRBUF_INIT(4096);
-    struct err err = ERR_INIT;
-    strbuf_printf(&path, "%s/kubeconfig", b->dir.p);
-    if (kubeconfig_load(path.p, NULL, &b->arena, &b->config, &err))
-        fail("kubeconfig", err.message);
-    strbuf_done(&path);
-    const struct kubeconfig *k = &b->config;
-    b->tls = tls_client_new(k->ca_pem, k->cert_pem, k->key_pem, false, &err);
-    if (!b->tls)
-        fail("kubeconfig", err.message);
-    b->host = str_dup(k->host);
-    struct http_client_options o = {.host = b->host, .port = k->port, .tls = b->tls};
     for (size_t i = 0; i < CONNECTIONS; i++)
-        b->clients[i] = http_client_new(b->loop, &o);
+        b->clients[i] = served_client(&b->served);
     for (size_t i = 0; i < WATCH_CONNECTIONS; i++)
-        b->watchers[i] = http_client_new(b->loop, &o);
+        b->watchers[i] = served_client(&b->served);
 }
 
 static void disconnect_all(struct bench *b)
@@ -234,9 +126,6 @@ static void disconnect_all(struct bench *b)
         http_client_free(b->clients[i]);
     for (size_t i = 0; i < WATCH_CONNECTIONS; i++)
         http_client_free(b->watchers[i]);
-    tls_client_free(b->tls);
-    free(b->host);
-    arena_clear(&b->arena);
 }
 
 /* ---- operations ---- */
@@ -364,9 +253,9 @@ static void on_end(struct http_call *c, const struct err *err)
     struct slot *s = c->ctx;
     struct run *r = s->run;
     if (err)
-        fail(r->op->name, err->message);
+        served_fail(r->op->name, err->message);
     if (r->op->status && s->status != r->op->status)
-        fail(r->op->name, s->reply.len ? s->reply.p : "unexpected status without a body");
+        served_fail(r->op->name, s->reply.len ? s->reply.p : "unexpected status without a body");
     *vec_push(&r->latency) = (float)(now_usec() - s->begin);
     r->last_status = s->status;
     r->ended++;
@@ -377,7 +266,7 @@ static void on_end(struct http_call *c, const struct err *err)
     if (r->on_ended)
         r->on_ended(r);
     else if (r->ended == r->n)
-        loop_stop(r->bench->loop, 0);
+        loop_stop(r->bench->served.loop, 0);
 }
 
 static void slot_send(struct slot *s)
@@ -421,7 +310,7 @@ static void run_all(struct run *r, size_t in_flight)
 {
     for (size_t i = 0; i < MIN(in_flight, r->n); i++)
         slot_send(slot_new(r, i));
-    (void)loop_run(r->bench->loop);
+    (void)loop_run(r->bench->served.loop);
 }
 
 /* Without figures. Returns the last status. */
@@ -436,10 +325,10 @@ static int run_quietly(struct bench *b, enum op_name op, str ns, size_t n)
 static void measure(struct bench *b, enum op_name op, str ns, size_t n, size_t in_flight)
 {
     struct run r = {.bench = b, .op = &ops[op], .ns = ns, .n = n};
-    double cpu = clock_usec(b->cpu), begin = now_usec();
+    double cpu = clock_usec(b->served.cpu), begin = now_usec();
     run_all(&r, in_flight);
     double end = now_usec();
-    cpu = clock_usec(b->cpu) - cpu;
+    cpu = clock_usec(b->served.cpu) - cpu;
     struct figures f = {.name = r.op->name,
                         .goal = r.op->goal,
                         .in_flight = in_flight,
@@ -454,39 +343,15 @@ static void measure(struct bench *b, enum op_name op, str ns, size_t n, size_t i
     vec_done(&r.latency);
 }
 
-static void pause_msec(struct bench *b, int msec);
-
 /* A namespace in which pods can be created. */
 static void make_namespace(struct bench *b, str ns)
 {
     run_quietly(b, NAMESPACE, ns, 1);
     for (int i = 0; run_quietly(b, ACCOUNT, ns, 1) != 200; i++) {
         if (i == 500)
-            fail("namespace", "it gets no service account");
-        pause_msec(b, 10);
+            served_fail("namespace", "it gets no service account");
+        served_pause(&b->served, 10);
     }
-}
-
-/* ---- waiting ---- */
-
-struct pause {
-    struct loop_timer timer;
-    struct loop *loop;
-};
-
-static void on_pause_over(struct loop_timer *t)
-{
-    loop_stop(container_of(t, struct pause, timer)->loop, 0);
-}
-
-/* The loop goes on meanwhile. */
-static void pause_msec(struct bench *b, int msec)
-{
-    struct pause p = {.loop = b->loop};
-    loop_timer_init(b->loop, &p.timer, on_pause_over);
-    loop_timer_set(&p.timer, loop_now(b->loop) + msec * USEC_PER_MSEC);
-    (void)loop_run(b->loop);
-    loop_timer_cancel(&p.timer);
 }
 
 /* ---- watches ---- */
@@ -517,7 +382,7 @@ static void on_event(struct fanout *f, str line)
         return;
     size_t from = (size_t)at + sizeof(mark) - 1;
     if (!str_to_uint(str_sub(line, from, from + 6), &number) || number >= f->creates.n)
-        fail("event", "of a pod that was not created");
+        served_fail("event", "of a pod that was not created");
     *vec_push(&f->latency) = (float)(now_usec() - f->sent_at[number]);
     f->n_events++;
 }
@@ -544,14 +409,14 @@ static void on_watch_headers(struct http_call *c, int status, const struct http_
     (void)h;
     (void)n;
     if (status != 200)
-        fail("watch", http_status_text(status));
+        served_fail("watch", http_status_text(status));
     ++*((struct watch *)c->ctx)->n_open;
 }
 
 static void on_watch_end(struct http_call *c, const struct err *err)
 {
     (void)c;
-    fail("watch", err ? err->message : "the server ended it");
+    served_fail("watch", err ? err->message : "the server ended it");
 }
 
 static struct watch *watches_open(struct bench *b, size_t n, const char *path, struct fanout *f,
@@ -572,12 +437,12 @@ static struct watch *watches_open(struct bench *b, size_t n, const char *path, s
         http_client_send(w[i].client, &w[i].call);
         /* One by one until the server has said how many streams a connection may have. */
         if (i < WATCH_CONNECTIONS)
-            pause_msec(b, 20);
+            served_pause(&b->served, 20);
     }
     for (int i = 0; *n_open < n; i++) {
         if (i == 3000)
-            fail("watch", "they do not open");
-        pause_msec(b, 10);
+            served_fail("watch", "they do not open");
+        served_pause(&b->served, 10);
     }
     return w;
 }
@@ -603,11 +468,11 @@ static void on_tick(struct loop_timer *t)
         slot_send(s);
     }
     if (f->n_events == r->n * WATCHES && r->ended == r->n)
-        loop_stop(r->bench->loop, 0);
+        loop_stop(r->bench->served.loop, 0);
     else if (passed > 120e6)
-        fail("watch", "events are missing");
+        served_fail("watch", "events are missing");
     else
-        loop_timer_set(t, loop_now(r->bench->loop) + USEC_PER_MSEC);
+        loop_timer_set(t, loop_now(r->bench->served.loop) + USEC_PER_MSEC);
 }
 
 static void on_create_ended(struct run *r)
@@ -628,13 +493,13 @@ static void stage_watch(struct bench *b)
     size_t n_open;
     struct watch *w = watches_open(
         b, WATCHES, "/api/v1/namespaces/watched/pods?watch=1&timeoutSeconds=3600", &f, &n_open);
-    loop_timer_init(b->loop, &f.tick, on_tick);
-    double cpu = clock_usec(b->cpu), own = clock_usec(CLOCK_PROCESS_CPUTIME_ID);
+    loop_timer_init(b->served.loop, &f.tick, on_tick);
+    double cpu = clock_usec(b->served.cpu), own = clock_usec(CLOCK_PROCESS_CPUTIME_ID);
     f.begin = now_usec();
-    loop_timer_set(&f.tick, loop_now(b->loop));
-    (void)loop_run(b->loop);
+    loop_timer_set(&f.tick, loop_now(b->served.loop));
+    (void)loop_run(b->served.loop);
     double wall = now_usec() - f.begin;
-    cpu = clock_usec(b->cpu) - cpu;
+    cpu = clock_usec(b->served.cpu) - cpu;
     own = clock_usec(CLOCK_PROCESS_CPUTIME_ID) - own;
     watches_close(w, WATCHES);
     report(b, "creates while watched", (double)n * 1e6 / wall, "per_second", "1000");
@@ -656,7 +521,7 @@ static void stage_idle(struct bench *b)
     struct watch *w = watches_open(
         b, IDLE_WATCHES, "/api/v1/namespaces/quiet/configmaps?watch=1&timeoutSeconds=3600", NULL,
         &n_open);
-    pause_msec(b, 500);
+    served_pause(&b->served, 500);
     report(b, "memory of an idle watch", (anonymous_mb(b) - before) * 1024 / IDLE_WATCHES, "kb",
            "<= 2");
     watches_close(w, IDLE_WATCHES);
@@ -698,7 +563,7 @@ static void start(struct bench *b, const char *name, const char *goal)
 static void stop(struct bench *b)
 {
     disconnect_all(b);
-    server_stop(b);
+    served_stop(&b->served);
 }
 
 static void stage_start(struct bench *b)
@@ -732,60 +597,25 @@ static const struct {
 
 /* ---- the program ---- */
 
-/* Beside us in the build directory. */
-static char *default_grove(void)
-{
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    str dir = str_n(self, n > 0 ? (size_t)n : 0);
-    struct strbuf path = STRBUF_INIT(8192);
-    dir.len = (size_t)MAX(str_rfind_char(dir, '/'), 0);
-    strbuf_printf(&path, "%.*s/../grove", STR_ARG(dir));
-    return strbuf_detach(&path, NULL);
-}
-
-static void open_dir(struct bench *b)
-{
-    strbuf_init(&b->dir, 4096);
-    b->is_temporary = str_is_empty(b->args->data);
-    if (!b->is_temporary) {
-        strbuf_add_str(&b->dir, b->args->data);
-        return;
-    }
-    const char *temp = getenv("TMPDIR");
-    strbuf_printf(&b->dir, "%s/bench-load-XXXXXX", temp && *temp ? temp : "/tmp");
-    if (!mkdtemp(b->dir.p))
-        fail(b->dir.p, strerror(errno));
-}
-
 static int run_bench(void *ctx, const void *opts, const struct command_call *call)
 {
     struct bench b = {.args = opts, .records = STRBUF_INIT(1 << 20)};
-    struct err err = ERR_INIT;
     (void)ctx;
     (void)call;
-    b.grove = str_is_empty(b.args->grove) ? default_grove() : str_dup(b.args->grove);
-    b.loop = loop_new_real(&err);
-    if (!b.loop)
-        fail("loop", err.message);
-    open_dir(&b);
+    served_init(&b.served, b.args->grove, b.args->data);
     start(&b, "ready with an empty store", "<= 100");
     stop(&b);
     start(&b, "ready again", "");
-    pause_msec(&b, 300);
+    served_pause(&b.served, 300);
     report(&b, "RssAnon idle", anonymous_mb(&b), "mb", "<= 20");
     for (size_t i = 0; i < ARRAY_LEN(stages); i++)
         if (str_is_empty(b.args->stage) || str_is(b.args->stage, stages[i].name))
             stages[i].run(&b);
     stop(&b);
     printf("\n%s", b.records.p);
-    if (b.is_temporary && dir_remove(b.dir.p, &err))
-        fail(b.dir.p, err.message);
     strbuf_done(&b.records);
-    strbuf_done(&b.dir);
     arena_done(&b.arena);
-    loop_free(b.loop);
-    free(b.grove);
+    served_done(&b.served);
     return 0;
 }
 
