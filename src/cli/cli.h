@@ -9,12 +9,15 @@ enum exit_code {
     EXIT_OK = 0,
     EXIT_NO = 1,    /* the answer is no, or the request failed */
     EXIT_USAGE = 2, /* wrong command line */
+    EXIT_STUCK = 3, /* plan: it would not come to an end */
 };
 
 extern const struct command cmd_operator;
-extern const struct command cmd_up, cmd_demo, cmd_initc, cmd_sim, cmd_version, cmd_manifests;
+extern const struct command cmd_up, cmd_down, cmd_demo, cmd_initc, cmd_sim, cmd_version,
+    cmd_manifests;
 extern const struct command cmd_nodes, cmd_scheduler;
-extern const struct command cmd_apply, cmd_get, cmd_delete, cmd_scale, cmd_tree;
+extern const struct command cmd_apply, cmd_get, cmd_delete, cmd_scale, cmd_tree, cmd_status,
+    cmd_explain, cmd_why, cmd_fit, cmd_rollout, cmd_plan;
 
 /* "grove: message" on stderr; returns the exit code that fits. */
 int cli_fail(const struct err *err);

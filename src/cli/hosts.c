@@ -89,6 +89,7 @@ const struct command cmd_nodes = {
                    "makes the node fail.",
     .opts = nodes_opts,
     .opts_size = sizeof(struct nodes_args),
+    .examples = "  $ grove nodes --nodes 100 --profile gb200 --kubeconfig FILE",
     .run = run_nodes,
 };
 
@@ -98,9 +99,12 @@ struct scheduler_args {
     struct host_args host;
     bool no_leader_elect;
     str lease_ns;
+    struct opt_list names;
 };
 
 static const struct opt scheduler_opts[] = {
+    OPT_LIST(struct scheduler_args, names, 0, "scheduler-name", "NAME",
+             "Serve pods whose schedulerName is this (default grove-scheduler)"),
     OPT_FLAG(struct scheduler_args, no_leader_elect, 0, "no-leader-election",
              "Act at once, without a Lease; for when there is one process only"),
     OPT_STRING_DEF(struct scheduler_args, lease_ns, 0, "lease-namespace", "NAMESPACE",
@@ -109,10 +113,21 @@ static const struct opt scheduler_opts[] = {
     OPT_END,
 };
 
+/* In a cluster others place the other pods. */
 static void add_scheduler(void *ctx, struct runtime *r, struct api *api)
 {
-    (void)ctx;
-    sched_add(r, api);
+    const struct scheduler_args *a = ctx;
+    const char **names = xcalloc(a->names.len + 1, sizeof(*names));
+    size_t n = 0;
+    names[n++] = a->names.len > 0 ? str_dup(a->names.p[0]) : xstrdup("grove-scheduler");
+    while (n < a->names.len) {
+        names[n] = str_dup(a->names.p[n]);
+        n++;
+    }
+    sched_add(r, api, &(struct sched_options){names, n});
+    while (n > 0)
+        free((char *)names[--n]);
+    free(names);
 }
 
 static int run_scheduler(void *ctx, const void *opts, const struct command_call *call)
@@ -120,7 +135,7 @@ static int run_scheduler(void *ctx, const void *opts, const struct command_call 
     const struct scheduler_args *a = opts;
     (void)ctx;
     (void)call;
-    struct host_options o = {.add = add_scheduler};
+    struct host_options o = {.add = add_scheduler, .ctx = (void *)a};
     if (!a->no_leader_elect) {
         o.lease = STR("grove-scheduler");
         o.lease_ns = a->lease_ns;
@@ -135,5 +150,6 @@ const struct command cmd_scheduler = {
                    "may run; the one that holds the Lease acts.",
     .opts = scheduler_opts,
     .opts_size = sizeof(struct scheduler_args),
+    .examples = "  $ grove scheduler\n  $ grove scheduler --no-leader-election --kubeconfig FILE",
     .run = run_scheduler,
 };

@@ -55,9 +55,10 @@ static const struct command cmd_generate = {
 };
 
 static const struct command *const commands[] = {
-    &cmd_operator,  &cmd_up,      &cmd_demo,     &cmd_apply,     &cmd_get,   &cmd_delete,
-    &cmd_scale,     &cmd_tree,    &cmd_nodes,    &cmd_scheduler, &cmd_initc, &cmd_sim,
-    &cmd_manifests, &cmd_version, &cmd_generate, NULL,
+    &cmd_up,      &cmd_down,      &cmd_demo,    &cmd_apply,    &cmd_get,       &cmd_scale,
+    &cmd_delete,  &cmd_status,    &cmd_tree,    &cmd_explain,  &cmd_why,       &cmd_fit,
+    &cmd_rollout, &cmd_plan,      &cmd_sim,     &cmd_operator, &cmd_scheduler, &cmd_nodes,
+    &cmd_initc,   &cmd_manifests, &cmd_version, &cmd_generate, NULL,
 };
 
 static const struct command root = {

@@ -381,5 +381,7 @@ const struct command cmd_manifests = {
                    "that applying again changes nothing. --chart writes a Helm chart of the same.",
     .opts = manifests_options,
     .opts_size = sizeof(struct manifests_opts),
+    .examples = "  $ grove manifests | kubectl apply --server-side -f -\n"
+                "  $ grove manifests --crds",
     .run = run_manifests,
 };

@@ -1,9 +1,8 @@
 /* The few verbs one needs when kubectl is not installed: apply, get, delete, scale. They speak to
  * any API server and print what kubectl would. */
-#include "base/file.h"
 #include "cli/cli.h"
+#include "cli/manifest.h"
 #include "cli/print.h"
-#include "json/yaml.h"
 
 #define DELETE_TIMEOUT (5 * USEC_PER_MIN)
 
@@ -32,32 +31,6 @@ static str namespace_for(const struct session *s, const struct kind *k)
     return kind_is(k, KIND_NAMESPACED) ? s->ns : STR_NONE;
 }
 
-static int read_manifests(str file, doc_vec *ret, struct err *err)
-{
-    struct strbuf text = STRBUF_INIT(64 << 20);
-    char *path = str_dup(str_is(file, "-") ? STR("/dev/stdin") : file);
-    int r = file_read(path, &text, err);
-    if (r == 0) {
-        r = yaml_parse(strbuf_str(&text), ret, err);
-        if (r)
-            r = err_wrap(err, "%s", path);
-    }
-    free(path);
-    strbuf_done(&text);
-    return r;
-}
-
-static const struct kind *kind_of(jval root, struct err *err)
-{
-    str group, version, api = jstr(jgetc(root, "apiVersion")), name = jstr(jgetc(root, "kind"));
-    api_version_split(api, &group, &version);
-    const struct kind *k = kind_by_name(group, version, name);
-    if (!k)
-        (void)err_set(err, ERR_INVALID, "no kind \"%.*s\" in version \"%.*s\" is known",
-                      STR_ARG(name), STR_ARG(api));
-    return k;
-}
-
 /* ---- apply ---- */
 
 struct file_args {
@@ -67,10 +40,22 @@ struct file_args {
     bool no_wait;
 };
 
+/* Nothing a user writes has changed; what others write to the status meanwhile is theirs. */
+static bool is_unchanged(const struct obj *before, const struct obj *after)
+{
+    if (!before || !after)
+        return false;
+    if (before->rv == after->rv)
+        return true;
+    return before->generation > 0 && before->generation == after->generation &&
+           str_eq(jtext(before->labels), jtext(after->labels)) &&
+           str_eq(jtext(before->annotations), jtext(after->annotations));
+}
+
 static int apply_one(struct session *s, struct doc *d, bool dry_run, struct err *err)
 {
     jval root = doc_root(d);
-    const struct kind *k = kind_of(root, err);
+    const struct kind *k = manifest_kind(root, err);
     if (!k)
         return err->code;
     str name = jstr(jpath(root, "metadata.name")), ns = jstr(jpath(root, "metadata.namespace"));
@@ -85,9 +70,9 @@ static int apply_one(struct session *s, struct doc *d, bool dry_run, struct err 
     int r = session_apply(s, k, ns, name, d, dry_run, &after, &code, err);
     if (r == 0)
         print_reference(k, name,
-                        code == 201                                  ? "created"
-                        : before && after && before->rv == after->rv ? "unchanged"
-                                                                     : "configured");
+                        code == 201                   ? "created"
+                        : is_unchanged(before, after) ? "unchanged"
+                                                      : "configured");
     return r;
 }
 
@@ -99,7 +84,7 @@ static int run_apply(void *ctx, const void *opts, const struct command_call *cal
     doc_vec docs = {0};
     (void)ctx;
     (void)call;
-    int r = read_manifests(a->file, &docs, &err);
+    int r = manifest_read(a->file, &docs, &err);
     if (r == 0)
         r = session_open(&a->session, &s, &err);
     for (size_t i = 0; r == 0 && i < docs.len; i++)
@@ -240,10 +225,10 @@ static int delete_one(struct session *s, const struct kind *k, str ns, str name,
 static int delete_files(struct session *s, const struct file_args *a, struct err *err)
 {
     doc_vec docs = {0};
-    int r = read_manifests(a->file, &docs, err);
+    int r = manifest_read(a->file, &docs, err);
     for (size_t i = 0; r == 0 && i < docs.len; i++) {
         jval root = doc_root(docs.p[i]);
-        const struct kind *k = kind_of(root, err);
+        const struct kind *k = manifest_kind(root, err);
         str ns = jstr(jpath(root, "metadata.namespace"));
         r = !k ? err->code
                : delete_one(s, k, str_is_empty(ns) ? namespace_for(s, k) : ns,

@@ -4,11 +4,12 @@
 #include <ctype.h>
 
 #include "apiserver/front.h"
+#include "cli/paint.h"
 #include "json/yaml.h"
 
 const char *const print_formats[] = {"table", "wide", "yaml", "json", "name", NULL};
 
-enum { MAX_OUTPUT = 256 << 20, GAP = 3 };
+enum { MAX_OUTPUT = 256 << 20 };
 
 static void flush(struct strbuf *b)
 {
@@ -32,26 +33,12 @@ static struct doc *make_table(const struct kind *k, struct obj *const *items, si
     return jw_doc(&w);
 }
 
-/* Code points, which is what a terminal shows of names and numbers. */
-static size_t width_of(str s)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s.len; i++)
-        n += (s.p[i] & 0xc0) != 0x80;
-    return n;
-}
-
 static str cell_text(struct arena *a, jval v)
 {
     if (!j_has(v))
         return STR("<none>");
     return arena_str(a, jtype(v) == J_STRING ? jstr(v) : jtext(v));
 }
-
-struct grid {
-    str *cells; /* rows of n_columns */
-    size_t n_columns, n_rows;
-};
 
 static str upper(struct arena *a, str s)
 {
@@ -61,18 +48,16 @@ static str upper(struct arena *a, str s)
     return str_n(p, s.len);
 }
 
-static void fill_row(struct grid *g, struct arena *a, size_t row, str ns, jval columns, jval cells,
-                     bool wide, bool with_ns)
+static void fill_row(struct grid *g, str ns, jval columns, jval cells, bool wide, bool with_ns)
 {
-    size_t c = 0;
-    str *out = g->cells + row * g->n_columns;
     if (with_ns)
-        out[c++] = ns;
+        grid_add(g, PAINT_PLAIN, ns);
     for (struct jiter it = jiter(columns); jnext(&it);) {
         if (!wide && jint(jgetc(it.value, "priority"), 0) > 0)
             continue;
-        out[c++] = j_is_absent(cells) ? upper(a, jstr(jgetc(it.value, "name")))
-                                      : cell_text(a, jat(cells, it.index));
+        grid_add(g, PAINT_PLAIN,
+                 j_is_absent(cells) ? upper(g->arena, jstr(jgetc(it.value, "name")))
+                                    : cell_text(g->arena, jat(cells, it.index)));
     }
 }
 
@@ -84,35 +69,19 @@ static size_t count_columns(jval columns, bool wide)
     return n;
 }
 
-static void print_grid(const struct grid *g, struct arena *a, struct strbuf *out)
-{
-    size_t *widths = arena_array(a, size_t, g->n_columns);
-    for (size_t i = 0; i < g->n_rows * g->n_columns; i++)
-        widths[i % g->n_columns] = MAX(widths[i % g->n_columns], width_of(g->cells[i]));
-    for (size_t i = 0; i < g->n_rows * g->n_columns; i++) {
-        bool last = i % g->n_columns == g->n_columns - 1;
-        size_t pad = widths[i % g->n_columns] - width_of(g->cells[i]) + GAP;
-        strbuf_add_str(out, g->cells[i]);
-        strbuf_printf(out, "%*s", last ? 0 : (int)pad, "");
-        if (last)
-            strbuf_add_char(out, '\n');
-    }
-}
-
 static void print_table(const struct kind *k, struct obj *const *items, size_t n, bool wide,
                         bool all_namespaces, usec now)
 {
     struct arena a = ARENA_INIT;
     struct doc *d = make_table(k, items, n, now);
     jval columns = jgetc(doc_root(d), "columnDefinitions");
-    struct grid g = {.n_columns = count_columns(columns, wide) + all_namespaces, .n_rows = n + 1};
-    g.cells = arena_array(&a, str, g.n_columns * g.n_rows);
-    fill_row(&g, &a, 0, STR("NAMESPACE"), columns, JVAL_ABSENT, wide, all_namespaces);
+    struct grid g;
+    grid_init(&g, &a, count_columns(columns, wide) + all_namespaces);
+    fill_row(&g, STR("NAMESPACE"), columns, JVAL_ABSENT, wide, all_namespaces);
     for (struct jiter it = jiter(jgetc(doc_root(d), "rows")); jnext(&it);)
-        fill_row(&g, &a, it.index + 1, items[it.index]->ns, columns, jgetc(it.value, "cells"), wide,
-                 all_namespaces);
+        fill_row(&g, items[it.index]->ns, columns, jgetc(it.value, "cells"), wide, all_namespaces);
     struct strbuf out = STRBUF_INIT(MAX_OUTPUT);
-    print_grid(&g, &a, &out);
+    grid_write(&g, &out);
     flush(&out);
     doc_unref(d);
     arena_done(&a);
@@ -120,15 +89,20 @@ static void print_table(const struct kind *k, struct obj *const *items, size_t n
 
 /* ---- documents ---- */
 
-static void print_doc(jval v, enum print_format format)
+void print_doc_to(jval v, enum print_format format, struct strbuf *out)
+{
+    if (format == PRINT_YAML)
+        yaml_write(v, true, out);
+    else
+        json_pretty(v, 4, out);
+    if (out->len > 0 && out->p[out->len - 1] != '\n')
+        strbuf_add_char(out, '\n');
+}
+
+void print_doc(jval v, enum print_format format)
 {
     struct strbuf out = STRBUF_INIT(MAX_OUTPUT);
-    if (format == PRINT_YAML)
-        yaml_write(v, true, &out);
-    else
-        json_pretty(v, 4, &out);
-    if (out.len > 0 && out.p[out.len - 1] != '\n')
-        strbuf_add_char(&out, '\n');
+    print_doc_to(v, format, &out);
     flush(&out);
 }
 

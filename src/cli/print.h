@@ -11,6 +11,9 @@ extern const char *const print_formats[]; /* for OPT_CHOICE, in the order of the
 void print_objects(const struct kind *k, struct obj *const *items, size_t n,
                    enum print_format format, bool all_namespaces, usec now);
 void print_object(const struct obj *o, enum print_format format, usec now);
+/* As YAML or JSON. */
+void print_doc(jval v, enum print_format format);
+void print_doc_to(jval v, enum print_format format, struct strbuf *out);
 /* "podcliqueset.grove.io/name" */
 void print_reference(const struct kind *k, str name, const char *what);
 

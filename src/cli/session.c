@@ -66,6 +66,7 @@ static void on_done(struct api_request *q, const struct api_reply *reply)
         w->error = err_set(w->err, code_of(reply->code), "%.*s", STR_ARG(reply->status->message));
     if (reply->obj)
         w->obj = obj_hold(a, obj_ref(reply->obj));
+    w->list.rv = reply->rv;
     w->list.items = arena_array(a, struct obj *, reply->n_items + 1);
     for (size_t i = 0; i < reply->n_items; i++)
         w->list.items[w->list.n++] = obj_hold(a, obj_ref(reply->items[i]));
@@ -191,11 +192,9 @@ static void on_event(struct api_watch *w, enum api_event_type type, struct obj *
                      bool initial_end)
 {
     struct following *f = w->ctx;
+    (void)initial_end;
     w->rv = rv;
-    w->rv_given = true;
-    if (f->over || (!obj && !initial_end))
-        return;
-    if (f->fn(f->ctx, type, obj))
+    if (!f->over && obj && f->fn(f->ctx, type, obj))
         stop_following(f);
 }
 
@@ -209,18 +208,31 @@ static void on_end(struct api_watch *w, const struct status *why)
         stop_following(f);
         return;
     }
-    w->send_initial = false;
     api_watch(f->session->api, w);
+}
+
+static bool tell_present(const struct session_list *list, session_event_fn *fn, void *ctx)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (fn(ctx, API_ADDED, list->items[i]))
+            return true;
+    }
+    return fn(ctx, API_BOOKMARK, NULL);
 }
 
 int session_follow(struct session *s, const struct kind *k, str ns, str label_selector,
                    session_event_fn *fn, void *ctx, usec timeout, struct err *err)
 {
     struct following f = {.session = s, .fn = fn, .ctx = ctx, .err = err};
+    struct session_list list = {0};
+    int r = session_list(s, k, ns, label_selector, &list, err);
+    if (r || tell_present(&list, fn, ctx))
+        return r;
     f.watch = (struct api_watch){.kind = k,
                                  .ns = ns,
                                  .label_selector = label_selector,
-                                 .send_initial = true,
+                                 .rv = list.rv,
+                                 .rv_given = true,
                                  .bookmarks = true,
                                  .on_event = on_event,
                                  .on_end = on_end,

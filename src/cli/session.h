@@ -31,6 +31,7 @@ int session_get(struct session *s, const struct kind *k, str ns, str name, struc
 struct session_list {
     struct obj **items;
     size_t n;
+    uint64_t rv; /* of the list, to watch from */
 };
 int session_list(struct session *s, const struct kind *k, str ns, str label_selector,
                  struct session_list *ret, struct err *err);
@@ -45,8 +46,8 @@ int session_scale(struct session *s, const struct kind *k, str ns, str name, int
 /* Dependents follow in the background. */
 int session_delete(struct session *s, const struct kind *k, str ns, str name, struct err *err);
 
-/* Follows a kind: fn is called for each event (obj is NULL when what was there at the beginning has
- * been told) until it returns true. ERR_TIMEOUT when that takes longer. */
+/* Follows a kind: fn is called for what is there (then once with obj NULL), and for each event
+ * after it, until it returns true. ERR_TIMEOUT when that takes longer. */
 typedef bool session_event_fn(void *ctx, enum api_event_type type, const struct obj *obj);
 int session_follow(struct session *s, const struct kind *k, str ns, str label_selector,
                    session_event_fn *fn, void *ctx, usec timeout, struct err *err);

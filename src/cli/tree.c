@@ -1,37 +1,177 @@
 /*
  * `grove tree`: a set as it is built: replicas, scaling groups, cliques, pods and where they run.
- * Made from four lists read once, joined by owner.
+ * Lists joined by owner become a nested document; the text is drawn from that.
  */
 #include "cli/tree.h"
-#include "cli/cli.h"
-#include "cli/session.h"
+
+#include "cli/findings.h"
 #include "grove/types.h"
 
-struct tree {
-    struct session *session;
-    struct session_list groups, cliques, pods;
-    struct strbuf *out;
+/* ---- the document ---- */
+
+struct build {
+    const struct picture *picture;
+    struct jw *w;
+    struct arena *arena;
 };
 
-static str label(const struct obj *o, const char *key)
+static void put_number(struct jw *w, const char *key, jval from, const char *field)
 {
-    return obj_label(o, str_of(key));
+    jw_put_int(w, key, jint(jget(from, str_of(field)), 0));
 }
 
-static int64_t status_int(const struct obj *o, const char *field)
+static void begin(struct build *b, const struct obj *o)
 {
-    return jint(jget(obj_status(o), str_of(field)), 0);
+    jw_object(b->w);
+    jw_put_cstr(b->w, "kind", o->kind->kind);
+    jw_put_str(b->w, "name", o->name);
+    if (o->deleting)
+        jw_put_bool(b->w, "deleting", true);
 }
 
-static int64_t spec_int(const struct obj *o, const char *field)
+static void put_pod(struct build *b, const struct obj *pod)
 {
-    return jint(jget(obj_spec(o), str_of(field)), 0);
+    str node = jstr(jgetc(obj_spec(pod), "nodeName"));
+    begin(b, pod);
+    jw_put_str(b->w, "state", pod_state(pod));
+    if (!str_is_empty(node))
+        jw_put_str(b->w, "node", node);
+    jw_put_str(b->w, "gang", obj_label(pod, STR(LABEL_PODGANG)));
+    jw_end(b->w);
 }
+
+static void put_clique(struct build *b, const struct obj *clique)
+{
+    const struct session_list *pods = &b->picture->parts[PICTURE_PODS];
+    begin(b, clique);
+    put_number(b->w, "ready", obj_status(clique), "readyReplicas");
+    put_number(b->w, "desired", obj_spec(clique), "replicas");
+    put_number(b->w, "minAvailable", obj_spec(clique), "minAvailable");
+    jw_put_str(b->w, "gang", obj_label(clique, STR(LABEL_PODGANG)));
+    jw_put_array(b->w, "children");
+    for (size_t i = 0; i < pods->n; i++) {
+        if (str_eq(pods->items[i]->owner_uid, clique->uid))
+            put_pod(b, pods->items[i]);
+    }
+    jw_end(b->w);
+    jw_end(b->w);
+}
+
+/* The cliques that an object made; index: of the set's replica, empty for all. */
+static void put_cliques(struct build *b, str owner, str index)
+{
+    const struct session_list *cliques = &b->picture->parts[PICTURE_CLIQUES];
+    for (size_t i = 0; i < cliques->n; i++) {
+        const struct obj *o = cliques->items[i];
+        if (str_eq(o->owner_uid, owner) &&
+            (str_is_empty(index) || str_eq(obj_label(o, STR(LABEL_PCS_INDEX)), index)))
+            put_clique(b, o);
+    }
+}
+
+static void put_group(struct build *b, const struct obj *group)
+{
+    begin(b, group);
+    put_number(b->w, "available", obj_status(group), "availableReplicas");
+    put_number(b->w, "desired", obj_spec(group), "replicas");
+    put_number(b->w, "minAvailable", obj_spec(group), "minAvailable");
+    jw_put_array(b->w, "children");
+    put_cliques(b, group->uid, STR_NONE);
+    jw_end(b->w);
+    jw_end(b->w);
+}
+
+static void put_replica(struct build *b, const struct obj *pcs, int64_t i)
+{
+    const struct session_list *groups = &b->picture->parts[PICTURE_GROUPS];
+    str index = arena_printf(b->arena, "%lld", (long long)i);
+    jw_object(b->w);
+    jw_put_int(b->w, "replica", i);
+    jw_put_array(b->w, "children");
+    put_cliques(b, pcs->uid, index);
+    for (size_t k = 0; k < groups->n; k++) {
+        if (str_eq(groups->items[k]->owner_uid, pcs->uid) &&
+            str_eq(obj_label(groups->items[k], STR(LABEL_PCS_INDEX)), index))
+            put_group(b, groups->items[k]);
+    }
+    jw_end(b->w);
+    jw_end(b->w);
+}
+
+/* Replicas there should be, and those beyond that are still going. */
+static int64_t count_replicas(const struct build *b, const struct obj *pcs)
+{
+    int64_t n = jint(jgetc(obj_spec(pcs), "replicas"), 0), i;
+    for (unsigned part = PICTURE_GROUPS; part <= PICTURE_CLIQUES; part++) {
+        const struct session_list *l = &b->picture->parts[part];
+        for (size_t k = 0; k < l->n; k++) {
+            if (str_eq(l->items[k]->owner_uid, pcs->uid) &&
+                str_to_int(obj_label(l->items[k], STR(LABEL_PCS_INDEX)), &i))
+                n = MAX(n, i + 1);
+        }
+    }
+    return n;
+}
+
+static bool has_replica(const struct build *b, const struct obj *pcs, int64_t i)
+{
+    int64_t k;
+    if (i < jint(jgetc(obj_spec(pcs), "replicas"), 0))
+        return true;
+    for (unsigned part = PICTURE_GROUPS; part <= PICTURE_CLIQUES; part++) {
+        const struct session_list *l = &b->picture->parts[part];
+        for (size_t n = 0; n < l->n; n++) {
+            if (str_eq(l->items[n]->owner_uid, pcs->uid) &&
+                str_to_int(obj_label(l->items[n], STR(LABEL_PCS_INDEX)), &k) && k == i)
+                return true;
+        }
+    }
+    return false;
+}
+
+static void put_set(struct build *b, const struct obj *pcs)
+{
+    begin(b, pcs);
+    put_number(b->w, "available", obj_status(pcs), "availableReplicas");
+    put_number(b->w, "desired", obj_spec(pcs), "replicas");
+    jw_put_str(b->w, "phase", jstr(jgetc(obj_status(pcs), "phase")));
+    jw_put_array(b->w, "children");
+    int64_t n = MIN(count_replicas(b, pcs), (int64_t)b->picture->parts[PICTURE_CLIQUES].n +
+                                                jint(jgetc(obj_spec(pcs), "replicas"), 0));
+    for (int64_t i = 0; i < n; i++) {
+        if (has_replica(b, pcs, i))
+            put_replica(b, pcs, i);
+    }
+    jw_end(b->w);
+    jw_end(b->w);
+}
+
+struct doc *tree_build(const struct picture *p, const struct view_target *t, struct arena *a,
+                       struct err *err)
+{
+    struct session_list sets;
+    struct jw w;
+    if (view_sets(p, t, &sets, a, err))
+        return NULL;
+    struct build b = {.picture = p, .w = &w, .arena = a};
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_str(&w, "namespace", p->ns);
+    jw_put_array(&w, "sets");
+    for (size_t i = 0; i < sets.n; i++)
+        put_set(&b, sets.items[i]);
+    jw_end(&w);
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+/* ---- the text ---- */
 
 /* Branches: what stands before a line depends on whether the levels above go on below it. */
 struct branch {
     const struct branch *up;
     bool last;
+    jval parent;
 };
 
 static void put_indent(struct strbuf *out, const struct branch *b)
@@ -42,156 +182,95 @@ static void put_indent(struct strbuf *out, const struct branch *b)
     strbuf_add_cstr(out, b->last ? "   " : "│  ");
 }
 
-static void put_line(struct tree *t, const struct branch *b)
+static long long number(jval v, const char *key)
 {
-    put_indent(t->out, b->up);
-    strbuf_add_cstr(t->out, b->last ? "└─ " : "├─ ");
+    return jint(jget(v, str_of(key)), 0);
 }
 
-static str pod_state(const struct obj *pod)
+static void put_share(struct strbuf *out, long long is, long long of, const char *word,
+                      struct arena *a)
 {
-    jval status = obj_status(pod);
-    if (pod->deleting)
-        return STR("Terminating");
-    if (jlen(jgetc(obj_spec(pod), "schedulingGates")) > 0)
-        return STR("Gated");
-    if (condition_is_true(jgetc(status, "conditions"), STR("Ready")))
-        return STR("Ready");
-    return jstr(jgetc(status, "phase"));
+    paint_add(out, is >= of ? PAINT_GOOD : PAINT_WAIT,
+              arena_printf(a, "%lld/%lld %s", is, of, word));
 }
 
-static void put_pod(struct tree *t, const struct obj *pod, const struct branch *b)
+static void put_label(jval v, jval parent, struct arena *a, struct strbuf *out)
 {
-    str node = jstr(jgetc(obj_spec(pod), "nodeName"));
-    put_line(t, b);
-    strbuf_printf(t->out, "%.*s  %.*s  %.*s\n", STR_ARG(pod->name), STR_ARG(pod_state(pod)),
-                  STR_ARG(str_is_empty(node) ? STR("-") : node));
-}
-
-static size_t count_owned(const struct session_list *l, str owner, str index_label, str index)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < l->n; i++)
-        n += str_eq(l->items[i]->owner_uid, owner) &&
-             (str_is_empty(index_label) || str_eq(obj_label(l->items[i], index_label), index));
-    return n;
-}
-
-static void put_clique(struct tree *t, const struct obj *clique, const struct branch *b)
-{
-    size_t n = count_owned(&t->pods, clique->uid, STR_NONE, STR_NONE), seen = 0;
-    put_line(t, b);
-    strbuf_printf(
-        t->out, "PodClique %.*s  %lld/%lld ready  min %lld  gang %.*s\n", STR_ARG(clique->name),
-        (long long)status_int(clique, "readyReplicas"), (long long)spec_int(clique, "replicas"),
-        (long long)spec_int(clique, "minAvailable"), STR_ARG(label(clique, LABEL_PODGANG)));
-    for (size_t i = 0; i < t->pods.n; i++) {
-        if (str_eq(t->pods.items[i]->owner_uid, clique->uid))
-            put_pod(t, t->pods.items[i], &(struct branch){b, ++seen == n});
+    str kind = jstr(jgetc(v, "kind")), name = jstr(jgetc(v, "name"));
+    if (j_has(jgetc(v, "replica"))) {
+        strbuf_printf(out, "replica %lld", number(v, "replica"));
+        return;
     }
-}
-
-static void put_group(struct tree *t, const struct obj *group, const struct branch *b)
-{
-    size_t n = count_owned(&t->cliques, group->uid, STR_NONE, STR_NONE), seen = 0;
-    put_line(t, b);
-    strbuf_printf(t->out, "PodCliqueScalingGroup %.*s  %lld/%lld available  min %lld\n",
-                  STR_ARG(group->name), (long long)status_int(group, "availableReplicas"),
-                  (long long)spec_int(group, "replicas"),
-                  (long long)spec_int(group, "minAvailable"));
-    for (size_t i = 0; i < t->cliques.n; i++) {
-        if (str_eq(t->cliques.items[i]->owner_uid, group->uid))
-            put_clique(t, t->cliques.items[i], &(struct branch){b, ++seen == n});
+    if (str_is(kind, "Pod")) {
+        str state = jstr(jgetc(v, "state")), node = jstr(jgetc(v, "node"));
+        strbuf_printf(out, "%.*s  ", STR_ARG(name));
+        paint_add(out, paint_of_state(state), state);
+        strbuf_printf(out, "  %.*s", STR_ARG(str_is_empty(node) ? STR("-") : node));
+        /* Where a map rules, the pods of a clique may be in several gangs. */
+        if (str_is_empty(jstr(jgetc(parent, "gang"))))
+            strbuf_printf(out, "  gang %.*s", STR_ARG(jstr(jgetc(v, "gang"))));
+        return;
     }
+    strbuf_printf(out, "%.*s ", STR_ARG(kind));
+    paint_add(out, PAINT_STRONG, name);
+    strbuf_add_cstr(out, "  ");
+    bool clique = str_is(kind, "PodClique");
+    put_share(out, number(v, clique ? "ready" : "available"), number(v, "desired"),
+              clique ? "ready" : "available", a);
+    if (j_has(jgetc(v, "minAvailable")))
+        strbuf_printf(out, "  min %lld", number(v, "minAvailable"));
+    if (clique && !str_is_empty(jstr(jgetc(v, "gang"))))
+        strbuf_printf(out, "  gang %.*s", STR_ARG(jstr(jgetc(v, "gang"))));
+    if (jbool(jgetc(v, "deleting"), false))
+        paint_add(out, PAINT_DIM, STR("  Terminating"));
 }
 
-static void put_replica(struct tree *t, const struct obj *pcs, int64_t i, const struct branch *b)
+static void put_node(jval v, const struct branch *b, struct arena *a, struct strbuf *out)
 {
-    str index = arena_printf(&t->session->arena, "%lld", (long long)i);
-    str key = STR(LABEL_PCS_INDEX);
-    size_t n = count_owned(&t->cliques, pcs->uid, key, index) +
-               count_owned(&t->groups, pcs->uid, key, index);
-    size_t seen = 0;
-    put_line(t, b);
-    strbuf_printf(t->out, "replica %lld\n", (long long)i);
-    for (size_t k = 0; k < t->cliques.n; k++) {
-        const struct obj *o = t->cliques.items[k];
-        if (str_eq(o->owner_uid, pcs->uid) && str_eq(obj_label(o, key), index))
-            put_clique(t, o, &(struct branch){b, ++seen == n});
+    jval children = jgetc(v, "children");
+    if (b) {
+        put_indent(out, b->up);
+        strbuf_add_cstr(out, b->last ? "└─ " : "├─ ");
     }
-    for (size_t k = 0; k < t->groups.n; k++) {
-        const struct obj *o = t->groups.items[k];
-        if (str_eq(o->owner_uid, pcs->uid) && str_eq(obj_label(o, key), index))
-            put_group(t, o, &(struct branch){b, ++seen == n});
-    }
+    put_label(v, b ? b->parent : JVAL_ABSENT, a, out);
+    strbuf_add_char(out, '\n');
+    for (struct jiter it = jiter(children); jnext(&it);)
+        put_node(it.value, &(struct branch){b, it.index + 1 == jlen(children), v}, a, out);
 }
 
-static void put_set(struct tree *t, const struct obj *pcs)
+void tree_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
 {
-    int64_t replicas = spec_int(pcs, "replicas");
-    strbuf_printf(t->out, "PodCliqueSet %.*s  %lld/%lld available\n", STR_ARG(pcs->name),
-                  (long long)status_int(pcs, "availableReplicas"), (long long)replicas);
-    for (int64_t i = 0; i < replicas; i++)
-        put_replica(t, pcs, i, &(struct branch){NULL, i == replicas - 1});
+    jval sets = jgetc(doc, "sets");
+    (void)wide;
+    for (struct jiter it = jiter(sets); jnext(&it);)
+        put_node(it.value, NULL, a, out);
+    if (jlen(sets) == 0)
+        strbuf_printf(out, "No PodCliqueSets in namespace %.*s.\n",
+                      STR_ARG(jstr(jgetc(doc, "namespace"))));
 }
-
-int tree_write(struct session *s, str name, struct strbuf *out, struct err *err)
-{
-    struct tree t = {.session = s, .out = out};
-    struct session_list sets = {0};
-    struct obj *one = NULL;
-    int r = str_is_empty(name) ? session_list(s, &kind_pcs, s->ns, STR_NONE, &sets, err)
-                               : session_get(s, &kind_pcs, s->ns, name, &one, err);
-    str ours = STR(LABEL_MANAGED_BY "=" MANAGED_BY_GROVE);
-    r = r ? r : session_list(s, &kind_pcsg, s->ns, ours, &t.groups, err);
-    r = r ? r : session_list(s, &kind_pclq, s->ns, ours, &t.cliques, err);
-    r = r ? r : session_list(s, &kind_pod, s->ns, ours, &t.pods, err);
-    if (r)
-        return r;
-    if (one)
-        put_set(&t, one);
-    for (size_t i = 0; i < sets.n; i++)
-        put_set(&t, sets.items[i]);
-    return 0;
-}
-
-struct tree_args {
-    struct session_opts session;
-};
 
 static int run_tree(void *ctx, const void *opts, const struct command_call *call)
 {
-    const struct tree_args *a = opts;
-    struct session s = {0};
+    static const struct view view = {
+        .mask = PICTURE_OF_SETS, .build = tree_build, .write = tree_write};
+    struct view_target t;
     struct err err = ERR_INIT;
-    struct strbuf out = STRBUF_INIT(256 << 20);
-    str name = call->args_len ? call->args[0] : STR_NONE;
     (void)ctx;
-    if (str_starts(name, STR("pcs/")))
-        name = str_sub(name, 4, name.len);
-    int r = session_open(&a->session, &s, &err);
-    r = r ? r : tree_write(&s, name, &out, &err);
-    if (r == 0 && out.len == 0)
-        fprintf(stderr, "No PodCliqueSets in namespace %.*s.\n", STR_ARG(s.ns));
-    fwrite(out.p ? out.p : "", 1, out.len, stdout);
-    strbuf_done(&out);
-    if (s.loop)
-        session_close(&s);
-    return r ? cli_fail(&err) : EXIT_OK;
+    if (view_read_target(call, &kind_pcs, &t, &err))
+        return cli_fail(&err);
+    return view_run(&view, opts, &t);
 }
-
-static const struct opt tree_opts[] = {
-    OPT_GROUP("Connection", session_options, offsetof(struct tree_args, session)),
-    OPT_END,
-};
 
 const struct command cmd_tree = {
     .name = "tree",
     .summary = "Show sets, scaling groups, cliques, pods and nodes as a tree",
-    .usage = "[NAME]",
-    .max_args = 1,
-    .opts = tree_opts,
-    .opts_size = sizeof(struct tree_args),
-    .examples = "  $ grove tree\n  $ grove tree my-set",
+    .description =
+        "Each clique with how many of its pods are ready, the minimum that is of any use "
+        "and the gang it is placed with; each pod with its state and its node.",
+    .usage = "[pcs/NAME]",
+    .max_args = 2,
+    .opts = view_options,
+    .opts_size = sizeof(struct view_args),
+    .examples = "  $ grove tree\n  $ grove tree pcs/my-set --watch\n  $ grove tree my-set -o json",
     .run = run_tree,
 };

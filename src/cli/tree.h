@@ -1,9 +1,11 @@
-/* The hierarchy of a set as text; all sets of the namespace when the name is empty. */
+/* The hierarchy of sets as a document and as text. */
 #ifndef CLI_TREE_H
 #define CLI_TREE_H
 
-#include "cli/session.h"
+#include "cli/view.h"
 
-int tree_write(struct session *s, str name, struct strbuf *out, struct err *err);
+struct doc *tree_build(const struct picture *p, const struct view_target *t, struct arena *a,
+                       struct err *err);
+void tree_write(jval doc, bool wide, struct arena *a, struct strbuf *out);
 
 #endif

@@ -21,6 +21,8 @@ struct up *up_new(struct loop *l, const struct up_options *o,
                   void (*on_ready)(void *ctx, const struct err *err), void *ctx, struct err *err);
 const char *up_address(const struct up *u);    /* "127.0.0.1:6443" */
 const char *up_kubeconfig(const struct up *u); /* path */
+const char *up_dir(const struct up *u);        /* of the state */
+struct store *up_store(const struct up *u);
 /* Ends connections and closes the store, then calls done. */
 void up_stop(struct up *u, void (*done)(void *ctx), void *ctx);
 void up_free(struct up *u);

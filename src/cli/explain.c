@@ -1,0 +1,323 @@
+/*
+ * `grove explain`: why something is as it is. The verdict first, then for each finding what stands
+ * in the way, the places that come nearest, who holds what is lacking, and what would help.
+ */
+#include "cli/room.h"
+#include "cli/status.h"
+#include "grove/types.h"
+
+enum { MAX_TOLD = 8, MAX_ADVICE = 6, MAX_ROOMS = 3 };
+
+/* ---- the document ---- */
+
+/* What is explained, and what of the findings of its set concerns it. */
+struct subject {
+    const struct obj *obj, *pcs;
+    str gang, clique, base; /* empty: any */
+};
+
+static const struct obj *set_of(const struct picture *p, const struct obj *o)
+{
+    for (size_t i = 0; i < p->parts[PICTURE_SETS].n; i++) {
+        const struct obj *set = p->parts[PICTURE_SETS].items[i];
+        if (o == set || str_eq(obj_label(o, STR(LABEL_PCS)), set->name) ||
+            str_eq(obj_label(o, STR(LABEL_PART_OF)), set->name) || str_eq(o->owner_uid, set->uid))
+            return set;
+    }
+    return NULL;
+}
+
+static const struct obj *find_object(const struct picture *p, const struct view_target *t)
+{
+    for (unsigned part = PICTURE_SETS; part <= PICTURE_PODS; part++) {
+        if (picture_kind(part) == t->kind)
+            return picture_find(p, part, t->name);
+    }
+    return NULL;
+}
+
+static int find_subject(const struct picture *p, const struct view_target *t, struct subject *ret,
+                        struct err *err)
+{
+    *ret = (struct subject){.obj = find_object(p, t)};
+    if (!ret->obj) {
+        (void)view_not_found(t, err);
+        return ERR_NOT_FOUND;
+    }
+    ret->pcs = set_of(p, ret->obj);
+    if (!ret->pcs)
+        return err_set(err, ERR_NOT_FOUND, "%s %.*s belongs to no PodCliqueSet of namespace %.*s",
+                       t->kind->singular, STR_ARG(t->name), STR_ARG(p->ns));
+    if (t->kind == &kind_pod_gang)
+        ret->gang = ret->obj->name;
+    if (t->kind == &kind_pclq || t->kind == &kind_pod) {
+        ret->gang = obj_label(ret->obj, STR(LABEL_PODGANG));
+        ret->base = obj_label(ret->obj, STR(LABEL_BASE_PODGANG));
+        ret->clique = t->kind == &kind_pclq ? ret->obj->name : obj_label(ret->obj, STR(LABEL_PCLQ));
+    }
+    return 0;
+}
+
+/* A clique waits with its gang and with the base gang; a group with all gangs of its replicas. */
+static bool concerns(const struct subject *s, const struct finding *f)
+{
+    if (s->obj == s->pcs || f->about == s->pcs || f->about == s->obj)
+        return true;
+    if (s->obj->kind == &kind_pcsg)
+        return str_eq(obj_label(f->about, STR(LABEL_PCSG)), obj_label(s->obj, STR(LABEL_PCSG))) ||
+               str_starts(f->clique, s->obj->name) ||
+               str_eq(obj_label(f->about, STR(LABEL_PCS_INDEX)),
+                      obj_label(s->obj, STR(LABEL_PCS_INDEX)));
+    if (f->about->kind == &kind_pod_gang)
+        return str_eq(f->gang, s->gang) || str_eq(f->gang, s->base);
+    return str_is_empty(s->clique) ? str_eq(f->gang, s->gang) : str_eq(f->clique, s->clique);
+}
+
+static void put_texts(struct jw *w, const char *key, const str *texts, size_t n)
+{
+    if (n == 0)
+        return;
+    jw_put_array(w, key);
+    for (size_t i = 0; i < n; i++)
+        jw_str(w, texts[i]);
+    jw_end(w);
+}
+
+static void put_domains(struct jw *w, const struct room *r)
+{
+    jw_put_array(w, "candidates");
+    for (size_t i = 0; i < r->n_best; i++) {
+        jw_object(w);
+        jw_put_str(w, "domain", r->best[i].name);
+        jw_put_int(w, "nodes", r->best[i].nodes);
+        jw_put_int(w, "fit", r->best[i].slots);
+        jw_put_int(w, "need", r->need);
+        jw_end(w);
+    }
+    jw_end(w);
+    jw_put_array(w, "holders");
+    for (size_t i = 0; i < r->n_holders; i++) {
+        jw_object(w);
+        jw_put_str(w, "gang", r->holders[i].gang);
+        jw_put_int(w, "amount", r->holders[i].amount);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+static void put_room(struct jw *w, const struct picture *p, const struct obj *gang, struct arena *a)
+{
+    struct room r;
+    str advice[MAX_ADVICE];
+    if (p->parts[PICTURE_NODES].n == 0 || !room_of_gang(p, gang, a, &r))
+        return;
+    jw_put_object(w, "room");
+    jw_put_str(w, "role", r.role);
+    jw_put_int(w, "need", r.need);
+    jw_put_int(w, "fitInCluster", r.total);
+    jw_put_int(w, "nodes", r.nodes);
+    jw_put_int(w, "nodesThatRefuse", r.refused);
+    if (!str_is_empty(r.resource)) {
+        jw_put_str(w, "lacks", r.resource);
+        jw_put_str(w, "each", room_amount(a, r.resource, r.each));
+    }
+    if (!str_is_empty(r.level))
+        jw_put_str(w, "level", r.level);
+    put_domains(w, &r);
+    jw_end(w);
+    put_texts(w, "unblock", advice, room_advice(&r, a, advice, MAX_ADVICE));
+}
+
+static void put_finding(struct jw *w, const struct picture *p, const struct finding *f,
+                        size_t *rooms, struct arena *a)
+{
+    jw_object(w);
+    jw_put_cstr(w, "state", finding_states[f->state]);
+    jw_put_str(w, "object", findings_reference(a, f->about));
+    jw_put_str(w, "text", f->verdict);
+    if (!str_is_empty(f->constraint))
+        jw_put_str(w, "constraint", f->constraint);
+    if (f->about->kind == &kind_pod_gang && f->state == FINDING_WAITING && (*rooms)++ < MAX_ROOMS)
+        put_room(w, p, f->about, a);
+    else
+        put_texts(w, "unblock", f->unblock.p, f->unblock.len);
+    jw_end(w);
+}
+
+static void put_pod_verdict(struct jw *w, const struct obj *pod, struct arena *a)
+{
+    str node = jstr(jgetc(obj_spec(pod), "nodeName"));
+    jw_put_object(w, "verdict");
+    jw_put_str(w, "state", pod_state(pod));
+    jw_put_str(w, "text",
+               str_is_empty(node) ? STR("it is not on a node")
+                                  : arena_printf(a, "on node %.*s", STR_ARG(node)));
+    jw_end(w);
+}
+
+static void put_verdict(struct jw *w, const struct picture *p, const struct subject *s,
+                        const struct findings *f, struct arena *a)
+{
+    for (size_t i = 0; i < f->items.len; i++) {
+        const struct finding *x = &f->items.p[i];
+        if (!concerns(s, x))
+            continue;
+        jw_put_object(w, "verdict");
+        jw_put_cstr(w, "state", finding_states[x->state]);
+        jw_put_str(w, "text", x->verdict);
+        jw_end(w);
+        return;
+    }
+    if (s->obj->kind == &kind_pod) {
+        put_pod_verdict(w, s->obj, a);
+    } else if (f->items.len == 0) {
+        status_put_verdict(w, p, s->pcs, f, a);
+    } else {
+        jw_put_object(w, "verdict");
+        jw_put_cstr(w, "state", "available");
+        jw_put_str(w, "text",
+                   STR("nothing stands in its way; other parts of the set have findings"));
+        jw_end(w);
+    }
+}
+
+static struct doc *explain_build(const struct picture *p, const struct view_target *t,
+                                 struct arena *a, struct err *err)
+{
+    struct subject s;
+    struct findings f;
+    struct jw w;
+    size_t rooms = 0, told = 0, left = 0;
+    if (find_subject(p, t, &s, err))
+        return NULL;
+    findings_of_set(p, s.pcs, a, &f);
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_str(&w, "object", findings_reference(a, s.obj));
+    jw_put_str(&w, "set", s.pcs->name);
+    put_verdict(&w, p, &s, &f, a);
+    jw_put_array(&w, "findings");
+    for (size_t i = 0; i < f.items.len; i++) {
+        if (!concerns(&s, &f.items.p[i]))
+            continue;
+        if (told++ < MAX_TOLD)
+            put_finding(&w, p, &f.items.p[i], &rooms, a);
+        else
+            left++;
+    }
+    jw_end(&w);
+    jw_put_int(&w, "more", (int64_t)left);
+    jw_end(&w);
+    findings_done(&f);
+    return jw_doc(&w);
+}
+
+/* ---- the text ---- */
+
+static long long get(jval v, const char *key)
+{
+    return jint(jget(v, str_of(key)), 0);
+}
+
+static void write_room(jval room, struct arena *a, struct strbuf *out)
+{
+    str role = jstr(jgetc(room, "role")), lacks = jstr(jgetc(room, "lacks"));
+    str level = jstr(jgetc(room, "level"));
+    strbuf_printf(out, "  shortest of room: %lld %.*s pods", get(room, "need"), STR_ARG(role));
+    if (!str_is_empty(lacks))
+        strbuf_printf(out, " of %.*s %.*s each", STR_ARG(jstr(jgetc(room, "each"))),
+                      STR_ARG(lacks));
+    if (!str_is_empty(level))
+        strbuf_printf(out, " in one %.*s", STR_ARG(level));
+    strbuf_printf(out, "; %lld fit in the cluster, %lld of %lld nodes do not admit them\n",
+                  get(room, "fitInCluster"), get(room, "nodesThatRefuse"), get(room, "nodes"));
+    struct grid g;
+    grid_init(&g, a, 3);
+    g.indent = "    ";
+    for (struct jiter it = jiter(jgetc(room, "candidates")); jnext(&it);) {
+        grid_add(&g, PAINT_PLAIN, jstr(jgetc(it.value, "domain")));
+        grid_printf(&g, PAINT_PLAIN, "%lld node%s", get(it.value, "nodes"),
+                    get(it.value, "nodes") == 1 ? "" : "s");
+        grid_printf(&g, PAINT_PLAIN, "room for %lld of %lld", get(it.value, "fit"),
+                    get(it.value, "need"));
+    }
+    if (g.n_cells)
+        strbuf_printf(out, "  nearest %.*s:\n",
+                      STR_ARG(str_is_empty(level) ? STR("nodes") : level));
+    grid_write(&g, out);
+    grid_init(&g, a, 2);
+    g.indent = "    ";
+    for (struct jiter it = jiter(jgetc(room, "holders")); jnext(&it);) {
+        grid_printf(&g, PAINT_PLAIN, "gang %.*s", STR_ARG(jstr(jgetc(it.value, "gang"))));
+        grid_add(&g, PAINT_PLAIN, room_amount(a, lacks, get(it.value, "amount")));
+    }
+    if (g.n_cells)
+        strbuf_printf(out, "  who holds %.*s:\n", STR_ARG(lacks));
+    grid_write(&g, out);
+}
+
+static void write_finding(jval f, struct arena *a, struct strbuf *out)
+{
+    str constraint = jstr(jgetc(f, "constraint")), text = jstr(jgetc(f, "text"));
+    strbuf_add_char(out, '\n');
+    paint_add(out, PAINT_STRONG, arena_printf(a, "%.*s ", STR_ARG(jstr(jgetc(f, "object")))));
+    status_write_verdict(f, out);
+    if (!str_is_empty(constraint) && !str_ends(text, constraint))
+        strbuf_printf(out, "  constraint: %.*s\n", STR_ARG(constraint));
+    if (j_has(jgetc(f, "room")))
+        write_room(jgetc(f, "room"), a, out);
+    if (jlen(jgetc(f, "unblock")) > 0)
+        strbuf_add_cstr(out, "  what would help:\n");
+    for (struct jiter it = jiter(jgetc(f, "unblock")); jnext(&it);)
+        strbuf_printf(out, "    - %.*s\n", STR_ARG(jstr(it.value)));
+}
+
+static void explain_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
+{
+    (void)wide;
+    status_write_verdict(jgetc(doc, "verdict"), out);
+    for (struct jiter it = jiter(jgetc(doc, "findings")); jnext(&it);)
+        write_finding(it.value, a, out);
+    if (get(doc, "more") > 0)
+        strbuf_printf(out, "\nand %lld more of the same kind\n", get(doc, "more"));
+}
+
+static int run_explain(void *ctx, const void *opts, const struct command_call *call)
+{
+    static const struct view view = {.mask = PICTURE_WITH_EVENTS,
+                                     .optional = PICTURE_CAPACITY,
+                                     .build = explain_build,
+                                     .write = explain_write};
+    struct view_target t;
+    struct err err = ERR_INIT;
+    (void)ctx;
+    if (view_read_target(call, &kind_pcs, &t, &err))
+        return cli_fail(&err);
+    bool known = false;
+    for (unsigned part = PICTURE_SETS; part <= PICTURE_PODS; part++)
+        known = known || picture_kind(part) == t.kind;
+    if (!known) {
+        (void)err_set(&err, ERR_USAGE, "explain is of pcs, pcsg, pclq, podgang and pod, not of %s",
+                      t.kind->singular);
+        return cli_fail(&err);
+    }
+    return view_run(&view, opts, &t);
+}
+
+const struct command cmd_explain = {
+    .name = "explain",
+    .summary = "Why something waits, and what would help",
+    .description =
+        "The verdict first; then what stands in the way, the places that come nearest, who holds "
+        "what is lacking, and what would unblock it. It tells what the components wrote: "
+        "conditions "
+        "of gangs, cliques and sets, gates, startup order, errors and refused disruptions.",
+    .usage = "KIND/NAME",
+    .min_args = 1,
+    .max_args = 2,
+    .opts = view_options,
+    .opts_size = sizeof(struct view_args),
+    .examples = "  $ grove explain pcs/my-set\n  $ grove explain podgang/my-set-0\n"
+                "  $ grove explain pod/my-set-0-decode-x7k2p -o json",
+    .run = run_explain,
+};

@@ -1,0 +1,214 @@
+/* See paint.h. */
+#include "cli/paint.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+enum { GAP = 3, BAR_WIDTH = 20, MAX_SCREEN = 64 << 20 };
+
+bool paint_is_terminal(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(term && str_is(str_of(term), "dumb"));
+}
+
+static bool is_coloured(void)
+{
+    const char *no = getenv("NO_COLOR");
+    return paint_is_terminal() && !(no && *no);
+}
+
+void paint_add(struct strbuf *out, enum paint p, str text)
+{
+    static const char *const codes[] = {"",         "\033[32m", "\033[33m",
+                                        "\033[31m", "\033[2m",  "\033[1m"};
+    bool on = p != PAINT_PLAIN && is_coloured();
+    if (on)
+        strbuf_add_cstr(out, codes[p]);
+    strbuf_add_str(out, text);
+    if (on)
+        strbuf_add_cstr(out, "\033[0m");
+}
+
+enum paint paint_of_state(str state)
+{
+    static const struct {
+        const char *word;
+        enum paint paint;
+    } words[] = {
+        {"Ready", PAINT_GOOD},
+        {"Available", PAINT_GOOD},
+        {"Running", PAINT_GOOD},
+        {"available", PAINT_GOOD},
+        {"fits", PAINT_GOOD},
+        {"Failed", PAINT_BAD},
+        {"Unavailable", PAINT_BAD},
+        {"Degraded", PAINT_BAD},
+        {"degraded", PAINT_BAD},
+        {"failed", PAINT_BAD},
+        {"NotReady", PAINT_BAD},
+        {"Unhealthy", PAINT_BAD},
+        {"unavailable", PAINT_BAD},
+        {"refused", PAINT_BAD},
+        {"Warning", PAINT_BAD},
+        {"ImagePullBackOff", PAINT_BAD},
+        {"CrashLoopBackOff", PAINT_BAD},
+        {"Succeeded", PAINT_DIM},
+        {"Terminating", PAINT_DIM},
+        {"stopped", PAINT_DIM},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (str_is(state, words[i].word))
+            return words[i].paint;
+    }
+    return str_is_empty(state) || str_is(state, "-") ? PAINT_DIM : PAINT_WAIT;
+}
+
+/* Code points, which is what a terminal shows of names and numbers. */
+size_t paint_width(str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i++)
+        n += (text.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+void paint_bar(struct strbuf *out, int64_t done, int64_t all)
+{
+    int64_t full = all > 0 ? MIN(done, all) * BAR_WIDTH / all : 0;
+    strbuf_add_char(out, '[');
+    for (int64_t i = 0; i < BAR_WIDTH; i++)
+        strbuf_add_cstr(out, i < full ? "█" : "·");
+    strbuf_add_char(out, ']');
+}
+
+/* ---- columns ---- */
+
+void grid_init(struct grid *g, struct arena *a, size_t n_columns)
+{
+    *g = (struct grid){.arena = a, .n_columns = n_columns};
+}
+
+void grid_add(struct grid *g, enum paint p, str cell)
+{
+    if (g->n_cells == g->cap) {
+        size_t cap = g->cap ? 2 * g->cap : 64;
+        str *cells = arena_array(g->arena, str, cap);
+        unsigned char *paints = arena_array(g->arena, unsigned char, cap);
+        for (size_t i = 0; i < g->n_cells; i++) {
+            cells[i] = g->cells[i];
+            paints[i] = g->paints[i];
+        }
+        g->cells = cells;
+        g->paints = paints;
+        g->cap = cap;
+    }
+    g->paints[g->n_cells] = (unsigned char)p;
+    g->cells[g->n_cells++] = arena_str(g->arena, cell);
+}
+
+void grid_printf(struct grid *g, enum paint p, const char *fmt, ...)
+{
+    struct strbuf b = STRBUF_INIT(1 << 20);
+    va_list ap;
+    va_start(ap, fmt);
+    strbuf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    grid_add(g, p, strbuf_str(&b));
+    strbuf_done(&b);
+}
+
+void grid_write(const struct grid *g, struct strbuf *out)
+{
+    size_t *widths = arena_array(g->arena, size_t, g->n_columns);
+    for (size_t i = 0; i < g->n_cells; i++)
+        widths[i % g->n_columns] = MAX(widths[i % g->n_columns], paint_width(g->cells[i]));
+    for (size_t i = 0; i < g->n_cells; i++) {
+        size_t c = i % g->n_columns;
+        bool last = c == g->n_columns - 1;
+        if (c == 0 && g->indent)
+            strbuf_add_cstr(out, g->indent);
+        paint_add(out, (enum paint)g->paints[i], g->cells[i]);
+        strbuf_printf(out, "%*s", last ? 0 : (int)(widths[c] - paint_width(g->cells[i]) + GAP), "");
+        if (last)
+            strbuf_add_char(out, '\n');
+    }
+}
+
+/* ---- the screen ---- */
+
+static size_t terminal_rows(void)
+{
+    struct winsize size = {0};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 4)
+        return 24;
+    return size.ws_row;
+}
+
+static void draw(const struct strbuf *text)
+{
+    struct strbuf out = STRBUF_INIT(MAX_SCREEN);
+    str rest = strbuf_str(text);
+    size_t room = terminal_rows() - 2, lines = 0, left = 0;
+    strbuf_add_cstr(&out, "\033[H");
+    while (rest.len > 0) {
+        str line = str_cut(&rest, '\n');
+        if (lines++ >= room) {
+            left++;
+            continue;
+        }
+        strbuf_add_str(&out, line);
+        strbuf_add_cstr(&out, "\033[K\n");
+    }
+    if (left)
+        strbuf_printf(&out, "\033[2m… %zu more lines\033[0m\033[K", left);
+    strbuf_add_cstr(&out, "\033[J");
+    fwrite(out.p, 1, out.len, stdout);
+    strbuf_done(&out);
+}
+
+void screen_show(struct screen *s, const struct strbuf *text)
+{
+    bool terminal = paint_is_terminal();
+    if (s->begun && str_eq(strbuf_str(&s->shown), strbuf_str(text)))
+        return;
+    if (terminal && !s->begun)
+        fputs("\033[2J", stdout);
+    if (terminal) {
+        draw(text);
+    } else {
+        /* Pages need something between them, single lines do not. */
+        size_t n_lines = 0;
+        for (size_t i = 0; i < text->len; i++)
+            n_lines += text->p[i] == '\n';
+        fputs(s->begun && n_lines > 1 ? "\n" : "", stdout);
+        fwrite(text->p ? text->p : "", 1, text->len, stdout);
+    }
+    fflush(stdout);
+    if (!s->begun)
+        strbuf_init(&s->shown, MAX_SCREEN);
+    strbuf_reset(&s->shown);
+    strbuf_add_str(&s->shown, strbuf_str(text));
+    s->begun = true;
+}
+
+void screen_leave(struct screen *s)
+{
+    if (s->begun && paint_is_terminal()) {
+        fputs("\033[H\033[J", stdout);
+        fwrite(s->shown.p ? s->shown.p : "", 1, s->shown.len, stdout);
+        fflush(stdout);
+    }
+    screen_done(s);
+}
+
+void screen_done(struct screen *s)
+{
+    if (s->begun)
+        strbuf_done(&s->shown);
+    *s = (struct screen){0};
+}

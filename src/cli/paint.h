@@ -1,0 +1,48 @@
+/*
+ * How output looks: colours where a person reads it, aligned columns, progress bars, and a screen
+ * that is drawn again in place. Colours only on a terminal, and never with NO_COLOR.
+ */
+#ifndef CLI_PAINT_H
+#define CLI_PAINT_H
+
+#include "base/arena.h"
+#include "base/strbuf.h"
+
+enum paint { PAINT_PLAIN, PAINT_GOOD, PAINT_WAIT, PAINT_BAD, PAINT_DIM, PAINT_STRONG };
+
+/* Standard output is a terminal that understands escapes. */
+bool paint_is_terminal(void);
+void paint_add(struct strbuf *out, enum paint p, str text);
+/* The colour of a word that says how something is: Ready, Pending, Failed... */
+enum paint paint_of_state(str state);
+/* How many columns it takes. */
+size_t paint_width(str text);
+/* "[████····]" */
+void paint_bar(struct strbuf *out, int64_t done, int64_t all);
+
+/* Rows of cells, aligned; the last column is not padded. */
+struct grid {
+    struct arena *arena;
+    size_t n_columns, n_cells, cap;
+    str *cells;
+    unsigned char *paints;
+    const char *indent; /* before each row; NULL: nothing */
+};
+void grid_init(struct grid *g, struct arena *a, size_t n_columns);
+/* Cells are copied. */
+void grid_add(struct grid *g, enum paint p, str cell);
+void grid_printf(struct grid *g, enum paint p, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void grid_write(const struct grid *g, struct strbuf *out);
+
+/* Shows a text: on a terminal in place of the one before, cut to its height; elsewhere below it,
+ * unless it is the same. Made by zeros. */
+struct screen {
+    struct strbuf shown;
+    bool begun;
+};
+void screen_show(struct screen *s, const struct strbuf *text);
+/* What is shown stays, all of it; the next text goes below. */
+void screen_leave(struct screen *s);
+void screen_done(struct screen *s);
+
+#endif

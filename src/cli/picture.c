@@ -1,0 +1,252 @@
+/* See picture.h. Lists first, then watches from where they ended, which any server understands;
+ * when one of them has waited too long to go on, everything is read again. */
+#include "cli/picture.h"
+
+#include "base/vec.h"
+#include "grove/types.h"
+
+#define REDRAW_AFTER (150 * USEC_PER_MSEC)
+
+const struct kind *picture_kind(enum picture_part part)
+{
+    static const struct kind *const kinds[] = {
+        &kind_pcs,         &kind_pcsg, &kind_pclq,
+        &kind_pod_gang,    &kind_pod,  &kind_event,
+        &kind_node,        &kind_pod,  &kind_controller_revision,
+        &kind_pod_gang_map};
+    return kinds[part];
+}
+
+static str namespace_of(const struct session *s, enum picture_part part)
+{
+    return part == PICTURE_NODES || part == PICTURE_ALL_PODS ? STR_NONE : s->ns;
+}
+
+/* Pods that are not Grove's are of no interest where a set is looked at. */
+static str selector_of(enum picture_part part)
+{
+    return part == PICTURE_PODS ? STR(LABEL_MANAGED_BY "=" MANAGED_BY_GROVE) : STR_NONE;
+}
+
+int picture_read(struct session *s, unsigned mask, struct picture *p, struct err *err)
+{
+    p->ns = s->ns;
+    p->now = loop_wall(s->loop);
+    for (unsigned i = 0; i < PICTURE_PARTS; i++) {
+        if (!(mask >> i & 1))
+            continue;
+        int r =
+            session_list(s, picture_kind(i), namespace_of(s, i), selector_of(i), &p->parts[i], err);
+        if (r)
+            return r;
+    }
+    return 0;
+}
+
+struct obj *picture_find(const struct picture *p, enum picture_part part, str name)
+{
+    const struct session_list *l = &p->parts[part];
+    for (size_t i = 0; i < l->n; i++) {
+        if (str_eq(l->items[i]->name, name))
+            return l->items[i];
+    }
+    return NULL;
+}
+
+/* ---- following ---- */
+
+struct stream {
+    struct live *live;
+    struct api_watch watch;
+    VEC(struct obj *) items; /* sorted by namespace and name */
+    bool open;
+};
+
+struct live {
+    struct session *session;
+    struct stream streams[PICTURE_PARTS];
+    unsigned mask;
+    struct loop_timer redraw, late;
+    usec drawn_at;
+    picture_fn *fn;
+    void *ctx;
+    int error;
+    struct err *err;
+    bool over, again;
+};
+
+static void stop(struct live *l)
+{
+    l->over = true;
+    loop_stop(l->session->loop, 0);
+}
+
+static void on_redraw(struct loop_timer *t)
+{
+    struct live *l = container_of(t, struct live, redraw);
+    struct picture p = {.ns = l->session->ns, .now = loop_wall(l->session->loop)};
+    for (unsigned i = 0; i < PICTURE_PARTS; i++)
+        p.parts[i] = (struct session_list){l->streams[i].items.p, l->streams[i].items.len, 0};
+    l->drawn_at = loop_now(l->session->loop);
+    if (l->fn(l->ctx, &p))
+        stop(l);
+}
+
+static void on_late(struct loop_timer *t)
+{
+    struct live *l = container_of(t, struct live, late);
+    l->error = err_set(l->err, ERR_TIMEOUT, "timed out");
+    stop(l);
+}
+
+static void changed(struct live *l)
+{
+    if (!l->over && !loop_timer_is_set(&l->redraw))
+        loop_timer_set(&l->redraw, MAX(loop_now(l->session->loop),
+                                       l->drawn_at ? l->drawn_at + REDRAW_AFTER : 0));
+}
+
+static int compare(const struct obj *a, const struct obj *b)
+{
+    int c = str_cmp(a->ns, b->ns);
+    return c ? c : str_cmp(a->name, b->name);
+}
+
+/* Where it is, or belongs. */
+static size_t place_of(const struct stream *s, const struct obj *o, bool *ret_there)
+{
+    size_t lo = 0, hi = s->items.len;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (compare(s->items.p[mid], o) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *ret_there = lo < s->items.len && compare(s->items.p[lo], o) == 0;
+    return lo;
+}
+
+static void take(struct stream *s, enum api_event_type type, struct obj *o)
+{
+    bool there;
+    size_t at = place_of(s, o, &there);
+    if (there)
+        obj_unref(s->items.p[at]);
+    if (type == API_DELETED) {
+        if (there)
+            vec_remove(&s->items, at);
+        return;
+    }
+    if (!there) {
+        (void)vec_push(&s->items);
+        memmove(s->items.p + at + 1, s->items.p + at,
+                (s->items.len - 1 - at) * sizeof(struct obj *));
+    }
+    s->items.p[at] = obj_ref(o);
+}
+
+static void on_event(struct api_watch *w, enum api_event_type type, struct obj *obj, uint64_t rv,
+                     bool initial_end)
+{
+    struct stream *s = w->ctx;
+    w->rv = rv;
+    w->rv_given = true;
+    (void)initial_end;
+    if (!obj)
+        return;
+    take(s, type, obj);
+    changed(s->live);
+}
+
+static void forget(struct stream *s)
+{
+    for (size_t i = 0; i < s->items.len; i++)
+        obj_unref(s->items.p[i]);
+    vec_clear(&s->items);
+}
+
+static void on_end(struct api_watch *w, const struct status *why)
+{
+    struct stream *s = w->ctx;
+    struct live *l = s->live;
+    s->open = false;
+    if (l->over)
+        return;
+    if (why) {
+        l->again = why->code == 410;
+        if (!l->again)
+            l->error = err_set(l->err, ERR_UNAVAILABLE, "%.*s", STR_ARG(why->message));
+        stop(l);
+        return;
+    }
+    s->open = true;
+    api_watch(l->session->api, w);
+}
+
+static int begin(struct live *l, enum picture_part part)
+{
+    struct stream *s = &l->streams[part];
+    struct session_list list = {0};
+    str ns = namespace_of(l->session, part);
+    int r = session_list(l->session, picture_kind(part), ns, selector_of(part), &list, l->err);
+    if (r)
+        return r;
+    forget(s);
+    for (size_t i = 0; i < list.n; i++)
+        take(s, API_ADDED, list.items[i]);
+    s->live = l;
+    s->watch = (struct api_watch){.kind = picture_kind(part),
+                                  .ns = ns,
+                                  .label_selector = selector_of(part),
+                                  .rv = list.rv,
+                                  .rv_given = true,
+                                  .bookmarks = true,
+                                  .on_event = on_event,
+                                  .on_end = on_end,
+                                  .ctx = s};
+    return 0;
+}
+
+static void follow_once(struct live *l)
+{
+    l->again = l->over = false;
+    for (unsigned i = 0; i < PICTURE_PARTS && !l->error; i++) {
+        if (l->mask >> i & 1)
+            l->error = begin(l, i);
+    }
+    if (l->error)
+        return;
+    for (unsigned i = 0; i < PICTURE_PARTS; i++) {
+        l->streams[i].open = l->mask >> i & 1;
+        if (l->streams[i].open)
+            api_watch(l->session->api, &l->streams[i].watch);
+    }
+    changed(l);
+    (void)loop_run(l->session->loop);
+    for (unsigned i = 0; i < PICTURE_PARTS; i++) {
+        if (l->streams[i].open)
+            api_watch_stop(l->session->api, &l->streams[i].watch);
+        l->streams[i].open = false;
+    }
+}
+
+int picture_follow(struct session *s, unsigned mask, picture_fn *fn, void *ctx, usec timeout,
+                   struct err *err)
+{
+    struct live l = {.session = s, .mask = mask, .fn = fn, .ctx = ctx, .err = err};
+    loop_timer_init(s->loop, &l.redraw, on_redraw);
+    loop_timer_init(s->loop, &l.late, on_late);
+    if (timeout)
+        loop_timer_set(&l.late, loop_now(s->loop) + timeout);
+    do
+        follow_once(&l);
+    while (l.again);
+    loop_timer_cancel(&l.redraw);
+    loop_timer_cancel(&l.late);
+    for (unsigned i = 0; i < PICTURE_PARTS; i++) {
+        forget(&l.streams[i]);
+        vec_done(&l.streams[i].items);
+    }
+    return l.error;
+}

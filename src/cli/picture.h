@@ -1,0 +1,46 @@
+/*
+ * What a namespace holds, as the commands that explain things look at it: plain lists, read once or
+ * kept up while one watches. What is said about a picture is a pure function of it.
+ */
+#ifndef CLI_PICTURE_H
+#define CLI_PICTURE_H
+
+#include "cli/session.h"
+
+enum picture_part {
+    PICTURE_SETS,
+    PICTURE_GROUPS,
+    PICTURE_CLIQUES,
+    PICTURE_GANGS,
+    PICTURE_PODS,
+    PICTURE_EVENTS,
+    PICTURE_NODES,    /* of the cluster */
+    PICTURE_ALL_PODS, /* of every namespace */
+    PICTURE_REVISIONS,
+    PICTURE_MAPS, /* of gangs, where updates are coherent */
+    PICTURE_PARTS,
+};
+#define PICTURE_OF_SETS                                                                        \
+    (1U << PICTURE_SETS | 1U << PICTURE_GROUPS | 1U << PICTURE_CLIQUES | 1U << PICTURE_GANGS | \
+     1U << PICTURE_PODS)
+#define PICTURE_WITH_EVENTS (PICTURE_OF_SETS | 1U << PICTURE_EVENTS)
+#define PICTURE_CAPACITY (1U << PICTURE_NODES | 1U << PICTURE_ALL_PODS)
+
+struct picture {
+    struct session_list parts[PICTURE_PARTS]; /* in the order of their names */
+    str ns;
+    usec now; /* wall time when it was taken */
+};
+
+/* Reads the parts of the mask into *p, which keeps its others. Lives as long as the session. */
+int picture_read(struct session *s, unsigned mask, struct picture *p, struct err *err);
+struct obj *picture_find(const struct picture *p, enum picture_part part, str name);
+const struct kind *picture_kind(enum picture_part part);
+
+/* Keeps the picture up and calls fn when all of it is there and after changes (at most every
+ * 150 ms) until it returns true. timeout 0: forever. */
+typedef bool picture_fn(void *ctx, const struct picture *p);
+int picture_follow(struct session *s, unsigned mask, picture_fn *fn, void *ctx, usec timeout,
+                   struct err *err);
+
+#endif

@@ -1,0 +1,588 @@
+/*
+ * `grove plan`: what would happen if this manifest were applied. There is no second model of an
+ * update: a twin of the cluster takes over the set as it is, the manifest is applied to it by the
+ * real admission, and the real planners and the real scheduler do the update under virtual time,
+ * with nodes whose pods become ready. What is told is what was seen there (trace.h).
+ */
+#include "cli/findings.h"
+#include "cli/manifest.h"
+#include "cli/room.h"
+#include "cli/trace.h"
+#include "cli/twin.h"
+#include "cli/view.h"
+#include "grove/revision.h"
+#include "grove/types.h"
+#include "operator/update.h"
+
+#define SLICE (20 * USEC_PER_MSEC)
+#define SLICE_QUIET USEC_PER_SEC
+#define QUIET (5 * USEC_PER_SEC)
+#define QUIET_UPDATING (20 * USEC_PER_MIN) /* longer than most deadlines of progress */
+#define LIMIT (24 * 60 * USEC_PER_MIN)
+enum { MAX_SHOWN_STEPS = 60 };
+
+struct plan_args {
+    struct view_args view;
+    str file;
+};
+
+struct plan_work {
+    struct session *session;
+    struct arena *arena;
+    const doc_vec *docs;
+    size_t subject; /* which of them is the set */
+    str ns, name;
+    struct picture live;
+    struct twin_settings settings;
+    const struct obj *before; /* the live set; NULL: there is none */
+    struct twin *twin;
+    struct obj *after; /* the set as applied */
+    struct trace trace;
+    bool changes, completes;
+    str reason, change;
+};
+
+/* ---- the trial ---- */
+
+static int read_subject(struct plan_work *w, str file, struct err *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->docs->len; i++) {
+        jval root = doc_root(w->docs->p[i]);
+        if (!str_is(jstr(jgetc(root, "kind")), "PodCliqueSet"))
+            continue;
+        str own = jstr(jpath(root, "metadata.namespace"));
+        w->ns = str_is_empty(own) ? w->session->ns : own;
+        w->name = jstr(jpath(root, "metadata.name"));
+        w->subject = i;
+        n++;
+    }
+    if (n != 1)
+        return err_set(err, ERR_INVALID,
+                       n ? "%.*s describes %zu PodCliqueSets: plan one at a time"
+                         : "%.*s describes no PodCliqueSet",
+                       STR_ARG(file), n);
+    return str_is_empty(w->name) ? err_set(err, ERR_INVALID, "the PodCliqueSet has no name") : 0;
+}
+
+static int read_live(struct plan_work *w, struct err *err)
+{
+    struct err ignored = ERR_INIT;
+    w->session->ns = w->ns;
+    int r = picture_read(w->session, PICTURE_OF_SETS | PICTURE_CAPACITY | 1U << PICTURE_REVISIONS,
+                         &w->live, err);
+    if (r)
+        return r;
+    /* A cluster may not know the kind. */
+    if (picture_read(w->session, 1U << PICTURE_MAPS, &w->live, &ignored))
+        w->live.parts[PICTURE_MAPS] = (struct session_list){0};
+    twin_read_settings(w->session, &w->settings);
+    w->before = picture_find(&w->live, PICTURE_SETS, w->name);
+    return 0;
+}
+
+/* What else the file has may matter to the set; then the set itself. */
+static int apply_all(struct plan_work *w, struct err *err)
+{
+    for (size_t i = 0; i < w->docs->len; i++) {
+        jval root = doc_root(w->docs->p[i]);
+        const struct kind *k = manifest_kind(root, err);
+        str ns = jstr(jpath(root, "metadata.namespace"));
+        if (!k)
+            return err->code;
+        ns = !kind_is(k, KIND_NAMESPACED) ? STR_NONE : str_is_empty(ns) ? w->session->ns : ns;
+        int r = i == w->subject ? 0
+                                : twin_apply(w->twin, k, ns, jstr(jpath(root, "metadata.name")),
+                                             w->docs->p[i], NULL, err);
+        if (r)
+            return r;
+    }
+    return twin_apply(w->twin, &kind_pcs, w->ns, w->name, w->docs->p[w->subject], &w->after, err);
+}
+
+static str progress_reason(const struct obj *pcs)
+{
+    jval c = condition_find(jgetc(obj_status(pcs), "conditions"), STR("Progressing"));
+    return jstr(jgetc(c, "reason"));
+}
+
+/* Everything that should be there has a node, and no update is left. */
+static bool is_settled(const struct plan_work *w, const struct picture *p, const struct obj *pcs)
+{
+    struct pod_count n = count_pods(p, w->trace.label);
+    return !update_is_running(pcs) && n.exist == n.wanted && n.bound == n.exist;
+}
+
+static str why_not(const struct plan_work *w, const struct picture *p, const struct obj *pcs)
+{
+    struct findings f;
+    str text = STR("it does not come to an end"), blocked = STR_NONE;
+    if (update_is_paused(pcs))
+        return arena_printf(w->arena, "the set is paused (annotation %s)", ANNOTATION_PAUSED);
+    for (struct jiter it = jiter(jpath(obj_status(pcs), "updateProgress.currentlyUpdating"));
+         jnext(&it);) {
+        if (str_is_empty(blocked))
+            blocked = jstr(jgetc(it.value, "errorMessage"));
+    }
+    findings_of_set(p, pcs, w->arena, &f);
+    if (f.items.len > 0)
+        text = f.items.p[0].verdict;
+    /* What waits for room says more than that the update waits for it. */
+    if (f.items.len > 0 && f.items.p[0].state >= FINDING_STARTING && !str_is_empty(blocked))
+        text = blocked;
+    text = arena_str(w->arena, text);
+    findings_done(&f);
+    return text;
+}
+
+enum outcome { OUTCOME_OPEN, OUTCOME_GOOD, OUTCOME_STUCK };
+
+static enum outcome judge(const struct plan_work *w, const struct picture *p, usec quiet)
+{
+    const struct obj *pcs = picture_find(p, PICTURE_SETS, w->name);
+    if (!pcs)
+        return quiet > QUIET ? OUTCOME_STUCK : OUTCOME_OPEN;
+    if (str_is(progress_reason(pcs), "ProgressDeadlineExceeded") && update_is_running(pcs) &&
+        quiet >= QUIET)
+        return OUTCOME_STUCK;
+    if (quiet < QUIET)
+        return OUTCOME_OPEN;
+    if (is_settled(w, p, pcs))
+        return OUTCOME_GOOD;
+    if (!update_is_running(pcs) || update_is_paused(pcs) || quiet >= QUIET_UPDATING)
+        return OUTCOME_STUCK;
+    return OUTCOME_OPEN;
+}
+
+/* Until it is settled or stuck; every picture that differs goes into the trace. */
+static int watch_twin(struct plan_work *w, struct err *err)
+{
+    struct picture p = {0};
+    uint64_t seen = 0;
+    usec changed = twin_time(w->twin);
+    enum outcome outcome = OUTCOME_OPEN;
+    while (outcome == OUTCOME_OPEN && twin_time(w->twin) < LIMIT) {
+        usec quiet = twin_time(w->twin) - changed;
+        if (!twin_run(w->twin, quiet < QUIET ? SLICE : SLICE_QUIET))
+            return err_set(err, ERR_TIMEOUT, "the trial did not come to an end");
+        if (seen != twin_revision(w->twin)) {
+            seen = twin_revision(w->twin);
+            changed = twin_time(w->twin);
+            twin_picture(w->twin, w->ns, &p);
+            trace_add(&w->trace, &p);
+        } else {
+            outcome = judge(w, &p, twin_time(w->twin) - changed);
+        }
+    }
+    const struct obj *pcs = picture_find(&p, PICTURE_SETS, w->name);
+    w->completes = outcome == OUTCOME_GOOD;
+    if (!w->completes)
+        w->reason = pcs ? why_not(w, &p, pcs) : STR("the set is gone");
+    trace_end(&w->trace);
+    struct session_list *revisions = &p.parts[PICTURE_REVISIONS];
+    const struct obj *now = pcs ? revision_current(pcs, revisions->items, revisions->n) : NULL;
+    if (now && w->before &&
+        !revision_same(jpath(obj_root(w->before), "spec.template"),
+                       jpath(obj_root(pcs), "spec.template")))
+        w->change = arena_str(w->arena, revision_cause(now));
+    return 0;
+}
+
+static int try_it(struct plan_work *w, struct err *err)
+{
+    struct picture p;
+    w->twin = twin_new(&w->live, w->ns, w->name, err);
+    if (!w->twin)
+        return err->code;
+    twin_copy_settings(w->twin, &w->settings);
+    int r = w->before ? twin_adopt(w->twin, &w->live, w->before, err) : 0;
+    if (r)
+        return r;
+    twin_picture(w->twin, w->ns, &p);
+    r = apply_all(w, err);
+    if (r)
+        return r;
+    w->changes = !w->before || !jequal(obj_spec(w->before), obj_spec(w->after));
+    trace_init(&w->trace, w->arena, w->after);
+    trace_add(&w->trace, &p);
+    w->completes = true;
+    return w->changes ? watch_twin(w, err) : 0;
+}
+
+/* ---- the document ---- */
+
+static void put_amounts(struct jw *j, const char *key, const struct plan_work *w,
+                        const struct demand *d)
+{
+    jw_put_object(j, key);
+    for (size_t r = 0; r < w->trace.resources.n_resources; r++) {
+        str name = w->trace.resources.resources[r];
+        if (d->amount[r] == 0)
+            continue;
+        jw_key(j, name);
+        jw_str(j, room_amount(w->arena, name, d->amount[r]));
+    }
+    jw_end(j);
+}
+
+static void put_names(struct jw *j, const char *key, const str *names, size_t n)
+{
+    jw_put_array(j, key);
+    for (size_t i = 0; i < n; i++)
+        jw_str(j, names[i]);
+    jw_end(j);
+}
+
+/* "1.2": as the planner says, or the replica's turn and how often something was taken in it. */
+struct numbering {
+    int64_t replica, step, sub;
+};
+
+static str number_step(const struct plan_work *w, const struct trace_step *s, struct numbering *n)
+{
+    static const str word = {"sub-step ", 9};
+    ptrdiff_t at = str_find(s->title, word);
+    int64_t replica = s->takes.len > 0 ? s->takes.p[0].replica : n->replica;
+    if (at >= 0) {
+        str rest = str_sub(s->title, (size_t)at + word.len, s->title.len);
+        return str_cut(&rest, ':');
+    }
+    if (n->step == 0 || replica != n->replica) {
+        n->step++;
+        n->sub = 0;
+    }
+    n->replica = replica;
+    return arena_printf(w->arena, "%lld.%lld", (long long)n->step, (long long)++n->sub);
+}
+
+static void put_takes(struct jw *j, const struct plan_work *w, const struct trace_step *s)
+{
+    jw_put_array(j, "takes");
+    for (size_t i = 0; i < s->takes.len; i++) {
+        const struct trace_take *x = &s->takes.p[i];
+        jw_object(j);
+        jw_put_int(j, "replica", x->replica);
+        jw_put_str(j, "component",
+                   x->component == SIZE_MAX ? STR_NONE : w->trace.components[x->component].name);
+        if (x->index >= 0)
+            jw_put_int(j, "groupReplica", x->index);
+        jw_put_int(j, "pods", x->pods);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
+static void put_step(struct jw *j, const struct plan_work *w, const struct trace_step *s,
+                     struct numbering *n)
+{
+    jw_object(j);
+    jw_put_str(j, "step", number_step(w, s, n));
+    if (!str_is_empty(s->title))
+        jw_put_str(j, "title", s->title);
+    put_takes(j, w, s);
+    jw_put_int(j, "podsMade", s->made);
+    put_names(j, "gangsCreated", s->gangs_made.p, s->gangs_made.len);
+    put_names(j, "gangsDrained", s->gangs_gone.p, s->gangs_gone.len);
+    jw_put_array(j, "podGangMapEntries");
+    for (size_t i = 0; i < s->entries.len; i++)
+        jw_raw(j, s->entries.p[i]);
+    jw_end(j);
+    jw_put_object(j, "ready");
+    for (size_t i = 0; i < w->trace.n_components; i++) {
+        jw_key(j, w->trace.components[i].name);
+        jw_int(j, s->low[i] == INT64_MAX ? w->trace.before[i] : s->low[i]);
+    }
+    jw_end(j);
+    put_amounts(j, "needs", w, &s->need);
+    jw_put_bool(j, "fits", s->waiting == 0);
+    jw_put_int(j, "podsWaiting", s->waiting);
+    jw_end(j);
+}
+
+static void put_components(struct jw *j, const struct plan_work *w)
+{
+    int64_t replicas = jint(jgetc(obj_spec(w->after), "replicas"), 0);
+    jw_put_array(j, "components");
+    for (size_t i = 0; i < w->trace.n_components; i++) {
+        const struct trace_component *c = &w->trace.components[i];
+        jw_object(j);
+        jw_put_str(j, "name", c->name);
+        jw_put_cstr(j, "kind", c->group ? "PodCliqueScalingGroup" : "PodClique");
+        jw_put_int(j, "desired", c->desired * replicas);
+        jw_put_int(j, "readyNow", w->trace.before[i]);
+        jw_put_int(j, "readyLeast", w->trace.low[i]);
+        jw_put_int(j, "readyAfter", w->trace.after[i]);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
+static str verdict_of(const struct plan_work *w)
+{
+    int64_t made = 0;
+    if (!w->changes)
+        return STR("the set is what the manifest says");
+    for (size_t i = 0; i < w->trace.steps.len; i++)
+        made += w->trace.steps.p[i].made;
+    if (!w->completes)
+        return w->reason;
+    if (w->trace.steps.len == 0)
+        return update_strategy_of(w->after) == UPDATE_ON_DELETE
+                   ? STR("pods change when somebody deletes them (OnDelete)")
+                   : STR("no pod is touched");
+    return arena_printf(w->arena, "%zu %s, %lld pods made", w->trace.steps.len,
+                        w->trace.steps.len == 1 ? "step" : "steps", (long long)made);
+}
+
+static struct doc *plan_build(const struct plan_work *w)
+{
+    struct jw j;
+    struct numbering n = {0};
+    jw_init(&j);
+    jw_object(&j);
+    jw_put_str(&j, "namespace", w->ns);
+    jw_put_str(&j, "name", w->name);
+    jw_put_cstr(&j, "state",
+                !w->changes     ? "nothing to do"
+                : !w->completes ? "cannot complete"
+                : w->before     ? "changes"
+                                : "new");
+    jw_put_str(&j, "text", verdict_of(w));
+    jw_put(&j, "strategy", jpath(obj_root(w->after), "spec.updateStrategy.type"));
+    jw_put_str(&j, "change", w->change);
+    put_components(&j, w);
+    jw_put_array(&j, "steps");
+    for (size_t i = 0; i < w->trace.steps.len; i++)
+        put_step(&j, w, &w->trace.steps.p[i], &n);
+    jw_end(&j);
+    jw_put_object(&j, "capacity");
+    put_amounts(&j, "now", w, &w->trace.held);
+    put_amounts(&j, "most", w, &w->trace.peak);
+    jw_end(&j);
+    jw_end(&j);
+    return jw_doc(&j);
+}
+
+/* ---- the text ---- */
+
+/* How many of them, from i on, are neighbours in one group. */
+static size_t run_length(jval takes, size_t i)
+{
+    size_t n = 1;
+    jval first = jat(takes, i);
+    int64_t index = jint(jgetc(first, "groupReplica"), -1);
+    for (; index >= 0 && i + n < jlen(takes); n++) {
+        jval next = jat(takes, i + n);
+        if (!jequal(jgetc(next, "component"), jgetc(first, "component")) ||
+            !jequal(jgetc(next, "replica"), jgetc(first, "replica")) ||
+            jint(jgetc(next, "groupReplica"), -1) != index + (int64_t)n)
+            break;
+    }
+    return n;
+}
+
+/* "2 router, engine-1..3 (9 pods)" */
+static str takes_text(jval takes, struct arena *a)
+{
+    struct strbuf b = STRBUF_INIT(1 << 20);
+    for (size_t i = 0, n; i < jlen(takes); i += n) {
+        jval first = jat(takes, i), index = jgetc(first, "groupReplica");
+        str name = jstr(jgetc(first, "component"));
+        long long pods = 0, from = jint(index, 0);
+        n = run_length(takes, i);
+        for (size_t k = 0; k < n; k++)
+            pods += jint(jgetc(jat(takes, i + k), "pods"), 0);
+        strbuf_add_cstr(&b, i ? ", " : "");
+        if (!j_has(index)) {
+            strbuf_printf(&b, "%lld %.*s", pods, STR_ARG(name));
+            continue;
+        }
+        strbuf_printf(&b, "%.*s-%lld", STR_ARG(name), from);
+        if (n > 1)
+            strbuf_printf(&b, "..%lld", from + (long long)n - 1);
+        strbuf_printf(&b, " (%lld %s)", pods, pods == 1 ? "pod" : "pods");
+    }
+    str text = arena_str(a, b.len ? strbuf_str(&b) : STR("-"));
+    strbuf_done(&b);
+    return text;
+}
+
+/* Pods are a resource, too, but their number is told already. */
+static str amounts_text(jval amounts, struct arena *a)
+{
+    struct strbuf b = STRBUF_INIT(1 << 16);
+    for (struct jiter it = jiter(amounts); jnext(&it);) {
+        if (!str_is(it.key, "pods"))
+            strbuf_printf(&b, "%s%.*s %.*s", b.len ? ", " : "", STR_ARG(jstr(it.value)),
+                          STR_ARG(it.key));
+    }
+    str text = arena_str(a, b.len ? strbuf_str(&b) : STR("-"));
+    strbuf_done(&b);
+    return text;
+}
+
+static str replicas_text(jval takes, struct arena *a)
+{
+    str text = STR_NONE;
+    int64_t last = -1;
+    for (struct jiter it = jiter(takes); jnext(&it);) {
+        int64_t replica = jint(jgetc(it.value, "replica"), 0);
+        if (replica != last)
+            text = arena_printf(a, "%.*s%s%lld", STR_ARG(text), text.len ? "," : "",
+                                (long long)replica);
+        last = replica;
+    }
+    return str_is_empty(text) ? STR("-") : text;
+}
+
+/* The fewest of all are marked. */
+static void add_ready(struct grid *g, jval components, jval ready)
+{
+    for (struct jiter it = jiter(components); jnext(&it);) {
+        long long n = jint(jget(ready, jstr(jgetc(it.value, "name"))), 0);
+        long long least = jint(jgetc(it.value, "readyLeast"), 0);
+        bool low = n == least && n < jint(jgetc(it.value, "readyNow"), 0);
+        grid_printf(g, low ? PAINT_WAIT : PAINT_PLAIN, "%lld%s", n, low ? " min" : "");
+    }
+}
+
+static void add_step(struct grid *g, jval components, jval step, struct arena *a)
+{
+    long long waiting = jint(jgetc(step, "podsWaiting"), 0);
+    size_t created = jlen(jgetc(step, "gangsCreated")), drained = jlen(jgetc(step, "gangsDrained"));
+    grid_add(g, PAINT_STRONG, jstr(jgetc(step, "step")));
+    grid_add(g, PAINT_PLAIN, replicas_text(jgetc(step, "takes"), a));
+    grid_add(g, PAINT_PLAIN, takes_text(jgetc(step, "takes"), a));
+    grid_printf(g, PAINT_PLAIN, "%lld", (long long)jint(jgetc(step, "podsMade"), 0));
+    grid_printf(g, PAINT_PLAIN, "+%zu -%zu", created, drained);
+    add_ready(g, components, jgetc(step, "ready"));
+    grid_add(g, PAINT_PLAIN, amounts_text(jgetc(step, "needs"), a));
+    if (waiting > 0)
+        grid_printf(g, PAINT_BAD, "no: %lld %s", waiting, waiting == 1 ? "pod waits" : "pods wait");
+    else
+        grid_add(g, PAINT_GOOD, STR("yes"));
+}
+
+static void write_steps(jval doc, bool wide, struct arena *a, struct strbuf *out)
+{
+    static const char *const first[] = {"STEP", "REPLICA", "TAKES AWAY", "MAKES", "GANGS"};
+    jval components = jgetc(doc, "components"), steps = jgetc(doc, "steps");
+    size_t most = wide ? jlen(steps) : MIN(jlen(steps), (size_t)MAX_SHOWN_STEPS);
+    struct grid g;
+    grid_init(&g, a, ARRAY_LEN(first) + jlen(components) + 2);
+    g.indent = "  ";
+    for (size_t i = 0; i < ARRAY_LEN(first); i++)
+        grid_add(&g, PAINT_DIM, str_of(first[i]));
+    for (struct jiter it = jiter(components); jnext(&it);)
+        grid_add(&g, PAINT_DIM,
+                 arena_printf(a, "%.*s READY", STR_ARG(jstr(jgetc(it.value, "name")))));
+    grid_add(&g, PAINT_DIM, STR("NEEDS"));
+    grid_add(&g, PAINT_DIM, STR("FITS"));
+    grid_add(&g, PAINT_PLAIN, STR("now"));
+    for (size_t i = 1; i < ARRAY_LEN(first); i++)
+        grid_add(&g, PAINT_PLAIN, STR("-"));
+    for (struct jiter it = jiter(components); jnext(&it);)
+        grid_printf(&g, PAINT_PLAIN, "%lld", (long long)jint(jgetc(it.value, "readyNow"), 0));
+    grid_add(&g, PAINT_PLAIN, STR("-"));
+    grid_add(&g, PAINT_PLAIN, STR("-"));
+    for (size_t i = 0; i < most; i++)
+        add_step(&g, components, jat(steps, i), a);
+    strbuf_add_char(out, '\n');
+    grid_write(&g, out);
+    if (most < jlen(steps))
+        strbuf_printf(out, "  and %zu more (-o wide shows all)\n", jlen(steps) - most);
+}
+
+static void plan_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
+{
+    str state = jstr(jgetc(doc, "state")), change = jstr(jgetc(doc, "change"));
+    str strategy = jstr(jgetc(doc, "strategy"));
+    bool bad = str_is(state, "cannot complete");
+    paint_add(out, PAINT_STRONG, arena_printf(a, "pcs/%.*s ", STR_ARG(jstr(jgetc(doc, "name")))));
+    paint_add(out, bad ? PAINT_BAD : PAINT_GOOD, state);
+    strbuf_printf(out, ": %.*s\n", STR_ARG(jstr(jgetc(doc, "text"))));
+    if (str_is(state, "nothing to do"))
+        return;
+    if (!str_is_empty(change))
+        strbuf_printf(out, "  changes: %.*s\n", STR_ARG(change));
+    if (!str_is_empty(change))
+        strbuf_printf(out, "  strategy: %.*s\n",
+                      STR_ARG(str_is_empty(strategy) ? STR("RollingRecreate") : strategy));
+    strbuf_printf(out, "  capacity: now %.*s; at most %.*s\n",
+                  STR_ARG(amounts_text(jpath(doc, "capacity.now"), a)),
+                  STR_ARG(amounts_text(jpath(doc, "capacity.most"), a)));
+    if (jlen(jgetc(doc, "steps")) > 0)
+        write_steps(doc, wide, a, out);
+}
+
+/* ---- the command ---- */
+
+static void work_done(struct plan_work *w)
+{
+    trace_done(&w->trace);
+    obj_unref(w->after);
+    twin_free(w->twin);
+}
+
+static int answer(struct plan_work *w, const struct plan_args *a, struct err *err)
+{
+    int r = read_subject(w, a->file, err);
+    r = r ? r : read_live(w, err);
+    r = r ? r : try_it(w, err);
+    if (r)
+        return r;
+    struct doc *d = plan_build(w);
+    view_print(doc_root(d), &a->view, plan_write, w->arena);
+    doc_unref(d);
+    return 0;
+}
+
+static int run_plan(void *ctx, const void *opts, const struct command_call *call)
+{
+    const struct plan_args *a = opts;
+    struct session s = {0};
+    struct arena arena = ARENA_INIT;
+    struct err err = ERR_INIT;
+    doc_vec docs = {0};
+    struct plan_work w = {.session = &s, .arena = &arena, .docs = &docs};
+    (void)ctx;
+    (void)call;
+    int r = manifest_read(a->file, &docs, &err);
+    r = r ? r : session_open(&a->view.session, &s, &err);
+    r = r ? r : answer(&w, a, &err);
+    work_done(&w);
+    doc_vec_done(&docs);
+    if (s.loop)
+        session_close(&s);
+    arena_done(&arena);
+    return r ? cli_fail(&err) : !w.completes ? EXIT_STUCK : w.changes ? EXIT_NO : EXIT_OK;
+}
+
+static const struct opt plan_opts[] = {
+    {.kind = OPT_K_STRING,
+     .name = "filename",
+     .letter = 'f',
+     .metavar = "FILE",
+     .help = "Manifests with one PodCliqueSet, - for standard input",
+     .offset = offsetof(struct plan_args, file),
+     .required = true},
+    OPT_GROUP(NULL, view_options_once, offsetof(struct plan_args, view)),
+    OPT_END,
+};
+
+const struct command cmd_plan = {
+    .name = "plan",
+    .summary = "What would happen if this were applied, step by step",
+    .description =
+        "Takes over the set and its pods as they are into a twin of the cluster, applies the "
+        "manifest there and lets the real controllers and the real scheduler do the update under "
+        "virtual time, with pods that become ready. For each step: what is taken away, pods and "
+        "gangs that are made, how many of each role and group are ready at least (the minimum is "
+        "marked), what the new pods need and whether they get a place. Nothing is written to the "
+        "cluster. Preemption, disturbances and pods that fail are left out. Exit code 0 when "
+        "there is nothing to do, 1 when something would change, 3 when it would not complete.",
+    .opts = plan_opts,
+    .opts_size = sizeof(struct plan_args),
+    .examples = "  $ grove plan -f my-set.yaml\n  $ grove plan -f my-set.yaml -o json",
+    .run = run_plan,
+};

@@ -1,0 +1,353 @@
+/* See room.h. */
+#include "cli/room.h"
+
+#include "base/map.h"
+#include "grove/types.h"
+#include "sched/snapshot.h"
+
+enum { MAX_CLASSES = 64, MAX_ADVICE = 8 };
+
+/* Pods that ask for the same. */
+struct class
+{
+    const struct obj *model;
+    struct demand demand;
+    int64_t need;
+};
+
+struct count {
+    const struct picture *picture;
+    const struct obj *gang;
+    struct arena *arena;
+    struct snapshot snap;
+    struct snap_node *nodes;
+    size_t n_nodes;
+    int64_t (*free)[RES_MAX]; /* by node */
+    struct class classes[MAX_CLASSES];
+    size_t n_classes;
+};
+
+/* ---- what there is ---- */
+
+static void read_nodes(struct count *c)
+{
+    const struct session_list *nodes = &c->picture->parts[PICTURE_NODES];
+    c->nodes = arena_array(c->arena, struct snap_node, nodes->n + 1);
+    c->free = (int64_t(*)[RES_MAX])arena_array(c->arena, struct demand, nodes->n + 1);
+    for (size_t i = 0; i < nodes->n; i++) {
+        struct snap_node *n = &c->nodes[c->n_nodes++];
+        snapshot_read_node(&c->snap, nodes->items[i], n);
+        memcpy(c->free[i], n->total, sizeof(n->total));
+    }
+}
+
+static void take_pods(struct count *c)
+{
+    const struct session_list *pods = &c->picture->parts[PICTURE_ALL_PODS];
+    struct map by_name = {0};
+    for (size_t i = 0; i < c->n_nodes; i++)
+        (void)map_put(&by_name, c->nodes[i].name, &c->nodes[i]);
+    for (size_t i = 0; i < pods->n; i++) {
+        const struct obj *pod = pods->items[i];
+        struct snap_node *n =
+            pod_holds_node(pod) ? map_get(&by_name, jstr(jgetc(obj_spec(pod), "nodeName"))) : NULL;
+        struct demand d;
+        str why;
+        if (!n)
+            continue;
+        (void)snapshot_demand(&c->snap, pod, &d, &why);
+        for (size_t r = 0; r < RES_MAX; r++)
+            c->free[n - c->nodes][r] -= d.amount[r];
+    }
+    map_done(&by_name);
+}
+
+/* ---- what is asked for ---- */
+
+static struct class *class_of(struct count *c, const struct obj *pod)
+{
+    struct demand d;
+    str why;
+    (void)snapshot_demand(&c->snap, pod, &d, &why);
+    for (size_t i = 0; i < c->n_classes; i++) {
+        if (memcmp(&c->classes[i].demand, &d, sizeof(d)) == 0)
+            return &c->classes[i];
+    }
+    if (c->n_classes == MAX_CLASSES)
+        return NULL;
+    c->classes[c->n_classes] = (struct class){.model = pod, .demand = d};
+    return &c->classes[c->n_classes++];
+}
+
+static void read_group(struct count *c, jval group, const struct map *pods)
+{
+    int64_t need = jint(jgetc(group, "minReplicas"), 0);
+    for (struct jiter it = jiter(jgetc(group, "podReferences")); jnext(&it) && need > 0;) {
+        const struct obj *pod = map_get(pods, jstr(jgetc(it.value, "name")));
+        need -= pod && pod_holds_node(pod);
+    }
+    for (struct jiter it = jiter(jgetc(group, "podReferences")); jnext(&it) && need > 0;) {
+        const struct obj *pod = map_get(pods, jstr(jgetc(it.value, "name")));
+        struct class *k = pod && !pod_holds_node(pod) && !pod->deleting ? class_of(c, pod) : NULL;
+        if (!k)
+            continue;
+        k->need++;
+        need--;
+    }
+}
+
+static void read_gang(struct count *c)
+{
+    const struct session_list *pods = &c->picture->parts[PICTURE_ALL_PODS];
+    struct map by_name = {0};
+    for (size_t i = 0; i < pods->n; i++) {
+        if (str_eq(pods->items[i]->ns, c->gang->ns))
+            (void)map_put(&by_name, pods->items[i]->name, pods->items[i]);
+    }
+    for (struct jiter it = jiter(jgetc(obj_spec(c->gang), "podgroups")); jnext(&it);)
+        read_group(c, it.value, &by_name);
+    map_done(&by_name);
+}
+
+/* ---- where it fits ---- */
+
+/* How many pods of the class the node takes, out of what it has of each resource. */
+static int64_t slots_of(const struct count *c, const struct class *k, size_t node,
+                        const int64_t *has)
+{
+    int64_t slots = INT32_MAX;
+    if (!node_admits(&c->nodes[node], k->model))
+        return 0;
+    for (size_t r = 0; r < c->snap.n_resources; r++) {
+        if (k->demand.amount[r] > 0)
+            slots = MIN(slots, MAX(has[r], 0) / k->demand.amount[r]);
+    }
+    return slots;
+}
+
+static int64_t slots_on(const struct count *c, const struct class *k, size_t node)
+{
+    return slots_of(c, k, node, c->free[node]);
+}
+
+static const struct class *shortest(struct count *c, int64_t *ret_total)
+{
+    const struct class *worst = NULL;
+    for (size_t k = 0; k < c->n_classes; k++) {
+        const struct class *x = &c->classes[k];
+        int64_t total = 0;
+        for (size_t i = 0; i < c->n_nodes; i++)
+            total += slots_on(c, x, i);
+        /* By the share of what is needed that fits. */
+        if (x->need > 0 && (!worst || total * worst->need < *ret_total * x->need)) {
+            worst = x;
+            *ret_total = total;
+        }
+    }
+    return worst;
+}
+
+static void count_lacks(const struct count *c, const struct class *k, struct room *ret)
+{
+    int64_t lacking[RES_MAX] = {0};
+    size_t most = RES_PODS;
+    for (size_t i = 0; i < c->n_nodes; i++) {
+        if (!node_admits(&c->nodes[i], k->model)) {
+            ret->refused++;
+            continue;
+        }
+        int64_t slots = slots_on(c, k, i);
+        for (size_t r = 0; r < c->snap.n_resources; r++)
+            lacking[r] += k->demand.amount[r] > 0 &&
+                          c->free[i][r] - slots * k->demand.amount[r] < k->demand.amount[r];
+    }
+    for (size_t r = 0; r < c->snap.n_resources; r++) {
+        if (lacking[r] > lacking[most])
+            most = r;
+    }
+    if (lacking[most] == 0)
+        return;
+    ret->resource = c->snap.resources[most];
+    ret->each = k->demand.amount[most];
+}
+
+/* The level that binds this kind of pod: the narrowest of the gang's and its group's. */
+static str required_level(const struct obj *gang, const struct obj *pod)
+{
+    jval spec = obj_spec(gang);
+    str level = jstr(jpath(spec, "topologyConstraint.packConstraint.required"));
+    for (struct jiter it = jiter(jgetc(spec, "podgroups")); jnext(&it);) {
+        str own = jstr(jpath(it.value, "topologyConstraint.packConstraint.required"));
+        if (!str_is_empty(own) &&
+            str_eq(jstr(jgetc(it.value, "name")), obj_label(pod, STR(LABEL_PCLQ))))
+            level = own;
+    }
+    return level;
+}
+
+static int by_slots(const void *a, const void *b)
+{
+    const struct room_domain *x = a, *y = b;
+    if (x->slots != y->slots)
+        return x->slots > y->slots ? -1 : 1;
+    return str_cmp(x->name, y->name);
+}
+
+static void rank_domains(const struct count *c, const struct class *k, struct room *ret)
+{
+    str key = str_is_empty(ret->level) ? STR("kubernetes.io/hostname") : ret->level;
+    struct room_domain *domains = arena_array(c->arena, struct room_domain, c->n_nodes + 1);
+    struct map by_name = {0};
+    int64_t empty = 0;
+    for (size_t i = 0; i < c->n_nodes; i++) {
+        str name = obj_label(c->nodes[i].obj, key);
+        if (str_is_empty(name))
+            continue;
+        struct room_domain *d = map_get(&by_name, name);
+        if (!d) {
+            d = &domains[ret->n_domains++];
+            d->name = name;
+            (void)map_put(&by_name, name, d);
+        }
+        d->nodes++;
+        d->slots += slots_on(c, k, i);
+        d->whole += slots_of(c, k, i, c->nodes[i].total);
+        empty += slots_of(c, k, i, c->nodes[i].total);
+        ret->largest = MAX(ret->largest, d->whole);
+    }
+    map_done(&by_name);
+    if (str_is_empty(ret->level))
+        ret->largest = empty;
+    if (ret->n_domains > 1)
+        qsort(domains, ret->n_domains, sizeof(*domains), by_slots);
+    ret->n_best = MIN(ret->n_domains, (size_t)ROOM_BEST);
+    memcpy(ret->best, domains, ret->n_best * sizeof(*domains));
+}
+
+static int by_amount(const void *a, const void *b)
+{
+    const struct room_holder *x = a, *y = b;
+    if (x->amount != y->amount)
+        return x->amount > y->amount ? -1 : 1;
+    return str_cmp(x->gang, y->gang);
+}
+
+static size_t resource_of(const struct count *c, str name)
+{
+    size_t r = 0;
+    while (r < c->snap.n_resources && !str_eq(c->snap.resources[r], name))
+        r++;
+    return r;
+}
+
+/* Of the same set: it does not compete with itself. */
+static bool is_kin(const struct count *c, const struct obj *pod)
+{
+    str key = STR(LABEL_PART_OF);
+    return str_eq(pod->ns, c->gang->ns) && str_eq(obj_label(pod, key), obj_label(c->gang, key));
+}
+
+static void rank_holders(struct count *c, struct room *ret)
+{
+    const struct session_list *pods = &c->picture->parts[PICTURE_ALL_PODS];
+    struct room_holder *holders = arena_array(c->arena, struct room_holder, pods->n + 1);
+    struct map by_name = {0};
+    size_t n = 0, r = resource_of(c, ret->resource);
+    for (size_t i = 0; i < pods->n && r < c->snap.n_resources; i++) {
+        str gang = obj_label(pods->items[i], STR(LABEL_PODGANG)), why;
+        struct demand d;
+        if (str_is_empty(gang) || !pod_holds_node(pods->items[i]) || is_kin(c, pods->items[i]))
+            continue;
+        (void)snapshot_demand(&c->snap, pods->items[i], &d, &why);
+        struct room_holder *h = map_get(&by_name, gang);
+        if (!h && d.amount[r] > 0) {
+            h = &holders[n++];
+            h->gang = gang;
+            (void)map_put(&by_name, gang, h);
+        }
+        if (h)
+            h->amount += d.amount[r];
+    }
+    map_done(&by_name);
+    if (n > 1)
+        qsort(holders, n, sizeof(*holders), by_amount);
+    ret->n_holders = MIN(n, (size_t)ROOM_BEST);
+    memcpy(ret->holders, holders, ret->n_holders * sizeof(*holders));
+}
+
+bool room_of_gang(const struct picture *p, const struct obj *gang, struct arena *a,
+                  struct room *ret)
+{
+    struct count c = {.picture = p, .gang = gang, .arena = a};
+    c.snap = (struct snapshot){.arena = a,
+                               .resources = {STR("cpu"), STR("memory"), STR("pods")},
+                               .n_resources = RES_FIRST_OTHER};
+    *ret = (struct room){0};
+    read_nodes(&c);
+    take_pods(&c);
+    read_gang(&c);
+    const struct class *k = shortest(&c, &ret->total);
+    if (!k)
+        return false;
+    ret->need = k->need;
+    ret->role = obj_label(k->model, STR(LABEL_ROLE));
+    ret->nodes = (int64_t)c.n_nodes;
+    ret->level = required_level(gang, k->model);
+    count_lacks(&c, k, ret);
+    rank_domains(&c, k, ret);
+    rank_holders(&c, ret);
+    return true;
+}
+
+/* ---- words ---- */
+
+str room_amount(struct arena *a, str resource, int64_t amount)
+{
+    if (str_is(resource, "cpu"))
+        return amount % 1000 ? arena_printf(a, "%lldm", (long long)amount)
+                             : arena_printf(a, "%lld", (long long)(amount / 1000));
+    if (str_is(resource, "memory") && amount >= 1 << 30)
+        return arena_printf(a, "%lldGi", (long long)(amount >> 30));
+    return arena_printf(a, "%lld", (long long)amount);
+}
+
+size_t room_advice(const struct room *r, struct arena *a, str *ret, size_t max)
+{
+    size_t n = 0;
+    str all[MAX_ADVICE];
+    int64_t best = str_is_empty(r->level) ? r->total : r->n_best ? r->best[0].slots : 0;
+    int64_t lack = r->need - best;
+    bool level = !str_is_empty(r->level);
+    if (lack > 0 && r->largest < r->need)
+        all[n++] = arena_printf(a, "add nodes: %s%.*s takes %lld %.*s pods even when it is empty",
+                                level ? "the largest " : "the cluster", STR_ARG(r->level),
+                                (long long)r->largest, STR_ARG(r->role));
+    else if (lack > 0 && !str_is_empty(r->resource))
+        all[n++] = arena_printf(a, "free %.*s %.*s%s%.*s: room for %lld more %.*s pods",
+                                STR_ARG(room_amount(a, r->resource, lack * r->each)),
+                                STR_ARG(r->resource), level && r->n_best ? " in " : "",
+                                STR_ARG(level && r->n_best ? r->best[0].name : STR_NONE),
+                                (long long)lack, STR_ARG(r->role));
+    if (level && best < r->need && r->total >= r->need)
+        all[n++] = arena_printf(a,
+                                "let it span more than one %.*s: it needs room for %lld pods, the "
+                                "cluster has it for %lld",
+                                STR_ARG(r->level), (long long)r->need, (long long)r->total);
+    if (r->refused > 0)
+        all[n++] = arena_printf(a,
+                                "make more nodes admit it: %lld of %lld do not (taints, selector, "
+                                "affinity or readiness)",
+                                (long long)r->refused, (long long)r->nodes);
+    if (lack > 0 && best > 0)
+        all[n++] = arena_printf(
+            a, "ask for less: at most %lld %.*s pods instead of %lld fit, other roles left out",
+            (long long)best, STR_ARG(r->role), (long long)r->need);
+    if (lack > 0 && r->largest >= r->need && r->n_holders > 0)
+        all[n++] = arena_printf(
+            a, "give it a priority above that of gang %.*s, which holds %.*s %.*s",
+            STR_ARG(r->holders[0].gang), STR_ARG(room_amount(a, r->resource, r->holders[0].amount)),
+            STR_ARG(r->resource));
+    n = MIN(n, max);
+    memcpy(ret, all, n * sizeof(*ret));
+    return n;
+}

@@ -1,0 +1,64 @@
+/*
+ * What happens to a set in a twin, as steps: pictures go in one after the other, and what differs
+ * between them is recorded. Nothing is foreseen here: the controllers in the twin do what they do,
+ * and this only watches.
+ *
+ * A step begins when something is taken away (or the map of gangs changes) after something of the
+ * step before became ready; what follows until the next one belongs to it.
+ */
+#ifndef CLI_TRACE_H
+#define CLI_TRACE_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "cli/picture.h"
+#include "sched/snapshot.h"
+
+/* A standalone clique (its units are pods) or a scaling group (its replicas). */
+struct trace_component {
+    str name;
+    bool group;
+    int64_t desired; /* of one replica of the set */
+};
+
+struct trace_take {
+    size_t component;
+    int64_t replica; /* of the set */
+    int64_t index;   /* replica of the group, -1: pods */
+    int64_t pods;
+};
+
+struct trace_step {
+    str title; /* as the planner calls it; may be empty */
+    VEC(struct trace_take) takes;
+    int64_t made, waiting; /* pods; of these, that never got a node */
+    VEC(str) gangs_made, gangs_gone;
+    VEC(str) entries;   /* of maps of gangs, that are new or changed: JSON */
+    int64_t *low;       /* by component: the fewest that were ready */
+    struct demand need; /* of the pods it made */
+};
+
+struct trace {
+    struct arena *arena;
+    str set, label;
+    struct trace_component *components;
+    size_t n_components;
+    int64_t *before, *low, *after; /* ready at the beginning, the fewest of all, in the end */
+    VEC(struct trace_step) steps;
+    struct snapshot resources; /* only names and numbers */
+    struct demand held, peak;  /* at the beginning, the most at any time */
+    /* What was seen last. */
+    struct map pods, gangs, maps, told;
+    uint64_t samples;
+    bool moved; /* something became ready since the last step began */
+};
+
+/* The set as it is to be; the arena outlives the trace. */
+void trace_init(struct trace *t, struct arena *a, const struct obj *pcs);
+void trace_done(struct trace *t);
+/* The first picture is where it begins. */
+void trace_add(struct trace *t, const struct picture *p);
+/* Counts who waits, and drops steps in which nothing was. */
+void trace_end(struct trace *t);
+
+#endif

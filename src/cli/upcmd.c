@@ -1,0 +1,451 @@
+/*
+ * `grove up` and `grove down`. In the foreground it runs until it is told to stop; detached, a
+ * child of this process does, and this one ends when the child says that it is up.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "cli/cli.h"
+#include "cli/instance.h"
+#include "cli/up.h"
+#include "store/store.h"
+
+/* How long to wait for the nodes to register before saying what there is. */
+#define NODES_PATIENCE (700 * USEC_PER_MSEC)
+
+struct up_args {
+    int64_t nodes;
+    int profile;
+    bool tainted, detach;
+    str data, listen, kubeconfig, without;
+    usec start_delay, stop_delay;
+    int log_level;
+    bool log_json;
+};
+
+static const char *const log_levels[] = {"debug", "info", "warn", "error", "off", NULL};
+
+static const struct opt up_opts[] = {
+    OPT_INT(struct up_args, nodes, 0, "nodes", "N", 0, 100000, "20", "Simulated nodes"),
+    OPT_CHOICE(struct up_args, profile, 0, "profile", nodes_profiles, "h100",
+               "What a node is like"),
+    OPT_FLAG(struct up_args, tainted, 0, "tainted",
+             "Taint the nodes fake-node=true:NoSchedule, as demo clusters do"),
+    OPT_STRING(struct up_args, data, 0, "data", "DIR",
+               "Keep the state here; without it the state goes with the process"),
+    OPT_STRING_DEF(struct up_args, listen, 0, "listen", "ADDR:PORT", "127.0.0.1:6443",
+                   "Where to serve; port 0 picks a free one"),
+    OPT_STRING(struct up_args, kubeconfig, 0, "kubeconfig", "FILE",
+               "Where to write the kubeconfig (default: in the state directory)"),
+    OPT_FLAG(struct up_args, detach, 0, "detach",
+             "Return when it is up and leave it running; grove down stops it"),
+    OPT_DURATION(struct up_args, start_delay, 0, "start-delay", "300ms",
+                 "How long a simulated pod takes from bound to running"),
+    OPT_DURATION(struct up_args, stop_delay, 0, "stop-delay", "200ms",
+                 "How long a simulated pod takes to stop"),
+    OPT_CHOICE(struct up_args, log_level, 0, "log-level", log_levels, "warn", "What to log"),
+    OPT_FLAG(struct up_args, log_json, 0, "log-json", "Log as JSON lines"),
+    {.kind = OPT_K_STRING,
+     .name = "without",
+     .metavar = "PARTS",
+     .help = "Leave out operator, scheduler or nodes (comma-separated): others do their work",
+     .offset = offsetof(struct up_args, without),
+     .hidden = true},
+    OPT_END,
+};
+
+struct up_run {
+    const struct up_args *args;
+    struct loop *loop;
+    struct up *up;
+    struct loop_signal term, interrupt;
+    struct store_sub sub; /* while nodes register */
+    struct loop_timer patience;
+    size_t registered;
+    bool counting, stopping;
+};
+
+/* ---- what it says ---- */
+
+struct census {
+    size_t nodes;
+    size_t zones, blocks, racks;
+    const struct obj *one;
+};
+
+static bool is_registered(const struct obj *node)
+{
+    return j_has(jgetc(obj_status(node), "allocatable"));
+}
+
+static void count_label(struct map *seen, const struct obj *node, const char *key)
+{
+    str value = obj_label(node, str_of(key));
+    if (!str_is_empty(value))
+        (void)map_put(seen, value, seen);
+}
+
+static void take_census(struct store *store, struct census *ret)
+{
+    struct map zones = {0}, blocks = {0}, racks = {0};
+    struct obj *o;
+    *ret = (struct census){0};
+    struct store_iter it = store_range(store, &kind_node, STR_NONE, STR_NONE, STR_NONE);
+    while ((o = store_next(&it))) {
+        if (!is_registered(o))
+            continue;
+        ret->nodes++;
+        ret->one = o;
+        count_label(&zones, o, "kubernetes.io/zone");
+        count_label(&blocks, o, "kubernetes.io/block");
+        count_label(&racks, o, "kubernetes.io/rack");
+    }
+    ret->zones = zones.len;
+    ret->blocks = blocks.len;
+    ret->racks = racks.len;
+    map_done(&zones);
+    map_done(&blocks);
+    map_done(&racks);
+}
+
+static void print_amount(jval allocatable, const char *resource, const char *unit,
+                         const char **between)
+{
+    str amount = jstr(jget(allocatable, str_of(resource)));
+    if (str_is_empty(amount) || str_is(amount, "0"))
+        return;
+    printf("%s%.*s %s", *between, STR_ARG(amount), unit);
+    *between = ", ";
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void print_nodes(const struct up_run *r)
+{
+    struct census c;
+    take_census(up_store(r->up), &c);
+    printf("  nodes      %lld simulated, profile %s", (long long)r->args->nodes,
+           nodes_profiles[r->args->profile]);
+    if (c.one) {
+        jval allocatable = jgetc(obj_status(c.one), "allocatable");
+        const char *between = ": each ";
+        print_amount(allocatable, "nvidia.com/gpu", "GPUs", &between);
+        print_amount(allocatable, "cpu", "CPUs", &between);
+        print_amount(allocatable, "memory", "memory", &between);
+    }
+    if (c.nodes < (size_t)r->args->nodes && str_is_empty(r->args->without)) {
+        printf("; %zu have registered so far\n", c.nodes);
+        return;
+    }
+    printf("%s", c.nodes ? "" : "\n");
+    if (c.nodes == 0)
+        return;
+    printf("\n  topology   %zu zone%s, %zu block%s, %zu rack%s: labels kubernetes.io/zone, block, "
+           "rack, hostname\n",
+           c.zones, plural(c.zones), c.blocks, plural(c.blocks), c.racks, plural(c.racks));
+}
+
+static void print_ready(const struct up_run *r)
+{
+    printf("grove is up at https://%s\n", up_address(r->up));
+    print_nodes(r);
+    printf("  kubeconfig %s\n"
+           "\n"
+           "  export KUBECONFIG=%s\n"
+           "  kubectl get nodes                 # or, without kubectl: grove get nodes\n"
+           "  grove apply -f FILE; grove status\n",
+           up_kubeconfig(r->up), up_kubeconfig(r->up));
+    if (!r->args->detach)
+        printf("\nCtrl-C stops it%s.\n",
+               str_is_empty(r->args->data) ? " and removes its state" : "");
+    fflush(stdout);
+}
+
+static void on_stopped(void *ctx)
+{
+    struct up_run *r = ctx;
+    loop_stop(r->loop, EXIT_OK);
+}
+
+static void request_stop(struct up_run *r)
+{
+    if (r->stopping)
+        loop_stop(r->loop, EXIT_NO);
+    else
+        up_stop(r->up, on_stopped, r);
+    r->stopping = true;
+}
+
+static void on_term(struct loop_signal *s)
+{
+    request_stop(container_of(s, struct up_run, term));
+}
+
+static void on_interrupt(struct loop_signal *s)
+{
+    request_stop(container_of(s, struct up_run, interrupt));
+}
+
+/* From here on nobody reads what a detached one prints. */
+static void let_go(struct up_run *r)
+{
+    struct strbuf path = STRBUF_INIT(4096);
+    struct err err = ERR_INIT;
+    strbuf_printf(&path, "%s/grove.log", up_dir(r->up));
+    struct instance i = {.pid = getpid(),
+                         .address = str_of(up_address(r->up)),
+                         .data = r->args->data,
+                         .kubeconfig = str_of(up_kubeconfig(r->up))};
+    if (instance_record(&i, &err))
+        (void)cli_fail(&err);
+    int null = open("/dev/null", O_RDWR), log = open(path.p, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    dup2(log >= 0 ? log : null, STDERR_FILENO);
+    if (null > STDERR_FILENO)
+        close(null);
+    if (log > STDERR_FILENO)
+        close(log);
+    strbuf_done(&path);
+}
+
+static void tell(struct up_run *r)
+{
+    if (!r->counting)
+        return;
+    r->counting = false;
+    store_unsubscribe(&r->sub);
+    loop_timer_cancel(&r->patience);
+    print_ready(r);
+    if (r->args->detach)
+        let_go(r);
+}
+
+static void tell_when_complete(struct up_run *r)
+{
+    if (r->registered >= (size_t)r->args->nodes || str_find(r->args->without, STR("nodes")) >= 0)
+        tell(r);
+}
+
+static void on_store_batch(struct store_sub *sub)
+{
+    tell_when_complete(container_of(sub, struct up_run, sub));
+}
+
+static void on_store_event(struct store_sub *sub, const struct store_event *e)
+{
+    struct up_run *r = container_of(sub, struct up_run, sub);
+    if (e->obj->kind == &kind_node && e->type != STORE_DELETED && is_registered(e->obj) &&
+        !(e->prev && is_registered(e->prev)))
+        r->registered++;
+}
+
+static void on_patience(struct loop_timer *t)
+{
+    tell(container_of(t, struct up_run, patience));
+}
+
+static void on_up_ready(void *ctx, const struct err *err)
+{
+    struct up_run *r = ctx;
+    if (err) {
+        (void)cli_fail(err);
+        loop_stop(r->loop, EXIT_NO);
+        return;
+    }
+    struct census c;
+    take_census(up_store(r->up), &c);
+    r->registered = c.nodes;
+    r->counting = true;
+    r->sub = (struct store_sub){.on_event = on_store_event, .on_batch = on_store_batch};
+    store_subscribe(up_store(r->up), &r->sub);
+    loop_timer_init(r->loop, &r->patience, on_patience);
+    loop_timer_set(&r->patience, loop_now(r->loop) + NODES_PATIENCE);
+    tell_when_complete(r);
+}
+
+static int64_t log_clock(void *ctx)
+{
+    return loop_wall(ctx);
+}
+
+static void set_options(const struct up_args *a, struct up_options *o)
+{
+    *o = (struct up_options){.listen = a->listen,
+                             .data = a->data,
+                             .kubeconfig = a->kubeconfig,
+                             .nodes = nodes_defaults,
+                             .without = a->without};
+    o->nodes.count = (unsigned)a->nodes;
+    o->nodes.profile = nodes_profiles[a->profile];
+    o->nodes.tainted = a->tainted;
+    o->nodes.life.start = a->start_delay;
+    o->nodes.life.stop = a->stop_delay;
+}
+
+static int run_plane(const struct up_args *a)
+{
+    struct err err = ERR_INIT;
+    struct up_options o;
+    struct up_run r = {.args = a, .loop = loop_new_real(&err)};
+    if (!r.loop)
+        return cli_fail(&err);
+    log_set_clock(log_clock, r.loop);
+    set_options(a, &o);
+    r.term = (struct loop_signal){.signo = SIGTERM, .fn = on_term};
+    r.interrupt = (struct loop_signal){.signo = SIGINT, .fn = on_interrupt};
+    r.up = up_new(r.loop, &o, on_up_ready, &r, &err);
+    int code = EXIT_NO;
+    if (!r.up || loop_signal_add(r.loop, &r.term, &err) ||
+        loop_signal_add(r.loop, &r.interrupt, &err))
+        code = cli_fail(&err);
+    else
+        code = loop_run(r.loop);
+    if (r.counting) {
+        store_unsubscribe(&r.sub);
+        loop_timer_cancel(&r.patience);
+    }
+    up_free(r.up);
+    instance_forget();
+    log_set_clock(NULL, NULL);
+    loop_free(r.loop);
+    return code;
+}
+
+/* Passes on what the child says until it lets go of its output. */
+static int wait_for_child(pid_t child, int from)
+{
+    char buffer[4096];
+    ssize_t n;
+    bool up = false;
+    while ((n = read(from, buffer, sizeof(buffer))) > 0) {
+        up = true;
+        fwrite(buffer, 1, (size_t)n, stdout);
+    }
+    fflush(stdout);
+    int status = 0;
+    if (up)
+        return EXIT_OK;
+    (void)waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : EXIT_NO;
+}
+
+static int run_detached(const struct up_args *a)
+{
+    struct err err = ERR_INIT;
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC)) {
+        (void)err_errno(&err, ERR_IO, "cannot detach");
+        return cli_fail(&err);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        (void)setsid();
+        dup2(fds[1], STDOUT_FILENO);
+        close(fds[0]);
+        close(fds[1]);
+        return run_plane(a);
+    }
+    close(fds[1]);
+    int code = child > 0 ? wait_for_child(child, fds[0]) : EXIT_NO;
+    close(fds[0]);
+    return code;
+}
+
+static int run_up(void *ctx, const void *opts, const struct command_call *call)
+{
+    const struct up_args *a = opts;
+    (void)ctx;
+    (void)call;
+    log_set_level((enum log_level)a->log_level);
+    log_set_format(a->log_json ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
+    /* A file limit is an answer of the disk, not the end: the store becomes read-only. */
+    signal(SIGXFSZ, SIG_IGN);
+    return a->detach ? run_detached(a) : run_plane(a);
+}
+
+const struct command cmd_up = {
+    .name = "up",
+    .summary = "Start a control plane on this machine",
+    .description =
+        "Serves the Kubernetes API over HTTPS with its own certificates, runs the Grove "
+        "controllers, the gang scheduler and simulated nodes, and prints how to reach it. "
+        "Stops on SIGTERM or Ctrl-C; a detached one is stopped by grove down.",
+    .opts = up_opts,
+    .opts_size = sizeof(struct up_args),
+    .examples = "  $ grove up\n  $ grove up --detach --nodes 100 --profile gb200\n"
+                "  $ grove up --data /var/lib/grove --listen 0.0.0.0:6443",
+    .run = run_up,
+};
+
+/* ---- grove down ---- */
+
+struct down_args {
+    str data;
+    bool all;
+};
+
+static const struct opt down_opts[] = {
+    OPT_STRING(struct down_args, data, 0, "data", "DIR", "The one that keeps its state here"),
+    OPT_FLAG(struct down_args, all, 0, "all", "All of this user's"),
+    OPT_END,
+};
+
+static int stop_those(const struct down_args *a, const struct instance *list, size_t n)
+{
+    struct err err = ERR_INIT;
+    size_t stopped = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!str_is_empty(a->data) && !str_eq(list[i].data, a->data))
+            continue;
+        if (instance_stop(&list[i], &err))
+            return cli_fail(&err);
+        printf("grove at https://%.*s is down\n", STR_ARG(list[i].address));
+        stopped++;
+    }
+    if (stopped > 0)
+        return EXIT_OK;
+    (void)err_set(&err, ERR_NOT_FOUND, "no detached control plane runs%s%.*s",
+                  a->data.len ? " with its state in " : "; start one with `grove up --detach`",
+                  STR_ARG(a->data));
+    return cli_fail(&err);
+}
+
+static int run_down(void *ctx, const void *opts, const struct command_call *call)
+{
+    const struct down_args *a = opts;
+    struct arena arena = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct instance *list;
+    (void)ctx;
+    (void)call;
+    size_t n = instance_list(&arena, &list);
+    int code;
+    if (n > 1 && !a->all && str_is_empty(a->data)) {
+        (void)err_set(&err, ERR_USAGE, "%zu control planes run; say which by --data DIR, or --all",
+                      n);
+        code = cli_fail(&err);
+    } else {
+        code = stop_those(a, list, n);
+    }
+    arena_done(&arena);
+    return code;
+}
+
+const struct command cmd_down = {
+    .name = "down",
+    .summary = "Stop a detached control plane",
+    .description = "Stops what `grove up --detach` started and waits until it is gone. Its state "
+                   "stays when it had a directory of its own (--data).",
+    .opts = down_opts,
+    .opts_size = sizeof(struct down_args),
+    .examples = "  $ grove up --detach\n  $ grove down",
+    .run = run_down,
+};

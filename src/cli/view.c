@@ -1,0 +1,167 @@
+/* See view.h. */
+#include "cli/view.h"
+
+#include "grove/types.h"
+
+enum { MAX_OUTPUT = 256 << 20 };
+
+static const char *const view_formats[] = {"text", "wide", "yaml", "json", NULL};
+
+#define VIEW_OUTPUT \
+    OPT_CHOICE(struct view_args, output, 'o', "output", view_formats, "text", "How to print")
+
+const struct opt view_options[] = {
+    VIEW_OUTPUT,
+    OPT_FLAG(struct view_args, watch, 'w', "watch", "Show it again whenever something changes"),
+    VIEW_CONNECTION,
+    OPT_END,
+};
+const struct opt view_options_once[] = {VIEW_OUTPUT, VIEW_CONNECTION, OPT_END};
+
+int view_read_target(const struct command_call *call, const struct kind *preset,
+                     struct view_target *ret, struct err *err)
+{
+    str first = call->args_len > 0 ? call->args[0] : STR_NONE;
+    *ret = (struct view_target){.kind = preset, .name = first};
+    str type = STR_NONE;
+    if (str_find_char(first, '/') >= 0) {
+        ret->name = first;
+        type = str_cut(&ret->name, '/');
+    } else if (call->args_len > 1) {
+        type = first;
+        ret->name = call->args[1];
+    }
+    if (str_is_empty(type))
+        return 0;
+    ret->kind = kind_by_alias(type);
+    if (!ret->kind)
+        return err_set(err, ERR_USAGE, "the server has no resource type \"%.*s\"", STR_ARG(type));
+    if (str_is_empty(ret->name))
+        return err_set(err, ERR_USAGE, "say which %s", ret->kind->singular);
+    return 0;
+}
+
+int view_not_found(const struct view_target *t, struct err *err)
+{
+    return err_set(err, ERR_NOT_FOUND, "%s%s%s \"%.*s\" not found", t->kind->plural,
+                   *t->kind->group ? "." : "", t->kind->group, STR_ARG(t->name));
+}
+
+int view_sets(const struct picture *p, const struct view_target *t, struct session_list *ret,
+              struct arena *a, struct err *err)
+{
+    *ret = p->parts[PICTURE_SETS];
+    if (str_is_empty(t->name))
+        return 0;
+    struct obj *one = picture_find(p, PICTURE_SETS, t->name);
+    ret->items = arena_array(a, struct obj *, 1);
+    ret->items[0] = one;
+    ret->n = 1;
+    return one ? 0 : view_not_found(t, err);
+}
+
+/* ---- showing ---- */
+
+struct showing {
+    const struct view *view;
+    const struct view_args *args;
+    const struct view_target *target;
+    struct screen screen;
+    int code;
+    bool over;
+    struct err *err;
+};
+
+static int format_of(const struct view_args *a)
+{
+    static const enum print_format formats[] = {PRINT_TABLE, PRINT_WIDE, PRINT_YAML, PRINT_JSON};
+    return (int)formats[a->output];
+}
+
+static void write_doc(jval doc, const struct view_args *args,
+                      void (*write)(jval doc, bool wide, struct arena *a, struct strbuf *out),
+                      struct arena *a, struct strbuf *out)
+{
+    int format = format_of(args);
+    if (format <= PRINT_WIDE)
+        write(doc, format == PRINT_WIDE, a, out);
+    else
+        print_doc_to(doc, (enum print_format)format, out);
+}
+
+void view_print(jval doc, const struct view_args *args,
+                void (*write)(jval doc, bool wide, struct arena *a, struct strbuf *out),
+                struct arena *a)
+{
+    struct strbuf out = STRBUF_INIT(MAX_OUTPUT);
+    write_doc(doc, args, write, a, &out);
+    fwrite(out.p ? out.p : "", 1, out.len, stdout);
+    strbuf_done(&out);
+}
+
+static int show(struct showing *s, const struct picture *p)
+{
+    struct arena a = ARENA_INIT;
+    struct strbuf out = STRBUF_INIT(MAX_OUTPUT);
+    struct doc *d = s->view->build(p, s->target, &a, s->err);
+    if (d) {
+        write_doc(doc_root(d), s->args, s->view->write, &a, &out);
+        s->code = s->view->answer ? s->view->answer(doc_root(d)) : EXIT_OK;
+        s->over = s->view->over && s->view->over(doc_root(d));
+        if (s->args->watch)
+            screen_show(&s->screen, &out);
+        else
+            fwrite(out.p ? out.p : "", 1, out.len, stdout);
+        doc_unref(d);
+    }
+    strbuf_done(&out);
+    arena_done(&a);
+    return d ? 0 : s->err->code;
+}
+
+static bool on_picture(void *ctx, const struct picture *p)
+{
+    struct showing *s = ctx;
+    if (show(s, p) == 0)
+        return s->over;
+    s->code = EXIT_NO;
+    return true;
+}
+
+static int show_once(struct showing *s, struct session *session, struct err *err)
+{
+    struct picture p = {0};
+    struct err ignored = ERR_INIT;
+    int r = picture_read(session, s->view->mask, &p, err);
+    if (r)
+        return r;
+    if (s->view->optional && picture_read(session, s->view->optional, &p, &ignored)) {
+        for (unsigned i = 0; i < PICTURE_PARTS; i++) {
+            if (s->view->optional >> i & 1)
+                p.parts[i] = (struct session_list){0};
+        }
+    }
+    return show(s, &p);
+}
+
+int view_run(const struct view *v, const struct view_args *a, const struct view_target *t)
+{
+    struct session session = {0};
+    struct err err = ERR_INIT;
+    struct showing s = {.view = v, .args = a, .target = t, .err = &err};
+    int r = session_open(&a->session, &session, &err);
+    if (r == 0 && a->watch) {
+        r = picture_follow(&session, v->mask | v->optional, on_picture, &s, 0, &err);
+        r = r ? r : err.code;
+    } else if (r == 0) {
+        r = show_once(&s, &session, &err);
+    }
+    if (s.over)
+        screen_leave(&s.screen);
+    screen_done(&s.screen);
+    if (session.loop)
+        session_close(&session);
+    if (r)
+        return cli_fail(&err);
+    return fflush(stdout) == 0 ? s.code : EXIT_NO;
+}

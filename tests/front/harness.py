@@ -1,0 +1,198 @@
+"""What tests of the commands share: a control plane, ways to run the program against it and to
+compare what it says, and the loop over the tests (TAP).
+
+What is drawn anew in every run (suffixes of pods, times, addresses) is replaced before comparing.
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+GROVE = str(BUILD / "grove")
+TESTS = []
+TEMP = tempfile.TemporaryDirectory(prefix="grove-commands-")
+WORK = pathlib.Path(TEMP.name)
+os.environ["XDG_RUNTIME_DIR"] = str(WORK)
+os.environ.pop("NO_COLOR", None)
+os.environ.pop("KUBECONFIG", None)
+
+
+class Skip(Exception):
+    """Why a test cannot be done here."""
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def expect(good, *said):
+    if not good:
+        raise AssertionError(" ".join(str(word) for word in said))
+
+
+def run(*command, **more):
+    """(exit code, stdout, stderr)"""
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, timeout=120,
+                          universal_newlines=True, **({"stdin": subprocess.DEVNULL} | more))
+    return done.returncode, done.stdout, done.stderr
+
+
+def grove(*words, **more):
+    return run(GROVE, *words, **more)
+
+
+def plain(text):
+    """Without what differs from run to run."""
+    text = re.sub(r"(-(?:router|prefill|decode|worker))-[bcdfghjklmnpqrstvwxz2456789]{5}\b", r"\1-*",
+                  text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME", text)
+    text = re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", text)
+    text = re.sub(r"fake-node-\d+", "NODE", text)
+    return text.replace(str(WORK), "WORK")
+
+
+def good(*words):
+    code, out, err = grove(*words)
+    expect(code == 0 and err == "", words, code, out, err)
+    return plain(out)
+
+
+def same(got, want):
+    """want begins with a line break, as it is written below."""
+    want = want.lstrip("\n")
+    expect(got == want, f"\n--- got\n{got}--- want\n{want}")
+
+
+def fails(words, code, said):
+    """Nothing on stdout, one line on stderr."""
+    got, out, err = grove(*words)
+    expect(got == code, words, "exit", got, out, err)
+    expect(out == "" and err.count("\n") == 1, words, out, err)
+    expect(plain(err) == f"grove: {said}\n", words, plain(err))
+
+
+def until(what, said, limit=30):
+    end = time.monotonic() + limit
+    while not what():
+        expect(time.monotonic() < end, "never:", said)
+        time.sleep(0.05)
+
+
+# ---- manifests ----
+
+def manifest(name, prefill="", replicas=2, least=1, router=""):
+    file = WORK / f"{name}.yaml"
+    file.write_text(f"""apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {{name: {name}}}
+spec:
+  replicas: 1
+  template:
+    cliqueStartupType: CliqueStartupTypeExplicit
+    cliques:
+    - name: router
+      annotations: {{{router}}}
+      spec:
+        roleName: router
+        replicas: 1
+        podSpec: {{containers: [{{name: c, image: "r:1", resources: {{requests: {{cpu: 1}}}}}}]}}
+    - name: prefill
+      spec:
+        roleName: prefill
+        replicas: 2
+        startsAfter: [router]
+        podSpec:
+          {prefill}
+          containers: [{{name: c, image: "e:1", resources: {{limits: {{nvidia.com/gpu: 4}}}}}}]
+    - name: decode
+      spec:
+        roleName: decode
+        replicas: 1
+        startsAfter: [router]
+        podSpec:
+          containers: [{{name: c, image: "e:1", resources: {{limits: {{nvidia.com/gpu: 8}}}}}}]
+    podCliqueScalingGroups:
+    - {{name: engine, cliqueNames: [prefill, decode], replicas: {replicas}, minAvailable: {least}}}
+""", encoding="utf-8")
+    return file
+
+
+def is_available(name):
+    return grove("status", name)[1].startswith(f"pcs/{name} available:")
+
+
+def deployed(name, **more):
+    good("apply", "-f", manifest(name, **more))
+    until(lambda: is_available(name), f"{name} available")
+
+
+def removed(name):
+    good("delete", "pcs", name)
+    until(lambda: grove("get", "pods", "-o", "name")[1] == "", "all pods are gone")
+
+
+def waits(name, said):
+    until(lambda: said in grove("explain", name)[1], f"{name}: {said}")
+
+
+# ---- a control plane ----
+
+class Plane:
+    def __init__(self, *words):
+        self.process = subprocess.Popen(
+            [GROVE, "up", "--listen", "127.0.0.1:0", "--kubeconfig", WORK / "kubeconfig", *words],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        self.began = time.monotonic()
+        self.said = []
+        for line in self.process.stdout:
+            self.said.append(line)
+            if "Ctrl-C" in line:
+                break
+        self.took = time.monotonic() - self.began
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
+
+
+PLANE = Plane()
+os.environ["KUBECONFIG"] = str(WORK / "kubeconfig")
+
+
+def main():
+    print(f"1..{len(TESTS)}")
+    failed = 0
+    for number, function in enumerate(TESTS, 1):
+        name = function.__name__
+        try:
+            function()
+            print(f"ok {number} - {name}", flush=True)
+        except Skip as why:
+            print(f"ok {number} - {name} # SKIP {why}", flush=True)
+        except (AssertionError, OSError, ValueError, subprocess.SubprocessError) as why:
+            failed += 1
+            print(f"not ok {number} - {name}", flush=True)
+            for line in str(why).splitlines():
+                print(f"# {line}")
+            for name in grove("get", "pcs", "-o", "name")[1].split():
+                grove("delete", "pcs", name.split("/")[1])
+    return 1 if failed else 0
+
+
+def finish():
+    """Runs all tests and ends the program."""
+    try:
+        code = main()
+    finally:
+        PLANE.stop()
+        TEMP.cleanup()
+    sys.exit(code)
