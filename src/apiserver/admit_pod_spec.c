@@ -32,7 +32,12 @@ static bool is_repeated(jval list, size_t index, const char *member, str value)
 
 /* ---- containers ---- */
 
-static void check_port_name(const struct admit *a, jval name, str path)
+static str port_name_path(const struct admit *a, const struct spot *at, size_t index)
+{
+    return admit_path(a, SPOT ".ports[%zu].name", SPOT_ARG(at), index);
+}
+
+static void check_port_name(const struct admit *a, jval name, const struct spot *at, size_t index)
 {
     str s = jstr(name);
     bool letters = false, others = false;
@@ -41,6 +46,9 @@ static void check_port_name(const struct admit *a, jval name, str path)
         letters |= letter;
         others |= !letter && !(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '-';
     }
+    if (s.len <= 15 && !others && letters)
+        return;
+    str path = port_name_path(a, at, index);
     if (s.len > 15)
         add(a, FIELD_ERR_INVALID, path, name, "must be no more than 15 characters");
     if (others)
@@ -65,10 +73,9 @@ static void check_ports(const struct admit *a, jval ports, const struct spot *at
                 "must be between 1 and 65535, inclusive");
         if (!jstr(name).len)
             continue;
-        str path = admit_path(a, SPOT ".ports[%zu].name", SPOT_ARG(at), it.index);
-        check_port_name(a, name, path);
+        check_port_name(a, name, at, it.index);
         if (is_repeated(ports, it.index, "name", jstr(name)))
-            add(a, FIELD_ERR_DUPLICATE, path, name, NULL);
+            add(a, FIELD_ERR_DUPLICATE, port_name_path(a, at, it.index), name, NULL);
     }
 }
 

@@ -17,6 +17,7 @@ struct local {
     char *name;
     struct list requests; /* struct req.peer */
     struct list watches;
+    VEC(struct metric_series *) counts; /* by kind and counted_as(); NULL: not yet */
 };
 
 static struct local *local_of(struct api *api)
@@ -39,10 +40,37 @@ static str verb_of(const struct api_request *r)
     return applies ? STR("APPLY") : str_of(verbs[r->verb]);
 }
 
+enum { COUNTED = 2 * (API_DELETE_COLLECTION + 2) };
+
+/* What is asked for all the time: objects and their status. */
+static size_t counted_as(const struct api_request *r)
+{
+    bool applies = r->verb == API_PATCH && r->patch == API_PATCH_APPLY;
+    size_t verb = applies ? API_DELETE_COLLECTION + 1 : (size_t)r->verb;
+    return kind_id(r->kind) * COUNTED + 2 * verb + (r->subresource.len > 0);
+}
+
+static void count(struct local *l, const struct api_request *r)
+{
+    struct metric_series *s = NULL, **kept = NULL;
+    if (r->subresource.len == 0 || str_is(r->subresource, "status")) {
+        size_t at = counted_as(r);
+        while (l->counts.len <= at)
+            *vec_push(&l->counts) = NULL;
+        kept = &l->counts.p[at];
+        s = *kept;
+    }
+    if (!s)
+        s = metric_with(&requests, verb_of(r), str_of(r->kind->plural), r->subresource);
+    if (kept)
+        *kept = s;
+    metric_add(s, 1);
+}
+
 static void local_send(struct api *api, struct api_request *r)
 {
     struct local *l = local_of(api);
-    metric_add(metric_with(&requests, verb_of(r), str_of(r->kind->plural), r->subresource), 1);
+    count(l, r);
     request_start(l->server, &l->user, r, &l->requests);
 }
 
@@ -63,6 +91,7 @@ static void local_free(struct api *api)
     while (!list_is_empty(&l->requests))
         request_abort(container_of(l->requests.next, struct req, peer));
     hub_stop_peers(&l->watches);
+    vec_done(&l->counts);
     free(l->name);
     free(l);
 }

@@ -134,8 +134,8 @@ TEST(kept_kinds_get_their_defaults)
     for (size_t i = 0; i < ARRAY_LEN(added); i++) {
         struct fixture f;
         fixture_init(&f);
-        bool ok = CHECK_INT(create(&f, added[i].kind, ns_of(added[i].kind), added[i].body), 201) &
-                  CHECK_CSTR(value_at(&f, added[i].path), added[i].want);
+        bool ok = CHECK_INT(create(&f, added[i].kind, ns_of(added[i].kind), added[i].body), 201);
+        ok &= CHECK_CSTR(value_at(&f, added[i].path), added[i].want);
         if (!ok)
             test_note("%s %s: %.*s", added[i].kind->kind, added[i].path, STR_ARG(f.message));
         fixture_done(&f);

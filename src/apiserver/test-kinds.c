@@ -159,6 +159,7 @@ struct life {
     const struct sample *s;
     const struct kind *k;
     const char *ns, *name;
+    bool ok;
     struct api_watch watch;
     struct strbuf told;
 };
@@ -195,27 +196,27 @@ static const char *text(struct life *l, const char *rest, const char *meta)
 static void check_object(struct life *l)
 {
     char api[256];
-    CHECK_STR(field(&l->f, "apiVersion"), kind_api_version(l->k, api, sizeof(api)));
-    CHECK_CSTR(field(&l->f, "kind"), l->k->kind);
-    CHECK_CSTR(field(&l->f, "metadata.name"), l->name);
-    CHECK_CSTR(field(&l->f, "metadata.namespace"), l->ns);
+    l->ok &= CHECK_STR(field(&l->f, "apiVersion"), kind_api_version(l->k, api, sizeof(api)));
+    l->ok &= CHECK_CSTR(field(&l->f, "kind"), l->k->kind);
+    l->ok &= CHECK_CSTR(field(&l->f, "metadata.name"), l->name);
+    l->ok &= CHECK_CSTR(field(&l->f, "metadata.namespace"), l->ns);
 }
 
 static void check_made(struct life *l)
 {
     const char *json = text(l, l->s->rest, "");
-    CHECK_INT(create(&l->f, l->k, l->ns, json), 201);
+    l->ok &= CHECK_INT(create(&l->f, l->k, l->ns, json), 201);
     check_object(l);
     if (l->f.code != 201)
         test_note("%.*s", STR_ARG(l->f.message));
-    CHECK_INT(create(&l->f, l->k, l->ns, json), 409);
-    CHECK_INT(get(&l->f, l->k, l->ns, l->name), 200);
+    l->ok &= CHECK_INT(create(&l->f, l->k, l->ns, json), 409);
+    l->ok &= CHECK_INT(get(&l->f, l->k, l->ns, l->name), 200);
     check_object(l);
-    CHECK_INT(list(&l->f, l->k, l->ns, (struct api_request){0}), 200);
+    l->ok &= CHECK_INT(list(&l->f, l->k, l->ns, (struct api_request){0}), 200);
     bool listed = false;
     for (size_t i = 0; i < l->f.n_items; i++)
         listed |= str_is(l->f.items[i]->name, l->name);
-    CHECK(listed);
+    l->ok &= CHECK(listed);
 }
 
 static int apply(struct life *l, const char *json)
@@ -232,65 +233,65 @@ static int apply(struct life *l, const char *json)
 static void check_patched(struct life *l)
 {
     struct fixture *f = &l->f;
-    CHECK_INT(patch(f, l->k, l->ns, l->name, API_PATCH_MERGE, "{'metadata':{'labels':{'m':'1'}}}"),
-              200);
-    CHECK_INT(
+    l->ok &= CHECK_INT(
+        patch(f, l->k, l->ns, l->name, API_PATCH_MERGE, "{'metadata':{'labels':{'m':'1'}}}"), 200);
+    l->ok &= CHECK_INT(
         patch(f, l->k, l->ns, l->name, API_PATCH_STRATEGIC, "{'metadata':{'labels':{'s':'2'}}}"),
         200);
-    CHECK_CSTR(field(f, "metadata.labels.m"), "1");
-    CHECK_INT(apply(l, text(l, "", ",'labels':{'p':'3'}")), 200);
-    CHECK_CSTR(field(f, "metadata.labels.s"), "2");
-    CHECK_CSTR(field(f, "metadata.labels.p"), "3");
+    l->ok &= CHECK_CSTR(field(f, "metadata.labels.m"), "1");
+    l->ok &= CHECK_INT(apply(l, text(l, "", ",'labels':{'p':'3'}")), 200);
+    l->ok &= CHECK_CSTR(field(f, "metadata.labels.s"), "2");
+    l->ok &= CHECK_CSTR(field(f, "metadata.labels.p"), "3");
     bool applied = false;
     for (struct jiter it = jiter(jpath(doc_root(f->doc), "metadata.managedFields")); jnext(&it);)
         applied |= str_is(jstr(jgetc(it.value, "manager")), "applier") &&
                    str_is(jstr(jgetc(it.value, "operation")), "Apply");
-    CHECK(applied);
+    l->ok &= CHECK(applied);
     /* What was read may be written: nothing changes. */
     uint64_t rv = f->obj ? f->obj->rv : 0;
     str whole = doc_text(f->doc);
-    CHECK_INT(update(f, l->k, l->ns, l->name, arena_str(&f->arena, whole).p), 200);
-    CHECK_INT(f->obj ? f->obj->rv : 1, rv);
+    l->ok &= CHECK_INT(update(f, l->k, l->ns, l->name, arena_str(&f->arena, whole).p), 200);
+    l->ok &= CHECK_INT(f->obj ? f->obj->rv : 1, rv);
 }
 
 static void check_parts(struct life *l)
 {
     struct fixture *f = &l->f;
     if (kind_is(l->k, KIND_STATUS)) {
-        CHECK_INT(patch_sub(f, l->k, l->ns, l->name, "status", API_PATCH_MERGE,
-                            "{'metadata':{'annotations':{'n':'1'}},'spec':{'bogus':1}}"),
-                  200);
-        CHECK_CSTR(field(f, "metadata.annotations.n"), "1");
+        l->ok &= CHECK_INT(patch_sub(f, l->k, l->ns, l->name, "status", API_PATCH_MERGE,
+                                     "{'metadata':{'annotations':{'n':'1'}},'spec':{'bogus':1}}"),
+                           200);
+        l->ok &= CHECK_CSTR(field(f, "metadata.annotations.n"), "1");
     }
     if (!kind_is(l->k, KIND_SCALE))
         return;
-    CHECK_INT(
+    l->ok &= CHECK_INT(
         patch_sub(f, l->k, l->ns, l->name, "scale", API_PATCH_MERGE, "{'spec':{'replicas':7}}"),
         200);
-    CHECK_CSTR(field(f, "kind"), "Scale");
-    CHECK_CSTR(field(f, "spec.replicas"), "7");
-    CHECK_CSTR(field(f, "status.selector"), "a=b");
-    CHECK_INT(
+    l->ok &= CHECK_CSTR(field(f, "kind"), "Scale");
+    l->ok &= CHECK_CSTR(field(f, "spec.replicas"), "7");
+    l->ok &= CHECK_CSTR(field(f, "status.selector"), "a=b");
+    l->ok &= CHECK_INT(
         patch_sub(f, l->k, l->ns, l->name, "scale", API_PATCH_MERGE, "{'spec':{'replicas':-1}}"),
         422);
-    CHECK_INT(get(f, l->k, l->ns, l->name), 200);
-    CHECK_CSTR(field(f, "spec.replicas"), "7");
+    l->ok &= CHECK_INT(get(f, l->k, l->ns, l->name), 200);
+    l->ok &= CHECK_CSTR(field(f, "spec.replicas"), "7");
 }
 
 static void check_gone(struct life *l)
 {
-    CHECK_INT(send(&l->f, (struct api_request){.verb = API_DELETE,
-                                               .kind = l->k,
-                                               .ns = str_of(l->ns),
-                                               .name = str_of(l->name),
-                                               .propagation = API_PROPAGATION_DEFAULT}),
-              200);
+    l->ok &= CHECK_INT(send(&l->f, (struct api_request){.verb = API_DELETE,
+                                                        .kind = l->k,
+                                                        .ns = str_of(l->ns),
+                                                        .name = str_of(l->name),
+                                                        .propagation = API_PROPAGATION_DEFAULT}),
+                       200);
     fixture_run(&l->f, USEC_PER_SEC);
     /* A namespace waits for its finalizer. */
-    CHECK_INT(get(&l->f, l->k, l->ns, l->name), l->k == &kind_namespace ? 200 : 404);
+    l->ok &= CHECK_INT(get(&l->f, l->k, l->ns, l->name), l->k == &kind_namespace ? 200 : 404);
     bool ends = str_starts(strbuf_str(&l->told), STR("AMM")) &&
                 (l->k == &kind_namespace || strchr(l->told.p, 'D'));
-    if (!CHECK(ends))
+    if (!(l->ok &= CHECK(ends)))
         test_note("the watch said %s", l->told.p);
 }
 
@@ -304,10 +305,10 @@ static void check_protobuf(struct life *l)
     put_object(&raw, l->k->type, doc_root(want));
     put_envelope(&body, kind_api_version(l->k, api, sizeof(api)).p, l->k->kind, strbuf_str(&raw));
     struct doc *got = protobuf_decode(strbuf_str(&body), &err);
-    if (CHECK(got != NULL) && !CHECK(jequal(doc_root(got), doc_root(want))))
-        test_note("got %.*s", STR_ARG(doc_text(got)));
+    l->ok &= CHECK(got && jequal(doc_root(got), doc_root(want)));
     if (got && l->k != &kind_namespace) {
-        CHECK_INT(create(&l->f, l->k, l->ns, arena_str(&l->f.arena, doc_text(got)).p), 201);
+        l->ok &=
+            CHECK_INT(create(&l->f, l->k, l->ns, arena_str(&l->f.arena, doc_text(got)).p), 201);
         check_object(l);
     }
     doc_unref(got);
@@ -317,7 +318,7 @@ static void check_protobuf(struct life *l)
 
 static void live(const struct sample *s)
 {
-    struct life l = {.s = s, .k = s->kind, .told = STRBUF_INIT(1000)};
+    struct life l = {.s = s, .k = s->kind, .ok = true, .told = STRBUF_INIT(1000)};
     fixture_init(&l.f);
     l.ns = kind_is(l.k, KIND_NAMESPACED) ? "ns" : "";
     l.name = s->name ? s->name : "a";
@@ -333,14 +334,14 @@ static void live(const struct sample *s)
     apiserver_watch_stop(l.f.server, &l.watch);
     strbuf_done(&l.told);
     fixture_done(&l.f);
+    if (!l.ok)
+        test_note("%s of \"%s\"", l.k->kind, l.k->group);
 }
 
 TEST(every_kind_lives_and_dies)
 {
-    for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
-        test_note("%s of \"%s\"", samples[i].kind->kind, samples[i].kind->group);
+    for (size_t i = 0; i < ARRAY_LEN(samples); i++)
         live(&samples[i]);
-    }
 }
 
 TEST(every_kind_has_a_sample)
