@@ -1,6 +1,6 @@
 // The parts of a Kubernetes control plane in one program, for tests against the real thing:
 //
-//	plane etcd|kube-apiserver|kube-controller-manager [FLAGS]
+//	plane etcd|kube-apiserver|kube-controller-manager|kubectl [FLAGS]
 //
 // What each takes is its own business.
 package main
@@ -15,17 +15,19 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	kubectl "k8s.io/kubectl/pkg/cmd"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 )
 
 var parts = map[string]func() *cobra.Command{
 	"kube-apiserver":          apiserver.NewAPIServerCommand,
 	"kube-controller-manager": controllers.NewControllerManagerCommand,
+	"kubectl":                 kubectl.NewDefaultKubectlCommand,
 }
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: plane etcd|kube-apiserver|kube-controller-manager [FLAGS]")
+		fmt.Fprintln(os.Stderr, "usage: plane etcd|kube-apiserver|kube-controller-manager|kubectl [FLAGS]")
 		os.Exit(2)
 	}
 	name := os.Args[1]

@@ -5,7 +5,9 @@ PIDS=
 trap 'for p in $PIDS; do kill -TERM "$p"; done 2>/dev/null; sleep 0.5; for p in $PIDS; do kill -KILL "$p"; done 2>/dev/null; rm -rf "$WORK"' EXIT
 
 cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/grove-tests
-key=$(cat "$ROOT"/tests/kubernetes/{main.go,go.mod,go.sum} | cksum | cut -d' ' -f1)
+version=$(sed -n 's/^.*k8s.io\/kubernetes \(v[0-9.]*\).*$/\1/p' "$ROOT/tests/kubernetes/go.mod" | head -1)
+flags="-X k8s.io/component-base/version.gitVersion=$version"
+key=$({ cat "$ROOT"/tests/kubernetes/{main.go,go.mod,go.sum}; echo "$flags"; } | cksum | cut -d' ' -f1)
 program=$cache/kubernetes-$key
 for tool in go kubectl openssl python3; do
     if ! command -v $tool >/dev/null 2>&1 && { [ $tool != go ] || [ ! -x "$program" ]; }; then
@@ -15,7 +17,7 @@ for tool in go kubectl openssl python3; do
 done
 if [ ! -x "$program" ]; then
     mkdir -p "$cache"
-    if ! (cd "$ROOT/tests/kubernetes" && go build -o "$program" .) >"$WORK/build.log" 2>&1; then
+    if ! (cd "$ROOT/tests/kubernetes" && go build -ldflags "$flags" -o "$program" .) >"$WORK/build.log" 2>&1; then
         if grep -q 'dial tcp\|i/o timeout\|no such host\|connection refused\|proxyconnect' "$WORK/build.log"; then
             skip "a real API server" "its modules cannot be fetched"
         else
@@ -76,7 +78,7 @@ client=kubectl
 is_ready() { kubectl get --raw /readyz 2>/dev/null; }
 wait_ready() { for _ in $(seq 60); do [ "$(is_ready)" = ok ] && break; sleep 1; done; }
 wait_ready
-same "kube-apiserver $(sed -n 's/^.*k8s.io\/kubernetes \(v[0-9.]*\).*$/\1/p' "$ROOT/tests/kubernetes/go.mod" | head -1) is ready" "$(is_ready)" ok
+same "kube-apiserver $version is ready" "$(is_ready)" ok
 start controllers "$program" kube-controller-manager --kubeconfig "$KUBECONFIG" \
     --service-account-private-key-file "$WORK/sa.key" --use-service-account-credentials \
     --leader-elect=false --secure-port 0 --controllers '*,-nodeipam,-node-route-controller'
