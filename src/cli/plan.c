@@ -6,6 +6,7 @@
  */
 #include "cli/findings.h"
 #include "cli/manifest.h"
+#include "cli/rollout.h"
 #include "cli/room.h"
 #include "cli/trace.h"
 #include "cli/twin.h"
@@ -14,7 +15,7 @@
 #include "grove/types.h"
 #include "operator/update.h"
 
-#define SLICE (20 * USEC_PER_MSEC)
+#define SLICE (100 * USEC_PER_MSEC)
 #define SLICE_QUIET USEC_PER_SEC
 #define QUIET (5 * USEC_PER_SEC)
 #define QUIET_UPDATING (20 * USEC_PER_MIN) /* longer than most deadlines of progress */
@@ -348,7 +349,7 @@ static struct doc *plan_build(const struct plan_work *w)
                 : w->before     ? "changes"
                                 : "new");
     jw_put_str(&j, "text", verdict_of(w));
-    jw_put(&j, "strategy", jpath(obj_root(w->after), "spec.updateStrategy.type"));
+    jw_put_cstr(&j, "strategy", rollout_strategy(w->after));
     jw_put_str(&j, "change", w->change);
     put_components(&j, w);
     jw_put_array(&j, "steps");
@@ -496,7 +497,6 @@ static void write_steps(jval doc, bool wide, struct arena *a, struct strbuf *out
 static void plan_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
 {
     str state = jstr(jgetc(doc, "state")), change = jstr(jgetc(doc, "change"));
-    str strategy = jstr(jgetc(doc, "strategy"));
     bool bad = str_is(state, "cannot complete");
     paint_add(out, PAINT_STRONG, arena_printf(a, "pcs/%.*s ", STR_ARG(jstr(jgetc(doc, "name")))));
     paint_add(out, bad ? PAINT_BAD : PAINT_GOOD, state);
@@ -506,8 +506,7 @@ static void plan_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
     if (!str_is_empty(change))
         strbuf_printf(out, "  changes: %.*s\n", STR_ARG(change));
     if (!str_is_empty(change))
-        strbuf_printf(out, "  strategy: %.*s\n",
-                      STR_ARG(str_is_empty(strategy) ? STR("RollingRecreate") : strategy));
+        strbuf_printf(out, "  strategy: %.*s\n", STR_ARG(jstr(jgetc(doc, "strategy"))));
     strbuf_printf(out, "  capacity: now %.*s; at most %.*s\n",
                   STR_ARG(amounts_text(jpath(doc, "capacity.now"), a)),
                   STR_ARG(amounts_text(jpath(doc, "capacity.most"), a)));

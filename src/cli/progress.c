@@ -132,7 +132,7 @@ static struct doc *progress_build(const struct picture *p, const struct view_tar
     jw_put_str(&w, "name", pcs->name);
     jw_put_cstr(&w, "state", states[v.state].name);
     jw_put_str(&w, "text", v.text);
-    jw_put(&w, "strategy", jpath(obj_root(pcs), "spec.updateStrategy.type"));
+    jw_put_cstr(&w, "strategy", rollout_strategy(pcs));
     jw_put(&w, "progress", jgetc(status, "updateProgress"));
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
         jw_put(&w, parts[i], jget(set, str_of(parts[i])));

@@ -21,6 +21,14 @@ int rollout_read_target(const struct command_call *call, struct view_target *ret
     return r;
 }
 
+const char *rollout_strategy(const struct obj *pcs)
+{
+    static const char *const names[] = {[UPDATE_RECREATE] = "RollingRecreate",
+                                        [UPDATE_ON_DELETE] = "OnDelete",
+                                        [UPDATE_COHERENT] = "Coherent"};
+    return names[update_strategy_of(pcs)];
+}
+
 /* ---- asking ---- */
 
 struct ask_args {

@@ -10,6 +10,9 @@ extern const struct command cmd_rollout_status, cmd_rollout_history, cmd_rollout
 /* pcs/NAME, pcs NAME or NAME; anything else is wrong usage. */
 int rollout_read_target(const struct command_call *call, struct view_target *ret, struct err *err);
 
+/* The name of the set's strategy, also where it does not say. */
+const char *rollout_strategy(const struct obj *pcs);
+
 /* Revisions of a set, oldest first. */
 struct rollout_history {
     struct obj **items;

@@ -213,7 +213,7 @@ static void add_demand(struct trace *t, const struct obj *pod, struct demand *su
 static struct seen_pod *enter_pod(struct trace *t, const struct obj *o, const struct seen_clique *c,
                                   bool *ret_new)
 {
-    struct seen_pod *pod = map_get(&t->pods, o->name);
+    struct seen_pod *pod = map_get(&t->pods, o->uid);
     *ret_new = !pod;
     if (pod)
         return pod;
@@ -222,7 +222,7 @@ static struct seen_pod *enter_pod(struct trace *t, const struct obj *o, const st
                              .replica = c ? c->replica : 0,
                              .index = c ? c->index : -1,
                              .step = SIZE_MAX};
-    (void)map_put(&t->pods, arena_str(t->arena, o->name), pod);
+    (void)map_put(&t->pods, arena_str(t->arena, o->uid), pod);
     return pod;
 }
 
@@ -233,7 +233,7 @@ static void read_readiness(struct trace *t, struct sample *s)
     for (size_t i = 0; i < pods->n; i++) {
         const struct obj *o = pods->items[i];
         struct seen_clique *c = map_get(&s->cliques, o->owner_uid);
-        struct seen_pod *pod = map_get(&t->pods, o->name);
+        struct seen_pod *pod = map_get(&t->pods, o->uid);
         bool ready = !o->deleting && str_is(pod_state(o), "Ready");
         if (!is_of_set(o, t->label))
             continue;
@@ -242,37 +242,6 @@ static void read_readiness(struct trace *t, struct sample *s)
         if (c)
             c->ready += ready;
     }
-}
-
-static void read_pods(struct trace *t, struct sample *s)
-{
-    const struct session_list *pods = &s->picture->parts[PICTURE_PODS];
-    struct demand held = {0};
-    for (size_t i = 0; i < pods->n; i++) {
-        const struct obj *o = pods->items[i];
-        bool new;
-        if (!is_of_set(o, t->label))
-            continue;
-        struct seen_pod *pod = enter_pod(t, o, map_get(&s->cliques, o->owner_uid), &new);
-        if (pod_holds_node(o))
-            add_demand(t, o, &held);
-        if (o->deleting && !pod->taken && t->samples > 0)
-            record_take(t, pod);
-        if (new && t->samples > 0 && !o->deleting) {
-            struct trace_step *step = present_step(t);
-            step->made++;
-            pod->step = t->steps.len - 1;
-            add_demand(t, o, &step->need);
-        }
-        pod->taken = pod->taken || o->deleting;
-        pod->ready = !o->deleting && str_is(pod_state(o), "Ready");
-        pod->bound = pod->bound || !str_is_empty(jstr(jgetc(obj_spec(o), "nodeName")));
-        pod->sample = t->samples;
-    }
-    if (t->samples == 0)
-        t->held = held;
-    for (size_t r = 0; r < t->resources.n_resources; r++)
-        t->peak.amount[r] = MAX(t->peak.amount[r], held.amount[r]);
 }
 
 /* Pods that were gone before anybody saw them going. */
@@ -288,6 +257,50 @@ static void find_gone(struct trace *t)
         if (!pod->taken)
             record_take(t, pod);
     }
+}
+
+/* What is taken, before what is made: that is made for the step which the taking began. */
+static void read_takes(struct trace *t, struct sample *s)
+{
+    const struct session_list *pods = &s->picture->parts[PICTURE_PODS];
+    for (size_t i = 0; i < pods->n; i++) {
+        struct seen_pod *pod = map_get(&t->pods, pods->items[i]->uid);
+        if (!pod)
+            continue;
+        pod->sample = t->samples;
+        if (pods->items[i]->deleting && !pod->taken)
+            record_take(t, pod);
+    }
+    find_gone(t);
+}
+
+static void read_pods(struct trace *t, struct sample *s)
+{
+    const struct session_list *pods = &s->picture->parts[PICTURE_PODS];
+    struct demand held = {0};
+    for (size_t i = 0; i < pods->n; i++) {
+        const struct obj *o = pods->items[i];
+        bool new;
+        if (!is_of_set(o, t->label))
+            continue;
+        struct seen_pod *pod = enter_pod(t, o, map_get(&s->cliques, o->owner_uid), &new);
+        if (pod_holds_node(o))
+            add_demand(t, o, &held);
+        if (new && t->samples > 0 && !o->deleting) {
+            struct trace_step *step = present_step(t);
+            step->made++;
+            pod->step = t->steps.len - 1;
+            add_demand(t, o, &step->need);
+        }
+        pod->taken = pod->taken || o->deleting;
+        pod->ready = !o->deleting && str_is(pod_state(o), "Ready");
+        pod->bound = pod->bound || !str_is_empty(jstr(jgetc(obj_spec(o), "nodeName")));
+        pod->sample = t->samples;
+    }
+    if (t->samples == 0)
+        t->held = held;
+    for (size_t r = 0; r < t->resources.n_resources; r++)
+        t->peak.amount[r] = MAX(t->peak.amount[r], held.amount[r]);
 }
 
 static void count_ready(struct trace *t, struct sample *s)
@@ -414,9 +427,8 @@ void trace_add(struct trace *t, const struct picture *p)
         read_cliques(t, &s);
         read_readiness(t, &s);
         read_maps(t, &s);
+        read_takes(t, &s);
         read_pods(t, &s);
-        if (t->samples > 0)
-            find_gone(t);
         read_gangs(t, &s);
         read_titles(t, &s);
     }

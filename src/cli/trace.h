@@ -47,7 +47,7 @@ struct trace {
     VEC(struct trace_step) steps;
     struct snapshot resources; /* only names and numbers */
     struct demand held, peak;  /* at the beginning, the most at any time */
-    /* What was seen last. */
+    /* What was seen last: pods by uid, for their names come again; the others by name. */
     struct map pods, gangs, maps, told;
     uint64_t samples;
     bool moved; /* something became ready since the last step began */

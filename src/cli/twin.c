@@ -12,6 +12,7 @@
 
 #define SLICE (20 * USEC_PER_MSEC)
 #define QUIET (2 * USEC_PER_SEC)
+#define CATCH_UP USEC_PER_SEC
 #define NODES_EVERY (500 * USEC_PER_MSEC)
 #define LIMIT (30 * USEC_PER_MIN)
 enum { MAX_ITERATIONS = 10 * 1000 * 1000, BATCH = 500 };
@@ -397,6 +398,8 @@ int twin_adopt(struct twin *t, const struct picture *p, const struct obj *pcs, s
     BUG_ON(a.open > 0); /* they point to what is ours */
     for (size_t i = 0; i < plane_parts(t->plane); i++)
         plane_start(t->plane, i);
+    if (!a.error && !loop_run_until(t->loop, loop_now(t->loop) + CATCH_UP, MAX_ITERATIONS))
+        return err_set(err, ERR_TIMEOUT, "the twin did not come to rest");
     return a.error;
 }
 

@@ -30,7 +30,7 @@ void twin_copy_settings(struct twin *t, const struct twin_settings *settings);
 
 /* Takes over a set with all that is of it in the picture (children, gangs, maps, revisions, pods)
  * as it is, identity, owners and status included: the controllers go on where those of the cluster
- * are. */
+ * are, and have a second to catch up with what was read in between. */
 int twin_adopt(struct twin *t, const struct picture *p, const struct obj *pcs, struct err *err);
 
 /* Creates it as an administrator; what it is not admitted for is the error. */

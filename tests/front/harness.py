@@ -3,12 +3,11 @@ compare what it says, and the loop over the tests (TAP).
 
 What is drawn anew in every run (suffixes of pods, times, addresses) is replaced before comparing.
 """
-import json
 import os
 import pathlib
+import pty
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -144,6 +143,25 @@ def waits(name, said):
     until(lambda: said in grove("explain", name)[1], f"{name}: {said}")
 
 
+def on_terminal(*words, **env):
+    master, slave = pty.openpty()
+    done = subprocess.Popen([GROVE, *words], stdin=slave, stdout=slave, stderr=slave,
+                            env={**os.environ, "TERM": "xterm", **env})
+    os.close(slave)
+    text = b""
+    try:
+        while True:
+            more = os.read(master, 65536)
+            if not more:
+                break
+            text += more
+    except OSError:
+        pass
+    done.wait()
+    os.close(master)
+    return text.decode()
+
+
 # ---- a control plane ----
 
 class Plane:
@@ -178,7 +196,7 @@ def main():
             print(f"ok {number} - {name}", flush=True)
         except Skip as why:
             print(f"ok {number} - {name} # SKIP {why}", flush=True)
-        except (AssertionError, OSError, ValueError, subprocess.SubprocessError) as why:
+        except (AssertionError, LookupError, OSError, ValueError, subprocess.SubprocessError) as why:
             failed += 1
             print(f"not ok {number} - {name}", flush=True)
             for line in str(why).splitlines():
