@@ -189,6 +189,10 @@ TEST(rules_of_coherent_updates)
          "spec.updateStrategy.maxConcurrentReplicas: Invalid: 0\n"
          "spec.updateStrategy.partition: Invalid: -1\n"
          "spec.updateStrategy.progressDeadline: Invalid: \"0s\"\n"},
+        {"tail of a strategy", "{spec: {updateStrategy: {coherent: {tail: Lonely}}}}",
+         "spec.updateStrategy.coherent.tail: Invalid: \"Lonely\"\n"},
+        {"good tail of a strategy",
+         "{spec: {updateStrategy: {type: Coherent, coherent: {tail: Independent}}}}", ""},
         {"good numbers of a strategy",
          "{spec: {updateStrategy: {maxConcurrentReplicas: 2, partition: 1, progressDeadline: 5m, "
          "autoRollback: OnProgressDeadline}}}",

@@ -24,6 +24,8 @@ void grove_kinds_init(void);
 #define LABEL_POD_INDEX "grove.io/podclique-pod-index"
 #define LABEL_PODGANG "grove.io/podgang"
 #define LABEL_BASE_PODGANG "grove.io/base-podgang"
+/* On gangs that others of their replica wait for, where a map of gangs rules: "true". */
+#define LABEL_ANCHOR "scheduling.grove.io/anchor"
 #define LABEL_TEMPLATE_HASH "grove.io/pod-template-hash"
 #define LABEL_SCHEDULER "grove.io/scheduler-name"
 #define LABEL_GENERATION_HASH "grove.io/podcliqueset-generation-hash"

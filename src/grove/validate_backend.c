@@ -144,6 +144,14 @@ static void check_budget(struct check *c, jval component, jval min_available, st
                       (long long)min);
 }
 
+static void check_tail(struct check *c, jval v)
+{
+    str tail = jstr(v);
+    if (j_has(v) && !str_is(tail, "Paired") && !str_is(tail, "Independent"))
+        check_invalid(c, STR("spec.updateStrategy.coherent.tail"), v,
+                      "must be Paired or Independent");
+}
+
 static void check_strategy(struct check *c)
 {
     jval strategy = jpath(c->root, "spec.updateStrategy"), v;
@@ -153,6 +161,7 @@ static void check_strategy(struct check *c)
                       "must be greater than 0");
     if (j_has(v = jgetc(strategy, "partition")) && jint(v, 0) < 0)
         check_invalid(c, STR("spec.updateStrategy.partition"), v, "must not be negative");
+    check_tail(c, jpath(strategy, "coherent.tail"));
     if (j_has(v = jgetc(strategy, "progressDeadline")) && duration_parse_usec(jstr(v), &deadline) &&
         deadline <= 0)
         check_invalid(c, STR("spec.updateStrategy.progressDeadline"), v, "must be greater than 0");

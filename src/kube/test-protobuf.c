@@ -53,6 +53,50 @@ TEST(protobuf_create_namespace_as_kubectl_sends_it)
                "'status':{}}");
 }
 
+/* A rule in a rule with operations in a rule with names: one object in JSON. */
+TEST(protobuf_messages_inlined_in_inlined_ones)
+{
+    struct strbuf rule = STRBUF_INIT(1000), with = STRBUF_INIT(1000), named = STRBUF_INIT(1000);
+    struct strbuf match = STRBUF_INIT(1000), spec = STRBUF_INIT(1000), raw = STRBUF_INIT(1000);
+
+    put_cstr(&rule, 1, "apps");
+    put_cstr(&rule, 2, "v1");
+    put_cstr(&rule, 3, "deployments");
+    put_cstr(&rule, 4, "*");
+    put_cstr(&with, 1, "CREATE");
+    put_message(&with, 2, &rule);
+    put_cstr(&named, 1, "n");
+    put_message(&named, 2, &with);
+    put_message(&match, 3, &named);
+    put_message(&spec, 2, &match);
+    put_message(&raw, 2, &spec);
+    check_kind("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", &raw,
+               "{'kind':'ValidatingAdmissionPolicy','apiVersion':'admissionregistration.k8s.io/v1',"
+               "'spec':{'matchConstraints':{'resourceRules':[{'resourceNames':['n'],'operations':["
+               "'CREATE'],'apiGroups':['apps'],'apiVersions':['v1'],'resources':['deployments'],"
+               "'scope':'*'}]}}}");
+    strbuf_done(&rule);
+    strbuf_done(&with);
+    strbuf_done(&named);
+    strbuf_done(&match);
+    strbuf_done(&spec);
+}
+
+/* Zeros of pointers are values: a job of no pods, a policy that is not there. */
+TEST(protobuf_zeros_of_jobs)
+{
+    struct strbuf spec = STRBUF_INIT(1000), raw = STRBUF_INIT(1000);
+
+    put_int(&spec, 1, 0);  /* parallelism */
+    put_int(&spec, 2, 0);  /* completions */
+    put_int(&spec, 10, 0); /* suspend */
+    put_message(&raw, 2, &spec);
+    check_kind("batch/v1", "Job", &raw,
+               "{'kind':'Job','apiVersion':'batch/v1','spec':{'parallelism':0,'completions':0,"
+               "'suspend':false}}");
+    strbuf_done(&spec);
+}
+
 TEST(protobuf_lists_maps_and_inlined_messages)
 {
     struct strbuf raw = STRBUF_INIT(10000), meta = STRBUF_INIT(10000), spec = STRBUF_INIT(10000);

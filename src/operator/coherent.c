@@ -313,6 +313,8 @@ struct coherent_gate coherent_check(const struct coherent_plan *p, const struct 
         g.wait = COHERENT_JOINED;
         return g;
     }
+    if (live->count)
+        live->count(live->ctx);
     if (!check_serving(p, m, t, &g)) {
         g.wait = COHERENT_SERVING;
         return g;

@@ -75,6 +75,9 @@ typedef int64_t coherent_pods_fn(void *ctx, str gang, size_t component);
 struct coherent_live {
     coherent_gang_fn *is_ready;
     coherent_pods_fn *ready_pods; /* of a standalone clique in that gang, of the new version */
+    /* Counts who serves, which takes a look at everybody; asked when all else says go. NULL: that
+     * is known. */
+    void (*count)(void *ctx);
     void *ctx;
 };
 

@@ -88,7 +88,7 @@ struct coherent_target coherent_target_of(const struct gangmap_view *v, const st
 }
 
 struct eyes {
-    const struct gangmap_view *view;
+    struct gangmap_view *view;
     const struct obj *revision;
 };
 
@@ -106,17 +106,22 @@ static int64_t ready_pods(void *ctx, str gang, size_t component)
     return gangmap_ready_pods(e->view, component, gang, hash);
 }
 
+static void count_serving(void *ctx)
+{
+    const struct eyes *e = ctx;
+    gangmap_mark_down(e->view);
+}
+
 void coherent_update_judge(struct coherent_update *u, struct gangmap_view *v,
                            const struct obj *revision)
 {
     jval progress = progress_of(v->pcs);
     struct eyes eyes = {v, revision};
-    struct coherent_live live = {gang_is_ready, ready_pods, &eyes};
+    struct coherent_live live = {gang_is_ready, ready_pods, count_serving, &eyes};
     *u = (struct coherent_update){.view = v, .target = coherent_target_of(v, revision)};
     u->scoped = str_eq(jstr(jgetc(progress, "scopeGenerationHash")),
                        jstr(jgetc(obj_status(v->pcs), "currentGenerationHash")));
     gangmap_mark_current(v, revision);
-    gangmap_mark_down(v);
     for (size_t c = 0; c < v->map.n_components; c++)
         v->components[c].in_scope = u->scoped && is_in_scope(progress, &v->components[c]);
     coherent_plan(v->arena, v->components, v->map.n_components, &u->plan);
@@ -145,7 +150,7 @@ bool coherent_replica_done(const struct update_work *u, int64_t replica)
 
 static void write_in_flight(const struct coherent_update *c, struct jw *w)
 {
-    const struct gangmap_view *v = c->view;
+    struct gangmap_view *v = c->view;
     const struct gangmap_entry **made =
         arena_array(v->arena, const struct gangmap_entry *, v->map.n + 1);
     size_t n = coherent_newest(&v->map, v->base, made), listed = 0;

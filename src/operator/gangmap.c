@@ -1,7 +1,6 @@
 /* See gangmap.h. */
 #include "operator/gangmap.h"
 
-#include "base/map.h"
 #include "client/slots.h"
 #include "grove/types.h"
 
@@ -27,6 +26,7 @@ static void reserve(struct gangmap *m, size_t cap)
 
 struct gangmap_entry *gangmap_add(struct gangmap *m, str name, str hash, bool anchor)
 {
+    m->index = NULL;
     if (m->n == m->cap)
         reserve(m, m->cap ? 2 * m->cap : 16);
     struct gangmap_entry *e = &m->entries[m->n++];
@@ -118,6 +118,8 @@ void gangmap_drop_empty(struct gangmap *m)
 
 const struct gangmap_entry *gangmap_find(const struct gangmap *m, str name)
 {
+    if (m->index)
+        return map_get(&m->index->by_name, name);
     for (size_t i = 0; i < m->n; i++) {
         if (str_eq(m->entries[i].name, name))
             return &m->entries[i];
@@ -128,6 +130,11 @@ const struct gangmap_entry *gangmap_find(const struct gangmap *m, str name)
 const struct gangmap_entry *gangmap_of_index(const struct gangmap *m, size_t component,
                                              int64_t index)
 {
+    if (m->index) {
+        bool known = index >= 0 && index < m->index->tops[component];
+        int32_t place = known ? m->index->places[component][index] : 0;
+        return place ? &m->entries[place - 1] : NULL;
+    }
     for (size_t i = 0; i < m->n; i++) {
         const struct gangmap_part *p = &m->entries[i].parts[component];
         for (int64_t k = 0; k < p->n && p->indices; k++) {
@@ -136,6 +143,43 @@ const struct gangmap_entry *gangmap_of_index(const struct gangmap *m, size_t com
         }
     }
     return NULL;
+}
+
+/* ---- index ---- */
+
+static void index_component(struct gangmap *m, struct gangmap_index *x, size_t component)
+{
+    int64_t top = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct gangmap_part *p = &m->entries[i].parts[component];
+        for (int64_t k = 0; p->indices && k < p->n; k++)
+            top = MAX(top, p->indices[k] + 1);
+    }
+    x->tops[component] = top;
+    x->places[component] = arena_array(m->arena, int32_t, top + 1);
+    for (size_t i = 0; i < m->n; i++) {
+        const struct gangmap_part *p = &m->entries[i].parts[component];
+        for (int64_t k = 0; p->indices && k < p->n; k++)
+            x->places[component][p->indices[k]] = (int32_t)i + 1;
+    }
+}
+
+void gangmap_index(struct gangmap *m, struct gangmap_index *ret)
+{
+    *ret = (struct gangmap_index){.by_name = MAP_INIT};
+    ret->places = arena_array(m->arena, int32_t *, m->n_components + 1);
+    ret->tops = arena_array(m->arena, int64_t, m->n_components + 1);
+    for (size_t c = 0; c < m->n_components; c++)
+        index_component(m, ret, c);
+    for (size_t i = 0; i < m->n; i++)
+        (void)map_put(&ret->by_name, m->entries[i].name, &m->entries[i]);
+    m->cap = m->n; /* what is added makes an array of its own */
+    m->index = ret;
+}
+
+void gangmap_index_done(struct gangmap_index *index)
+{
+    map_done(&index->by_name);
 }
 
 /* ---- names ---- */

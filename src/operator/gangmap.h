@@ -11,12 +11,11 @@
 #define OPERATOR_GANGMAP_H
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/vec.h"
+#include "grove/types.h"
 #include "json/view.h"
 #include "json/write.h"
-
-/* On gangs that others wait for: the minimum that is of any use. */
-#define LABEL_ANCHOR "scheduling.grove.io/anchor"
 
 struct gangmap_component {
     str name; /* of the template */
@@ -42,14 +41,26 @@ struct gangmap_entry {
     struct gangmap_part *parts;
 };
 
+/* Where things are in a map that does not change any more. */
+struct gangmap_index {
+    struct map by_name; /* of struct gangmap_entry */
+    int32_t **places;   /* by component: number of the entry plus one of each replica of a group */
+    int64_t *tops;      /* by component: how many of them */
+};
+
 struct gangmap {
     struct arena *arena;
+    const struct gangmap_index *index; /* NULL: it may change, and is searched */
     size_t n_components;
     struct gangmap_entry *entries;
     size_t n, cap;
 };
 
 void gangmap_init(struct gangmap *m, struct arena *a, size_t n_components);
+/* Makes the index; the map must stay as it is. gangmap_index_done frees what is not in the arena.
+ */
+void gangmap_index(struct gangmap *m, struct gangmap_index *ret);
+void gangmap_index_done(struct gangmap_index *index);
 /* A copy that can be changed without changing the other. */
 struct gangmap gangmap_copy(const struct gangmap *m);
 struct gangmap_entry *gangmap_add(struct gangmap *m, str name, str hash, bool anchor);

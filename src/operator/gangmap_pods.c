@@ -72,6 +72,15 @@ static void add_slots(const struct clique_work *c, struct clique_slots *s)
     }
 }
 
+static str goal_of(const struct clique_work *c)
+{
+    struct arena *a = c->plan->arena;
+    int64_t replica = label_index(c->pclq, STR(LABEL_PCS_INDEX));
+    str clique = jstr(jgetc(clique_template(a, c->pcs, replica, c->pclq->name), "name"));
+    const struct obj *revision = update_revision(c->world, a, c->pcs, replica);
+    return revision ? revision_clique_hash(revision, clique) : STR_NONE;
+}
+
 struct clique_slots *slots_of_clique(const struct clique_work *c)
 {
     struct arena *a = c->plan->arena;
@@ -79,6 +88,7 @@ struct clique_slots *slots_of_clique(const struct clique_work *c)
         return NULL;
     struct clique_slots *s = arena_new(a, struct clique_slots);
     s->items = arena_array(a, struct clique_slot, 1);
+    s->goal = goal_of(c);
     if (is_member(c))
         add_member_slot(c, s);
     else
@@ -95,12 +105,14 @@ static struct clique_slot *slot_of(const struct clique_slots *s, const struct ma
     return map_get(by_label, obj_label(pod, STR(LABEL_PODGANG)));
 }
 
-/* Of the template that the slot is for. A pod that is of the newest one already never goes back. */
+/* Of the template that the slot is for. A pod that is of the newest one already never goes back,
+ * also when the clique and the map have not heard of it yet. */
 static bool fits(const struct clique_work *c, const struct clique_slot *slot, const struct obj *pod)
 {
     str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
     return str_is_empty(slot->hash) || str_eq(hash, slot->hash) ||
-           str_eq(hash, obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH)));
+           str_eq(hash, obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH))) ||
+           (!str_is_empty(c->slots->goal) && str_eq(hash, c->slots->goal));
 }
 
 static void plan_move(struct clique_work *c, const struct obj *pod, const struct clique_slot *to)
@@ -134,6 +146,18 @@ static struct clique_slot *slot_for(struct clique_slots *s, const struct obj *po
     return NULL;
 }
 
+/* A pod of the template that the replica goes to (again) finds no place while the map has not heard
+ * of it: it stays where it is, instead of one that would not stay. NULL: nobody is lacking. */
+static struct clique_slot *slot_to_wait_for(struct clique_slots *s, const struct obj *pod)
+{
+    str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
+    for (size_t i = 0; i < s->n && !str_is_empty(s->goal) && str_eq(hash, s->goal); i++) {
+        if (s->items[i].have < s->items[i].want)
+            return &s->items[i];
+    }
+    return NULL;
+}
+
 size_t slots_match(struct clique_work *c, struct obj *const *pods, size_t n, struct obj **ret)
 {
     struct clique_slots *s = c->slots;
@@ -153,9 +177,12 @@ size_t slots_match(struct clique_work *c, struct obj *const *pods, size_t n, str
     }
     for (size_t i = 0; i < left; i++) {
         struct clique_slot *slot = slot_for(s, ret[i]);
+        struct clique_slot *later = slot ? NULL : slot_to_wait_for(s, ret[i]);
         if (slot) {
             slot->have++;
             plan_move(c, ret[i], slot);
+        } else if (later) {
+            later->have++;
         } else {
             ret[stay++] = ret[i];
         }

@@ -24,6 +24,7 @@ struct clique_slot {
 struct clique_slots {
     bool known; /* the map is there: without it nothing is made or removed */
     int64_t total;
+    str goal; /* hash of the template that the replica goes to; empty: it is not stored yet */
     struct clique_slot *items;
     size_t n;
 };

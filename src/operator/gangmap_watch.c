@@ -120,41 +120,60 @@ void gangmap_from_pod(struct controller *c, const struct world *w, const struct 
 
 typedef void entry_fn(void *ctx, jval entry);
 
-static void index_entries(struct map *m, const struct obj *o)
+static struct jiter entries_of(const struct obj *o)
 {
-    for (struct jiter it = jiter(o ? jgetc(obj_spec(o), "entries") : JVAL_ABSENT); jnext(&it);) {
-        jval *v = xnew(jval);
-        *v = it.value;
-        free(map_put(m, jstr(jgetc(it.value, "name")), v));
-    }
+    return jiter(o ? jgetc(obj_spec(o), "entries") : JVAL_ABSENT);
 }
 
-static void free_entries(struct map *m)
-{
-    str key;
-    void *value;
-    for (size_t it = 0; map_next(m, &it, &key, &value);)
-        free(value);
-    map_done(m);
-}
+/* The entries of the old version, walked in step with the new one: what is in both stands in the
+ * same order, unless somebody else wrote it. `passed` are those that were stepped over. */
+struct before {
+    struct jiter it;
+    bool at_end;
+    struct map passed;
+    struct arena arena;
+};
 
-static void each_other(const struct obj *o, const struct obj *other, entry_fn *fn, void *ctx)
+/* Each is found once. */
+static bool find_before(struct before *x, str name, jval *ret)
 {
-    struct map there = MAP_INIT;
-    index_entries(&there, other);
-    for (struct jiter it = jiter(o ? jgetc(obj_spec(o), "entries") : JVAL_ABSENT); jnext(&it);) {
-        const jval *same = map_get(&there, jstr(jgetc(it.value, "name")));
-        if (!same || !jequal(*same, it.value))
-            fn(ctx, it.value);
+    const jval *there = x->passed.len ? map_del(&x->passed, name) : NULL;
+    if (there)
+        *ret = *there;
+    while (!there && !x->at_end && jnext(&x->it)) {
+        str other = jstr(jgetc(x->it.value, "name"));
+        *ret = x->it.value;
+        if (str_eq(other, name))
+            return true;
+        jval *copy = arena_new(&x->arena, jval);
+        *copy = x->it.value;
+        (void)map_put(&x->passed, other, copy);
     }
-    free_entries(&there);
+    x->at_end = x->at_end || !there;
+    return there != NULL;
 }
 
 /* Entries of either version that the other one has not just so. */
 static void each_changed(const struct obj *old, const struct obj *new, entry_fn *fn, void *ctx)
 {
-    each_other(old, new, fn, ctx);
-    each_other(new, old, fn, ctx);
+    struct before x = {.it = entries_of(old)};
+    jval was;
+    str name;
+    void *value;
+    for (struct jiter it = entries_of(new); jnext(&it);) {
+        bool there = find_before(&x, jstr(jgetc(it.value, "name")), &was);
+        if (there && jequal(was, it.value))
+            continue;
+        if (there)
+            fn(ctx, was);
+        fn(ctx, it.value);
+    }
+    for (size_t it = 0; map_next(&x.passed, &it, &name, &value);)
+        fn(ctx, *(const jval *)value);
+    while (!x.at_end && jnext(&x.it))
+        fn(ctx, x.it.value);
+    map_done(&x.passed);
+    arena_done(&x.arena);
 }
 
 struct changed {
@@ -163,8 +182,6 @@ struct changed {
     const struct obj *pcs;
     const struct obj *map;
     int64_t replica;
-    bool budgets; /* those of cliques, too */
-    bool held;    /* only cliques with pods that wait */
     struct pcs_view set;
 };
 
@@ -214,12 +231,6 @@ void gangmap_to_cliques(struct controller *c, const struct world *w, const struc
         enqueue_standalone(&x);
 }
 
-static bool has_held(const struct changed *x, str pclq)
-{
-    const struct obj *o = world_get(x->world, &kind_pclq, x->pcs->ns, pclq);
-    return o && tally_of(x->world, o->uid)->held > 0;
-}
-
 static void enqueue_members(void *ctx, jval entry)
 {
     const struct changed *x = ctx;
@@ -232,10 +243,8 @@ static void enqueue_members(void *ctx, jval entry)
         for (struct jiter k = jiter(it.value); jnext(&k);) {
             for (struct jiter n = jiter(g.clique_names); jnext(&n);) {
                 str name = name_member_pclq(&a, pcsg, jint(k.value, 0), jstr(n.value));
-                if (!x->held || has_held(x, name))
-                    controller_enqueue(x->controller, &kind_pclq, x->pcs->ns, name);
-                if (x->budgets)
-                    controller_enqueue(x->controller, &kind_pdb, x->pcs->ns, name);
+                controller_enqueue(x->controller, &kind_pclq, x->pcs->ns, name);
+                controller_enqueue(x->controller, &kind_pdb, x->pcs->ns, name);
             }
         }
     }
@@ -248,7 +257,6 @@ void gangmap_to_members(struct controller *c, const struct world *w, const struc
     struct changed x;
     if (!changed_init(&x, c, w, old, new))
         return;
-    x.budgets = true;
     each_changed(old, new, enqueue_members, &x);
     enqueue_standalone(&x);
 }
@@ -299,6 +307,23 @@ static bool is_placed(const struct obj *gang)
     return gang && condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled"));
 }
 
+/* Members of the replica's groups with pods that wait. */
+static void enqueue_held(const struct changed *x)
+{
+    struct arena a = ARENA_INIT;
+    struct obj *o;
+    for (struct jiter it = jiter(x->set.scaling_groups); jnext(&it);) {
+        str name = name_pcsg(&a, x->pcs->name, x->replica, jstr(jgetc(it.value, "name")));
+        const struct obj *pcsg = world_get(x->world, &kind_pcsg, x->pcs->ns, name);
+        struct cache_iter members = world_owned(x->world, &kind_pclq, pcsg ? pcsg->uid : STR_NONE);
+        while (pcsg && (o = cache_next(&members))) {
+            if (tally_of(x->world, o->uid)->held > 0)
+                controller_enqueue(x->controller, &kind_pclq, o->ns, o->name);
+        }
+    }
+    arena_done(&a);
+}
+
 /* Others wait for it: standalone cliques with pods in gangs that do, and members, which carry the
  * base name of the replica. */
 void gangmap_anchor_to_cliques(struct controller *c, const struct world *w, const struct obj *old,
@@ -307,17 +332,11 @@ void gangmap_anchor_to_cliques(struct controller *c, const struct world *w, cons
     const struct obj *o = either(old, new);
     if (str_is_empty(obj_label(o, STR(LABEL_ANCHOR))) || is_placed(old) == is_placed(new))
         return;
-    struct changed x = {
-        .controller = c, .world = w, .map = o, .pcs = owner_pcs(w, o), .held = true};
+    struct changed x = {.controller = c, .world = w, .map = o, .pcs = owner_pcs(w, o)};
     x.replica = label_index(o, STR(LABEL_PCS_INDEX));
     if (!x.pcs || x.replica < 0)
         return;
     pcs_view(x.pcs, &x.set);
     enqueue_standalone(&x);
-    const struct obj *map = gangmap_obj(w, x.pcs, x.replica);
-    for (struct jiter it = jiter(map ? jgetc(obj_spec(map), "entries") : JVAL_ABSENT);
-         jnext(&it);) {
-        if (j_has(jgetc(it.value, "dependsOn")))
-            enqueue_members(&x, it.value);
-    }
+    enqueue_held(&x);
 }

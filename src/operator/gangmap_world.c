@@ -1,8 +1,7 @@
 /* See gangmap_world.h. */
 #include "operator/gangmap_world.h"
 
-#include "base/map.h"
-
+#include "operator/gangmap_fold.h"
 #include "operator/pod.h"
 #include "operator/revisions.h"
 #include "operator/tally.h"
@@ -82,8 +81,16 @@ bool gangmap_view(struct gangmap_view *v, const struct world *w, struct arena *a
     v->obj = gangmap_obj(w, pcs, replica);
     if (!v->obj)
         return false;
-    gangmap_read(&v->map, jgetc(obj_spec(v->obj), "entries"), v->components);
+    v->map = *gangmap_parsed(w, v->obj, v->components, v->map.n_components);
+    v->map.arena = a;
     return true;
+}
+
+/* What others read, too, is not written to. */
+static void own_map(struct gangmap_view *v)
+{
+    if (v->map.index)
+        v->map = gangmap_copy(&v->map);
 }
 
 int64_t gangmap_component(const struct gangmap_view *v, str name)
@@ -146,6 +153,7 @@ void gangmap_mark_current(struct gangmap_view *v, const struct obj *revision)
     enum { MAX_KNOWN = 16 };
     struct verdict known[MAX_KNOWN];
     size_t n = 0;
+    own_map(v);
     for (size_t i = 0; i < v->map.n; i++) {
         struct gangmap_entry *e = &v->map.entries[i];
         const struct verdict *d = judge(v, revision, e->hash, known, &n, MAX_KNOWN);
@@ -177,20 +185,35 @@ int64_t gangmap_ready_pods(const struct gangmap_view *v, size_t component, str g
     return n;
 }
 
-static bool member_serves(const struct gangmap_view *v, str pclq_name)
+static bool member_serves(const struct world *w, const struct obj *pclq)
 {
-    const struct obj *o = world_get(v->world, &kind_pclq, v->pcs->ns, pclq_name);
-    return o && !o->deleting &&
-           tally_of(v->world, o->uid)->ready >= jint(jgetc(obj_spec(o), "minAvailable"), 1);
+    return !pclq->deleting &&
+           tally_of(w, pclq->uid)->ready >= jint(jgetc(obj_spec(pclq), "minAvailable"), 1);
 }
 
-static bool replica_serves(const struct gangmap_view *v, str pcsg, jval cliques, int64_t index)
+/* Members that serve, by replica of the group, in one pass. */
+static uint32_t *count_serving(const struct gangmap_view *v, const struct obj *pcsg, int64_t top)
 {
-    for (struct jiter it = jiter(cliques); jnext(&it);) {
-        if (!member_serves(v, name_member_pclq(v->arena, pcsg, index, jstr(it.value))))
-            return false;
+    uint32_t *serving = arena_array(v->arena, uint32_t, top + 1);
+    struct obj *o;
+    struct cache_iter it = world_owned(v->world, &kind_pclq, pcsg ? pcsg->uid : STR_NONE);
+    while (pcsg && (o = cache_next(&it))) {
+        int64_t i = label_index(o, STR(LABEL_PCSG_INDEX));
+        if (i >= 0 && i < top)
+            serving[i] += member_serves(v->world, o);
     }
-    return true;
+    return serving;
+}
+
+static int64_t top_of(const struct gangmap *m, size_t component)
+{
+    int64_t top = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct gangmap_part *p = &m->entries[i].parts[component];
+        for (int64_t k = 0; p->indices && k < p->n; k++)
+            top = MAX(top, p->indices[k] + 1);
+    }
+    return top;
 }
 
 static void mark_group(struct gangmap_view *v, size_t c)
@@ -199,11 +222,14 @@ static void mark_group(struct gangmap_view *v, size_t c)
     str pcsg = name_pcsg(v->arena, v->pcs->name, v->replica, v->components[c].name);
     if (!pcs_find_group(&v->set, v->components[c].name, &g))
         return;
+    const struct obj *o = world_get(v->world, &kind_pcsg, v->pcs->ns, pcsg);
+    const uint32_t *serving = count_serving(v, o, top_of(&v->map, c));
+    size_t members = jlen(g.clique_names);
     for (size_t i = 0; i < v->map.n; i++) {
         struct gangmap_part *p = &v->map.entries[i].parts[c];
         p->index_down = p->n ? arena_array(v->arena, bool, p->n + 1) : NULL;
         for (int64_t k = 0; k < p->n; k++) {
-            p->index_down[k] = !replica_serves(v, pcsg, g.clique_names, p->indices[k]);
+            p->index_down[k] = serving[p->indices[k]] < members;
             v->components[c].ready += !p->index_down[k];
         }
     }
@@ -236,6 +262,7 @@ static void mark_clique(struct gangmap_view *v, size_t c)
 
 void gangmap_mark_down(struct gangmap_view *v)
 {
+    own_map(v);
     for (size_t c = 0; c < v->map.n_components; c++) {
         v->components[c].ready = 0;
         if (v->components[c].is_group)
@@ -298,6 +325,19 @@ bool gangmap_find_gang(struct gangmap_view *v, const struct world *w, struct are
 
 /* ---- cliques ---- */
 
+/* The place may have been fitted to another version before: hash and pod template go together. */
+static void fit_version(const struct gangmap_view *v, struct clique_place *c,
+                        const struct obj *revision)
+{
+    struct clique_view template;
+    if (pcs_find_clique(&v->set, c->clique.name, &template)) {
+        c->clique.labels = template.labels;
+        c->clique.annotations = template.annotations;
+        c->clique.pod_spec = template.pod_spec;
+    }
+    update_place(c, revision, revision == revisions_current(v->world, c->pcs, v->arena));
+}
+
 bool gangmap_fit_place(const struct world *w, struct arena *a, struct clique_place *c)
 {
     if (!gangmap_rules(w, c->pcs, c->pcs_index))
@@ -316,7 +356,7 @@ bool gangmap_fit_place(const struct world *w, struct arena *a, struct clique_pla
         return true;
     const struct obj *revision = revisions_by_hash(w, c->pcs, a, c->entry->hash);
     if (revision)
-        update_place(c, revision, revision == revisions_current(w, c->pcs, a));
+        fit_version(v, c, revision);
     return true;
 }
 
@@ -382,7 +422,7 @@ const bool *gangmap_wanted(const struct world *w, struct arena *a, const struct 
                            const struct obj *pcsg, int64_t *ret_n)
 {
     struct gangmap_view v;
-    int64_t replica = label_index(pcsg, STR(LABEL_PCS_INDEX)), top = 0;
+    int64_t replica = label_index(pcsg, STR(LABEL_PCS_INDEX));
     *ret_n = 0;
     if (!gangmap_rules(w, pcs, replica))
         return NULL;
@@ -391,11 +431,7 @@ const bool *gangmap_wanted(const struct world *w, struct arena *a, const struct 
         *ret_n = -1;
         return arena_array(a, bool, 1);
     }
-    for (size_t i = 0; i < v.map.n; i++) {
-        const struct gangmap_part *p = &v.map.entries[i].parts[c];
-        for (int64_t k = 0; k < p->n; k++)
-            top = MAX(top, p->indices[k] + 1);
-    }
+    int64_t top = top_of(&v.map, (size_t)c);
     bool *wanted = arena_array(a, bool, top + 1);
     for (size_t i = 0; i < v.map.n; i++) {
         const struct gangmap_part *p = &v.map.entries[i].parts[c];
@@ -404,6 +440,17 @@ const bool *gangmap_wanted(const struct world *w, struct arena *a, const struct 
     }
     *ret_n = top;
     return wanted;
+}
+
+bool gangmap_wants(const struct world *w, struct arena *a, const struct obj *pcs,
+                   const struct obj *pcsg, int64_t index)
+{
+    struct gangmap_view v;
+    int64_t replica = label_index(pcsg, STR(LABEL_PCS_INDEX));
+    if (!gangmap_rules(w, pcs, replica))
+        return index >= 0 && index < jint(jgetc(obj_spec(pcsg), "replicas"), 0);
+    int64_t c = gangmap_view(&v, w, a, pcs, replica) ? component_of_group(&v, pcsg->name) : -1;
+    return c < 0 || gangmap_of_index(&v.map, (size_t)c, index);
 }
 
 /* ---- status ---- */
@@ -420,21 +467,44 @@ static void write_share(struct jw *j, const struct gangmap_part *p, bool is_grou
     jw_end(j);
 }
 
-/* Gangs of the old mapping that hold nothing of the component any more. */
-static void write_gone(struct jw *j, const struct gangmap *m, size_t component, jval old)
+static bool same_share(jval old, const struct gangmap_part *p, bool is_group)
 {
-    struct map there = MAP_INIT;
-    for (size_t i = 0; i < m->n; i++) {
-        if (m->entries[i].parts[component].n > 0)
-            (void)map_put(&there, m->entries[i].name, &m->entries[i]);
+    if (!is_group)
+        return jint(old, -1) == p->n;
+    int64_t k = 0;
+    for (struct jiter it = jiter(old); jnext(&it); k++) {
+        if (k >= p->n || jint(it.value, -1) != p->indices[k])
+            return false;
     }
+    return k == p->n;
+}
+
+/* A merge patch: shares that are others than they were, and null for gangs that hold nothing of the
+ * component any more. */
+static void write_shares(struct jw *j, struct arena *a, const struct gangmap *m, size_t component,
+                         bool is_group, jval old)
+{
+    struct map shares = MAP_INIT;
     for (struct jiter it = jiter(old); jnext(&it);) {
-        if (map_has(&there, it.key))
+        jval *value = arena_new(a, jval);
+        *value = it.value;
+        (void)map_put(&shares, it.key, value);
+    }
+    for (size_t i = 0; i < m->n; i++) {
+        const struct gangmap_part *p = &m->entries[i].parts[component];
+        const jval *was = p->n ? map_del(&shares, m->entries[i].name) : NULL;
+        if (p->n == 0 || (was && same_share(*was, p, is_group)))
+            continue;
+        jw_key(j, m->entries[i].name);
+        write_share(j, p, is_group);
+    }
+    for (struct jiter it = jiter(shares.len ? old : JVAL_ABSENT); jnext(&it);) {
+        if (!map_has(&shares, it.key))
             continue;
         jw_key(j, it.key);
         jw_null(j);
     }
-    map_done(&there);
+    map_done(&shares);
 }
 
 void gangmap_write_mapping(const struct world *w, struct arena *a, const struct obj *pcs,
@@ -454,13 +524,6 @@ void gangmap_write_mapping(const struct world *w, struct arena *a, const struct 
     if (c < 0 || v.components[c].is_group != is_group)
         return;
     jw_put_object(j, "podGangMapping");
-    for (size_t i = 0; i < v.map.n; i++) {
-        const struct gangmap_part *p = &v.map.entries[i].parts[c];
-        if (p->n == 0)
-            continue;
-        jw_key(j, v.map.entries[i].name);
-        write_share(j, p, is_group);
-    }
-    write_gone(j, &v.map, (size_t)c, old);
+    write_shares(j, a, &v.map, (size_t)c, is_group, old);
     jw_end(j);
 }

@@ -63,6 +63,11 @@ void gangmap_parents(struct arena *a, const struct gangmap_view *v, const struct
 const bool *gangmap_wanted(const struct world *w, struct arena *a, const struct obj *pcs,
                            const struct obj *pcsg, int64_t *ret_n);
 
+/* Is a replica of the group wanted? Where a map rules it says so, and there may be holes; while it
+ * is not there, nobody is unwanted. */
+bool gangmap_wants(const struct world *w, struct arena *a, const struct obj *pcs,
+                   const struct obj *pcsg, int64_t index);
+
 /* Member podGangMapping of a status; what was there and is no more becomes null. */
 void gangmap_write_mapping(const struct world *w, struct arena *a, const struct obj *pcs,
                            const struct obj *component, struct jw *j);

@@ -5,6 +5,7 @@
 #include "operator/operator.h"
 
 #include "operator/clique.h"
+#include "operator/gangmap_fold.h"
 #include "operator/gangmap_watch.h"
 #include "operator/ledger.h"
 #include "operator/metrics.h"
@@ -610,6 +611,7 @@ unsigned *operator_add_indexes(struct runtime *r)
     sharing_add(r);
     tally_add_fold(r);
     rollup_add_folds(r);
+    gangmap_add_fold(r);
     for (size_t i = 0; i < ARRAY_LEN(read_kinds); i++)
         (void)runtime_cache(r, read_kinds[i]);
     return &by_gang;

@@ -54,16 +54,11 @@ void pdb_ensure(const struct world *w, const struct obj *pcs, const struct obj *
                       pclq->name, make_budget(p->arena, pcs, owner, pclq, pdb_floor(pclq, 0)));
 }
 
-/* Where a map of gangs rules, it says which replicas of a group there are. */
 static bool is_wanted(const struct world *w, const struct obj *owner, int64_t i, struct plan *p)
 {
-    const struct obj *pcs = owner_pcs(w, owner);
-    int64_t n;
-    const bool *mapped =
-        owner->kind == &kind_pcsg && pcs ? gangmap_wanted(w, p->arena, pcs, owner, &n) : NULL;
-    if (mapped)
-        return n < 0 || (i >= 0 && i < n && mapped[i]);
-    return i < jint(jgetc(obj_spec(owner), "replicas"), 0);
+    const struct obj *pcs = owner->kind == &kind_pcsg ? owner_pcs(w, owner) : NULL;
+    return pcs ? gangmap_wants(w, p->arena, pcs, owner, i)
+               : i < jint(jgetc(obj_spec(owner), "replicas"), 0);
 }
 
 void pdb_keep(const struct world *w, const struct obj *owner, const struct obj *pdb, unsigned stage,

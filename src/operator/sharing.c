@@ -2,6 +2,7 @@
 #include "operator/sharing.h"
 
 #include "operator/clique.h"
+#include "operator/gangmap_world.h"
 #include "operator/tally.h"
 
 /* When the kind of claims is missing. */
@@ -17,6 +18,8 @@ struct level {
     /* Indices at or above `replicas` that somebody still has; NULL: none. Pods keep theirs when
      * others are scaled in. */
     const struct slots *in_use;
+    /* Where a map of gangs rules: which replicas there are, below `replicas`. NULL: all are. */
+    const bool *mapped;
 };
 
 static bool is_per_replica(jval share)
@@ -75,6 +78,11 @@ static bool is_served(const struct world *w)
     return !cache_is_absent(world_cache(w, &kind_resource_claim));
 }
 
+static bool level_wants(const struct level *l, int64_t r)
+{
+    return r < l->replicas && (!l->mapped || (r >= 0 && l->mapped[r]));
+}
+
 static bool plan_share(const struct world *w, const struct obj *pcs, const struct level *l,
                        jval share, unsigned stage, struct plan *p)
 {
@@ -88,6 +96,8 @@ static bool plan_share(const struct world *w, const struct obj *pcs, const struc
         return false;
     }
     for (int64_t r = 0; r < n && !make_is_full(p, from); r++) {
+        if (is_per_replica(share) && !level_wants(l, r))
+            continue;
         str name = claim_name(p->arena, l->owner->name, share, r);
         const struct obj *there = world_get(w, &kind_resource_claim, pcs->ns, name);
         (void)make_ensure(p, stage, w, l->owner, there, &kind_resource_claim, name,
@@ -116,7 +126,8 @@ static bool plan_level(const struct world *w, const struct obj *pcs, const struc
     for (struct cache_iter it = world_owned(w, &kind_resource_claim, l->owner->uid);
          (o = cache_next(&it));) {
         int64_t r = label_index(o, str_of(l->index_label));
-        if (!o->deleting && r >= l->replicas && !(l->in_use && slots_uses(l->in_use, r)))
+        if (!o->deleting && r >= 0 && !level_wants(l, r) &&
+            !(l->in_use && slots_uses(l->in_use, r)))
             plan_why(plan_delete(p, stage, o), p, "replica %lld is not among the %lld wanted",
                      (long long)r, (long long)l->replicas);
     }
@@ -130,6 +141,7 @@ bool sharing_plan_set(const struct world *w, const struct obj *pcs, unsigned sta
                       jint(jgetc(obj_spec(pcs), "replicas"), 0),
                       LABEL_PCS_INDEX,
                       NULL,
+                      NULL,
                       NULL};
     return plan_level(w, pcs, &l, stage, p);
 }
@@ -142,7 +154,14 @@ bool sharing_plan_group(const struct world *w, const struct obj *pcs, const stru
                       jint(jgetc(obj_spec(pcsg), "replicas"), 0),
                       LABEL_PCSG_INDEX,
                       LABEL_PCSG,
+                      NULL,
                       NULL};
+    int64_t n;
+    l.mapped = gangmap_wanted(w, p->arena, pcs, pcsg, &n);
+    /* Nobody knows yet which replicas there will be. */
+    if (l.mapped && n < 0)
+        return true;
+    l.replicas = l.mapped ? n : l.replicas;
     return plan_level(w, pcs, &l, stage, p);
 }
 
@@ -154,7 +173,8 @@ bool sharing_plan_clique(const struct world *w, const struct obj *pcs, const str
                       jint(jgetc(obj_spec(pclq), "replicas"), 0),
                       LABEL_POD_INDEX,
                       LABEL_PCLQ,
-                      &tally_of(w, pclq->uid)->indices};
+                      &tally_of(w, pclq->uid)->indices,
+                      NULL};
     return plan_level(w, pcs, &l, stage, p);
 }
 

@@ -1,6 +1,7 @@
 /* See termination.h. */
 #include "operator/termination.h"
 
+#include "operator/gangmap_world.h"
 #include "operator/kept.h"
 #include "operator/rollup.h"
 
@@ -153,15 +154,24 @@ static int cmp_breaches(const void *a, const void *b)
     return str_cmp(x->child->name, y->child->name);
 }
 
+/* What is not wanted goes anyway. */
+static bool is_wanted(const struct world *w, struct arena *a, const struct obj *pcs,
+                      const struct obj *owner, int64_t i)
+{
+    if (owner->kind == &kind_pcsg)
+        return gangmap_wants(w, a, pcs, owner, i);
+    return i >= 0 && i < jint(jgetc(obj_spec(owner), "replicas"), 0);
+}
+
 static void find_breaches(const struct world *w, const struct kind *k, const struct obj *pcs,
-                          const struct obj *owner, const char *label, breach_vec *ret)
+                          const struct obj *owner, struct arena *a, breach_vec *ret)
 {
     struct obj *o;
-    int64_t replicas = jint(jgetc(obj_spec(owner), "replicas"), 0);
+    const char *label = owner->kind == &kind_pcsg ? LABEL_PCSG_INDEX : LABEL_PCS_INDEX;
     for (struct cache_iter it = rollup_breached(w, k, owner->uid); (o = cache_next(&it));) {
         int64_t i = label_index(o, str_of(label));
         usec deadline = termination_deadline(pcs, o);
-        if (i >= 0 && i < replicas && deadline > 0)
+        if (deadline > 0 && is_wanted(w, a, pcs, owner, i))
             *vec_push(ret) = (struct breach){i, deadline, o};
     }
 }
@@ -184,8 +194,8 @@ bool termination_plan_set(const struct world *w, const struct obj *pcs, unsigned
     breach_vec breaches = {0};
     episode_vec all = {0};
     bool kept = false;
-    find_breaches(w, &kind_pcsg, pcs, pcs, LABEL_PCS_INDEX, &breaches);
-    find_breaches(w, &kind_pclq, pcs, pcs, LABEL_PCS_INDEX, &breaches);
+    find_breaches(w, &kind_pcsg, pcs, pcs, p->arena, &breaches);
+    find_breaches(w, &kind_pclq, pcs, pcs, p->arena, &breaches);
     find_episodes(&breaches, w->now, &all);
     for (size_t i = 0; i < all.len; i++) {
         if (all.p[i].due)
@@ -220,7 +230,7 @@ void termination_plan_group(const struct world *w, const struct obj *pcs, const 
 {
     breach_vec breaches = {0};
     episode_vec all = {0};
-    find_breaches(w, &kind_pclq, pcs, pcsg, LABEL_PCSG_INDEX, &breaches);
+    find_breaches(w, &kind_pclq, pcs, pcsg, p->arena, &breaches);
     find_episodes(&breaches, w->now, &all);
     for (size_t i = 0; i < all.len; i++) {
         if (all.p[i].due)

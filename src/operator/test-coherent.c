@@ -464,7 +464,7 @@ static int64_t fake_pods(void *ctx, str gang, size_t component)
 
 static void check_gate(struct bench *b, struct fake *f, const char *want)
 {
-    struct coherent_live live = {fake_ready, fake_pods, f};
+    struct coherent_live live = {fake_ready, fake_pods, NULL, f};
     struct coherent_gate g = coherent_check(&b->plan, &b->map, &b->target, &live);
     CHECK_CSTR(coherent_explain(&b->arena, &g), want);
 }

@@ -177,3 +177,58 @@ TEST(cliques_of_a_mapped_set_carry_the_gang_of_their_entry)
     CHECK_INT(n, 3);
     ring_free(&r);
 }
+
+/* Replica 1 of three went: two are wanted, and one of them is number 2. */
+TEST(replicas_above_a_hole_are_wanted)
+{
+    struct ring r = coherent_ring();
+    make_maps(&r);
+    struct arena a = ARENA_INIT;
+    const struct world *w = &r.world->world;
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", "{spec: {replicas: 2}}");
+    tw_patch(r.world, &kind_pod_gang_map, "svc-0",
+             "{spec: {entries: [{name: svc-0-1, podCliques: {fe: 3}, pcsgReplicaIndices: {pf: [0, "
+             "2]}}]}}");
+    const struct obj *pcs = tw_must(r.world, &kind_pcs, "svc");
+    const struct obj *pcsg = tw_must(r.world, &kind_pcsg, "svc-0-pf");
+    CHECK(gangmap_wants(w, &a, pcs, pcsg, 0));
+    CHECK(!gangmap_wants(w, &a, pcs, pcsg, 1));
+    CHECK(gangmap_wants(w, &a, pcs, pcsg, 2));
+    CHECK(!gangmap_wants(w, &a, pcs, pcsg, 3));
+    CHECK(!gangmap_wants(w, &a, pcs, pcsg, -1));
+    /* Nobody is unwanted while the map is not there. */
+    tw_remove(r.world, &kind_pod_gang_map, "svc-0");
+    CHECK(gangmap_wants(w, &a, pcs, pcsg, 1));
+    arena_done(&a);
+    ring_free(&r);
+}
+
+/* A map that changes is read again, and so is one whose set has other components now. */
+TEST(a_map_is_looked_up_as_it_is_now)
+{
+    struct ring r = coherent_ring();
+    make_maps(&r);
+    struct arena a = ARENA_INIT;
+    const struct world *w = &r.world->world;
+    struct gangmap_view v;
+    const struct obj *pcs = tw_must(r.world, &kind_pcs, "svc");
+    CHECK(gangmap_view(&v, w, &a, pcs, 0));
+    int64_t pf = gangmap_component(&v, STR("pf"));
+    CHECK_INT(v.map.n, 3);
+    CHECK(gangmap_of_index(&v.map, (size_t)pf, 2) == &v.map.entries[2]);
+    CHECK(gangmap_find(&v.map, v.map.entries[1].name) == &v.map.entries[1]);
+    tw_patch(r.world, &kind_pod_gang_map, "svc-0",
+             "{spec: {entries: [{name: svc-0-1, podCliques: {fe: 3}, pcsgReplicaIndices: {pf: "
+             "[2]}}]}}");
+    CHECK(gangmap_view(&v, w, &a, pcs, 0));
+    CHECK_INT(v.map.n, 1);
+    CHECK(!gangmap_of_index(&v.map, (size_t)pf, 0));
+    CHECK(gangmap_of_index(&v.map, (size_t)pf, 2) == &v.map.entries[0]);
+    /* What one plan adds, no other sees. */
+    (void)gangmap_add(&v.map, STR("svc-0-2"), STR("x"), false);
+    CHECK(gangmap_view(&v, w, &a, pcs, 0));
+    CHECK_INT(v.map.n, 1);
+    CHECK(!gangmap_find(&v.map, STR("svc-0-2")));
+    arena_done(&a);
+    ring_free(&r);
+}

@@ -159,6 +159,8 @@ static void take(struct clique_work *c, const struct obj *pod, bool serves)
     struct plan_write *w = plan_delete(c->plan, STAGE_PODS, pod);
     w->component_uid = c->pclq->uid;
     w->not_serving = !serves;
+    if (!serves)
+        w->rv = pod->rv; /* it may serve by now */
     plan_why(w, c->plan, "it is of another template%s", serves ? "" : " and does not serve");
     if (serves && c->update.n_picked < MAX_SELECTED)
         c->update.picked[c->update.n_picked++] = pod->name;

@@ -1,6 +1,7 @@
 /* Gangs to questions; see ask.h. */
 #include "sched/ask.h"
 
+#include "base/map.h"
 #include "grove/types.h"
 #include "sched/order.h"
 
@@ -91,7 +92,7 @@ static int32_t family_domain(const struct ask *q, struct tables *t, struct tgang
     for (struct list *it = q->gang->set->gangs.next; d == CORE_NONE && it != &q->gang->set->gangs;
          it = it->next) {
         struct tgang *g = list_entry(it, struct tgang, kin);
-        if (g->n_bound > 0 && order_lead(t, g) == lead)
+        if (g->n_bound > 0 && order_follows(t, g, lead))
             d = first_domain(t, g, q->tree, level);
     }
     return d;
@@ -118,14 +119,18 @@ static void close_domains(struct ask *q, const struct tables *t, struct arena *a
     int32_t lo, hi, least = INT32_MAX;
     core_domains_at(t->core, q->tree, q->spread_level, &lo, &hi);
     int32_t *counts = arena_array(a, int32_t, hi - lo + 1);
+    struct map replicas = MAP_INIT; /* that have anchors, which may be many: each counts once */
     list_foreach (it, &q->gang->set->gangs) {
         const struct tgang *g = list_entry(it, struct tgang, kin);
         int32_t d = g == q->gang || order_is_scaled(g)
                         ? CORE_NONE
                         : first_domain(t, g, q->tree, q->spread_level);
-        if (d != CORE_NONE)
+        bool again =
+            d != CORE_NONE && order_is_anchor(g) && map_put(&replicas, order_replica(g), q) != NULL;
+        if (d != CORE_NONE && !again)
             counts[d - lo]++;
     }
+    map_done(&replicas);
     for (int32_t i = 0; i < hi - lo; i++)
         least = MIN(least, counts[i]);
     q->closed = arena_array(a, uint8_t, hi - lo + 1);
@@ -168,7 +173,7 @@ static void read_spares(struct ask *q, struct tables *t, struct arena *a)
     struct core_spare *spares = arena_array(a, struct core_spare, MAX_SPARES);
     list_foreach (it, &q->gang->set->gangs) {
         struct tgang *g = list_entry(it, struct tgang, kin);
-        if (g == q->gang || order_lead(t, g) != q->gang)
+        if (g == q->gang || !order_follows(t, g, q->gang))
             continue;
         list_foreach (k, &g->pods) {
             struct tpod *p = list_entry(k, struct tpod, link);

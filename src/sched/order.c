@@ -19,13 +19,49 @@ bool order_is_scaled(const struct tgang *g)
     return g->group || !str_is_empty(base_label(g));
 }
 
+bool order_is_anchor(const struct tgang *g)
+{
+    return g->obj && str_is(obj_label(g->obj, STR(LABEL_ANCHOR)), "true");
+}
+
+str order_replica(const struct tgang *g)
+{
+    return g->obj ? obj_label(g->obj, STR(LABEL_PCS_INDEX)) : STR_NONE;
+}
+
+/* Names of anchors end in the time they were made. */
+static struct tgang *first_anchor(struct tgang *g)
+{
+    struct tgang *first = NULL;
+    str replica = order_replica(g);
+    if (!g->set || str_is_empty(replica))
+        return g;
+    list_foreach (it, &g->set->gangs) {
+        struct tgang *other = list_entry(it, struct tgang, kin);
+        if (order_is_anchor(other) && str_eq(order_replica(other), replica) &&
+            (!first || strcmp(other->key, first->key) < 0))
+            first = other;
+    }
+    return first ? first : g;
+}
+
 struct tgang *order_lead(struct tables *t, struct tgang *g)
 {
     str base = base_label(g);
     struct tgang *lead = NULL;
     if (!str_is_empty(base))
         lead = tables_gang(t, list_entry(g->pods.next, struct tpod, link)->obj->ns, base);
-    return lead && lead->obj ? lead : g;
+    if (lead && lead->obj)
+        return lead;
+    return order_is_anchor(g) || !str_is_empty(base) ? first_anchor(g) : g;
+}
+
+bool order_follows(struct tables *t, struct tgang *g, const struct tgang *lead)
+{
+    /* Without a search for each of a replica's gangs. */
+    if (order_is_anchor(lead))
+        return g->set == lead->set && str_eq(order_replica(g), order_replica(lead));
+    return order_lead(t, g) == lead;
 }
 
 /* Without a class of its own a gang is as important as its most important pod. */

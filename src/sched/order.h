@@ -11,8 +11,15 @@
 
 /* Reads what decides and sorts. */
 void order_gangs(struct tables *t, struct tgang **gangs, size_t n, usec now);
-/* The base gang of a scaled one, if there; else the gang itself. */
+/* The base gang of a scaled one, if there; where a map of gangs rules, the oldest anchor of the
+ * replica; else the gang itself. */
 struct tgang *order_lead(struct tables *t, struct tgang *g);
+/* Is it led by that one, which leads? */
+bool order_follows(struct tables *t, struct tgang *g, const struct tgang *lead);
+/* One of possibly many that its replica cannot be without. */
+bool order_is_anchor(const struct tgang *g);
+/* The number of the set's replica it is of, as its label says; empty: it says nothing. */
+str order_replica(const struct tgang *g);
 /* Its pods name a base gang. */
 bool order_is_scaled(const struct tgang *g);
 

@@ -226,6 +226,63 @@ TEST(a_replica_stays_in_one_domain_whichever_gang_was_first)
     tw_free(t);
 }
 
+static void add_anchor(struct test_world *t, const char *name, int replica, const char *annotations)
+{
+    char labels[256];
+    (void)snprintf(labels, sizeof(labels),
+                   "{metadata: {labels: {%s: 'true', %s: '%d'}},"
+                   " spec: {topologyConstraint: {packConstraint: {required: zone}}}}",
+                   LABEL_ANCHOR, LABEL_PCS_INDEX, replica);
+    add_kin(t, name, NULL, NULL, 1, annotations);
+    tw_patch(t, &kind_pod_gang, name, labels);
+}
+
+/* A replica under a map of gangs has no base gang: what is new of it goes where its anchors are. */
+TEST(gangs_of_a_map_stay_with_the_anchors_of_their_replica)
+{
+    struct test_world *t = world_new();
+    add_zones(t);
+    add_binding(t);
+    add_set(t);
+    add_anchor(t, "s-0-1767225600000000001", 0, TOPO);
+    tw_patch(t, &kind_pod, "s-0-1767225600000000001-0", "{spec: {nodeName: n4}}");
+    add_anchor(t, "s-0-1767225600000000002", 0, TOPO);
+    add_kin(t, "s-0-1767225600000000003", "s-0", "s-0-g", 1, TOPO);
+    tw_patch(t, &kind_pod_gang, "s-0-1767225600000000003",
+             "{metadata: {labels: {grove.io/podcliqueset-replica-index: '0'}}}");
+    /* n1 is the best fit for pods that may go anywhere. */
+    add_pod(t, "x-0", 6, ", nodeName: n1");
+    for (int i = 0; i < 2; i++) {
+        plan_round(t);
+        carry_out(t);
+    }
+    CHECK_CSTR(zone_of(t, "s-0-1767225600000000002-0"), "z2");
+    CHECK_CSTR(zone_of(t, "s-0-1767225600000000003-0"), "z2");
+    tw_free(t);
+}
+
+/* One replica in each zone, that of the first with two anchors: either zone may take a third. */
+TEST(a_replica_with_many_anchors_counts_once_in_the_spread)
+{
+    struct test_world *t = world_new();
+    add_zones(t);
+    add_set(t);
+    add_anchor(t, "s-0-1767225600000000001", 0, SPREAD("required"));
+    add_anchor(t, "s-0-1767225600000000002", 0, SPREAD("required"));
+    add_anchor(t, "s-1-1767225600000000001", 1, SPREAD("required"));
+    tw_patch(t, &kind_pod, "s-0-1767225600000000001-0", "{spec: {nodeName: n1}}");
+    tw_patch(t, &kind_pod, "s-0-1767225600000000002-0", "{spec: {nodeName: n1}}");
+    tw_patch(t, &kind_pod, "s-1-1767225600000000001-0", "{spec: {nodeName: n3}}");
+    /* The second zone is full. */
+    add_pod(t, "x-0", 7, ", nodeName: n3");
+    add_pod(t, "x-1", 8, ", nodeName: n4");
+    add_anchor(t, "s-2-1767225600000000001", 2, SPREAD("required"));
+    plan_round(t);
+    carry_out(t);
+    CHECK_CSTR(zone_of(t, "s-2-1767225600000000001-0"), "z1");
+    tw_free(t);
+}
+
 /* Room for four of the six scaled gangs of two groups, of four and of two: always the group that
  * has the least of what it wants. */
 TEST(scaling_groups_are_served_in_turn)

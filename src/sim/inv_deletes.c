@@ -22,7 +22,8 @@
 struct version {
     usec since; /* wall time */
     int64_t replicas;
-    uint64_t template; /* of a set: hash of the text, and which replicas it is for */
+    /* Of a set: hash of the text, and which replicas it is for; of a clique: that of its label. */
+    uint64_t template;
 };
 
 /* A live set, scaling group or clique. */
@@ -55,6 +56,8 @@ static void learn_version(struct inv_owner *o, usec now)
     if (o->last->kind == &kind_pcs)
         v.template = hash_fnv1a64(jtext(jgetc(spec, "template"))) +
                      (uint64_t)jint(jpath(spec, "updateStrategy.partition"), 0);
+    else if (o->last->kind == &kind_pclq)
+        v.template = hash_fnv1a64(obj_label(o->last, STR(LABEL_TEMPLATE_HASH)));
     const struct version *before = o->versions.len ? vec_last(&o->versions) : NULL;
     if (before && before->replicas == v.replicas && before->template == v.template)
         return;
@@ -266,12 +269,23 @@ static bool must_make_room(const struct invariants *v, const struct obj *pod)
            condition_is_true(jgetc(obj_status(gang), "conditions"), STR("DisruptionTarget"));
 }
 
+/* Its clique is of another template, or was when somebody last looked. */
+static bool pod_is_old(const struct invariants *v, const struct inv_owner *clique,
+                       const struct obj *pod)
+{
+    uint64_t template = hash_fnv1a64(obj_label(pod, STR(LABEL_TEMPLATE_HASH)));
+    for (size_t i = version_at(v, clique, inv_wall(v)); i < clique->versions.len; i++) {
+        if (clique->versions.p[i].template != template)
+            return true;
+    }
+    return false;
+}
+
 static bool pod_has_reason(const struct invariants *v, struct inv_deletes *d, const struct obj *pod)
 {
     struct inv_owner *clique = find_owner(d, pod->owner_uid);
-    str hash = STR(LABEL_TEMPLATE_HASH);
     if (counter_get(&d->over, pod->uid) > 0 || node_is_lost(v, pod_node(pod)) ||
-        must_make_room(v, pod) || !str_eq(obj_label(pod, hash), obj_label(clique->last, hash)))
+        must_make_room(v, pod) || pod_is_old(v, clique, pod))
         return true;
     if (clique->taken == clique->came_down)
         return false;

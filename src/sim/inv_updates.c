@@ -109,7 +109,7 @@ static bool is_disturbed(const struct invariants *v, const struct inv_updates *u
 
 static void disturb(const struct invariants *v, struct inv_updates *u, str uid)
 {
-    int64_t until = inv_wall(v) + 2 * inv_lag(v);
+    int64_t until = inv_wall(v) + inv_lag(v);
     if (!str_is_empty(uid))
         (void)counter_add(&u->disturbed, uid, until - counter_get(&u->disturbed, uid));
 }
@@ -162,6 +162,23 @@ static int64_t serving_replicas(const struct invariants *v, const struct obj *gr
     return n;
 }
 
+/* A pod of the replica became ready so short a time ago that nobody may know it serves. */
+static bool is_fresh(const struct invariants *v, const struct obj *group, str index)
+{
+    struct obj *pod;
+    usec since;
+    struct store_iter it = store_range(inv_store(v), &kind_pod, group->ns, STR_NONE, STR_NONE);
+    while ((pod = store_next(&it))) {
+        jval ready = condition_find(jgetc(obj_status(pod), "conditions"), STR("Ready"));
+        if (str_eq(obj_label(pod, STR(LABEL_PCSG)), group->name) &&
+            str_eq(obj_label(pod, STR(LABEL_PCSG_INDEX)), index) &&
+            time_parse_rfc3339(jstr(jgetc(ready, "lastTransitionTime")), &since) &&
+            inv_wall(v) < since + inv_lag(v) + USEC_PER_SEC)
+            return true;
+    }
+    return false;
+}
+
 /* A clique that served goes, or goes below its minimum: what is left of its group? */
 static void check_group_floor(struct invariants *v, const struct inv_updates *u,
                               const struct obj *member, const struct obj *taken)
@@ -171,7 +188,7 @@ static void check_group_floor(struct invariants *v, const struct inv_updates *u,
     int64_t index;
     if (!group || group->deleting || is_disturbed(v, u, group->uid) || !str_to_int(label, &index) ||
         index >= number(group, "replicas") || deletes_was_forced(v, taken) ||
-        !replica_serves(v, group, label, member))
+        !replica_serves(v, group, label, member) || is_fresh(v, group, label))
         return;
     judge(v, group, taken, serving_replicas(v, group));
 }
@@ -277,13 +294,28 @@ static bool rolls_by_itself(const struct obj *pcs)
            jint(jgetc(strategy, "partition"), 0) == 0;
 }
 
-/* The label of its clique, and that is one of the revision's. */
-static bool is_of(const struct invariants *v, const struct obj *pod, const struct obj *revision)
+static bool is_beyond(const struct obj *o, const char *label, const struct obj *owner)
+{
+    int64_t index;
+    return str_to_int(obj_label(o, str_of(label)), &index) && index >= number(owner, "replicas");
+}
+
+/* It goes with something above it, or is beyond what is wanted: the update is not for it. */
+static bool is_left_out(const struct invariants *v, const struct obj *pod, const struct obj *pcs)
 {
     const struct obj *clique = controller_of(v, pod, &kind_pclq);
-    str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
-    if (!clique || clique->deleting)
+    if (!clique || clique->deleting || is_beyond(pod, LABEL_PCS_INDEX, pcs))
         return true;
+    if (str_eq(clique->owner_uid, pcs->uid))
+        return false;
+    const struct obj *group = controller_of(v, clique, &kind_pcsg);
+    return !group || group->deleting || is_beyond(pod, LABEL_PCSG_INDEX, group);
+}
+
+/* Its label is one of the revision's. */
+static bool is_of(const struct obj *pod, const struct obj *revision)
+{
+    str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
     for (struct jiter it = jiter(jpath(obj_root(revision), "data.templateHashes")); jnext(&it);) {
         if (has_name(revision, it.key, hash))
             return true;
@@ -291,22 +323,23 @@ static bool is_of(const struct invariants *v, const struct obj *pod, const struc
     return false;
 }
 
-static void check_ending(struct invariants *v, const struct inv_updates *u,
-                         const struct store_event *e)
+/* What it is said to be of is said in the same breath; only of the youngest pods it may not know.
+ */
+static void check_ending(struct invariants *v, const struct store_event *e)
 {
     const struct obj *pcs = e->obj;
     jval now = jgetc(obj_status(pcs), "updateProgress");
-    if (!e->prev || !rolls_by_itself(pcs) || !j_has(jgetc(now, "updateEndedAt")) ||
-        j_has(jpath(obj_status(e->prev), "updateProgress.updateEndedAt")) ||
-        is_disturbed(v, u, pcs->uid))
+    if (!rolls_by_itself(pcs) || !j_has(jgetc(now, "updateEndedAt")) ||
+        j_has(jpath(obj_status(e->prev), "updateProgress.updateEndedAt")))
         return;
     const struct obj *revision =
         revision_called(v, pcs, jstr(jgetc(obj_status(pcs), "currentGenerationHash")));
     struct obj *pod;
     struct store_iter it = store_range(inv_store(v), &kind_pod, pcs->ns, STR_NONE, STR_NONE);
     while (revision && (pod = store_next(&it))) {
-        if (is_active(pod) && str_eq(obj_label(pod, STR(LABEL_PCS)), pcs->name) &&
-            set_of(v, pod) == pcs && !is_of(v, pod, revision))
+        if (is_active(pod) && obj_created(pod) + inv_lag(v) < inv_wall(v) &&
+            str_eq(obj_label(pod, STR(LABEL_PCS)), pcs->name) && set_of(v, pod) == pcs &&
+            !is_left_out(v, pod, pcs) && !is_of(pod, revision))
             inv_fail(v, "rolls", "the update of %.*s ends, and pod %.*s is of another template",
                      STR_ARG(pcs->name), STR_ARG(pod->name));
     }
@@ -329,13 +362,13 @@ static void pod_disturbs(const struct invariants *v, struct inv_updates *u,
         disturb(v, u, clique->owner_uid);
 }
 
-/* Numbers, templates and what an update may take change: for itself, and what is above it. */
+/* Numbers and what an update may take change: for itself, and what is above it. */
 static void part_disturbs(const struct invariants *v, struct inv_updates *u,
                           const struct store_event *e)
 {
     const struct obj *now = event_now(e);
     bool goes = e->prev && !e->prev->deleting && (!now || now->deleting);
-    bool changed = now && e->prev && now->generation != e->prev->generation;
+    bool changed = now && e->prev && number(now, "replicas") != number(e->prev, "replicas");
     bool ended = now && e->prev && is_updating(e->prev) && !is_updating(now);
     if (changed || ended || (goes && deletes_was_forced(v, e->obj))) {
         disturb(v, u, e->obj->uid);
@@ -345,8 +378,9 @@ static void part_disturbs(const struct invariants *v, struct inv_updates *u,
 
 void updates_event(struct invariants *v, struct inv_updates *u, const struct store_event *e)
 {
-    const struct obj *o = e->obj, *now = event_now(e);
-    bool taken = e->prev && !e->prev->deleting && (!now || now->deleting);
+    const struct obj *o = e->obj;
+    bool gone = e->type == STORE_DELETED;
+    bool taken = e->prev && !e->prev->deleting && (gone || o->deleting);
     if (o->kind == &kind_pod && taken && is_ready(e->prev))
         check_pod_floor(v, u, o);
     if (o->kind == &kind_pclq && taken) {
@@ -358,10 +392,11 @@ void updates_event(struct invariants *v, struct inv_updates *u, const struct sto
         pod_disturbs(v, u, e);
     if (o->kind == &kind_pclq || o->kind == &kind_pcsg)
         part_disturbs(v, u, e);
-    if (o->kind == &kind_pcs && now && e->prev && now->generation != e->prev->generation)
-        disturb(v, u, o->uid);
-    if (o->kind == &kind_pcs && now)
-        check_ending(v, u, e);
+    if (o->kind == &kind_pcs && !gone && e->prev) {
+        if (o->generation != e->prev->generation)
+            disturb(v, u, o->uid);
+        check_ending(v, e);
+    }
 }
 
 void updates_done(struct inv_updates *u)

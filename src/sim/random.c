@@ -106,6 +106,18 @@ static int delete (struct mess *m, const struct kind *k, struct err *err)
     return r;
 }
 
+/* Back to what was before. */
+static int op_undo(struct mess *m, struct err *err)
+{
+    struct obj *o = draw_object(m, &kind_pcs, NULL);
+    struct doc *d = doc_parse(
+        STR("{\"metadata\":{\"annotations\":{\"grove.io/rollback-to\":\"0\"}}}"), NULL, err);
+    int r = o ? sim_patch(m->run->sim, &kind_pcs, o->ns, o->name, STR_NONE, doc_root(d), err) : 0;
+    doc_unref(d);
+    obj_unref(o);
+    return r;
+}
+
 static int op_delete_set(struct mess *m, struct err *err)
 {
     return delete (m, &kind_pcs, err);
@@ -202,6 +214,7 @@ static const struct operation {
     int (*fn)(struct mess *m, struct err *err);
 } ops[] = {
     {"apply", op_apply},
+    {"undo", op_undo},
     {"scale-set", op_scale_set},
     {"scale-group", op_scale_group},
     {"scale-clique", op_scale_clique},

@@ -35,6 +35,25 @@ static void put_rolling(struct jw *w, struct rng *r, int64_t least, int64_t most
     jw_end(w);
 }
 
+static void put_pod_spec(struct jw *w, int64_t version)
+{
+    jw_put_object(w, "podSpec");
+    jw_put_int(w, "terminationGracePeriodSeconds", 2);
+    jw_put_array(w, "containers");
+    jw_object(w);
+    jw_put_cstr(w, "name", "main");
+    jw_key(w, STR("image"));
+    jw_printf(w, "busybox:%lld", (long long)version);
+    jw_put_object(w, "resources");
+    jw_put_object(w, "requests");
+    jw_put_cstr(w, "cpu", "10");
+    jw_end(w);
+    jw_end(w);
+    jw_end(w);
+    jw_end(w);
+    jw_end(w);
+}
+
 static void put_clique(struct jw *w, struct rng *r, const struct random_shape *s, size_t i,
                        bool coherent)
 {
@@ -46,22 +65,8 @@ static void put_clique(struct jw *w, struct rng *r, const struct random_shape *s
     jw_put_object(w, "spec");
     jw_put_int(w, "replicas", s->replicas[i]);
     jw_put_int(w, "minAvailable", s->min[i]);
-    jw_put_object(w, "podSpec");
-    jw_put_int(w, "terminationGracePeriodSeconds", 2);
-    jw_put_array(w, "containers");
-    jw_object(w);
-    jw_put_cstr(w, "name", "main");
-    jw_key(w, STR("image"));
-    jw_printf(w, "busybox:%lld", (long long)between(r, 1, 3));
-    jw_put_object(w, "resources");
-    jw_put_object(w, "requests");
-    jw_put_cstr(w, "cpu", "10");
-    for (int depth = 0; depth < 2; depth++)
-        jw_end(w);
-    jw_end(w); /* container */
-    jw_end(w); /* containers */
-    jw_end(w); /* podSpec */
-    jw_end(w); /* spec */
+    put_pod_spec(w, between(r, 1, 3));
+    jw_end(w);
     jw_end(w);
 }
 
@@ -89,6 +94,10 @@ static void put_strategy(struct jw *w, struct rng *r, const struct random_shape 
         jw_put_int(w, "maxConcurrentReplicas", between(r, 1, 2));
         if (rng_below(r, 6) == 0)
             jw_put_int(w, "partition", between(r, 0, s->set_replicas));
+        if (rng_below(r, 6) == 0) {
+            jw_put_cstr(w, "progressDeadline", "5s");
+            jw_put_cstr(w, "autoRollback", "OnProgressDeadline");
+        }
     }
     jw_end(w);
 }
