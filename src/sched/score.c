@@ -51,8 +51,8 @@ static double mean_distance(const double *together, int host)
 static double cost_of(const struct tables *t, int32_t tree, const struct part_pods *p,
                       int32_t *scratch)
 {
-    double together[CORE_LEVELS_MAX + 2];
-    int host = core_host_level(t->core, tree);
+    double together[CORE_LEVELS_MAX + 2] = {0};
+    int host = MIN(core_host_level(t->core, tree), CORE_LEVELS_MAX + 1);
     size_t n = p->nodes.len;
     together[0] = pairs((double)n);
     for (int l = 1; l <= host; l++) {

@@ -162,7 +162,7 @@ static str kept_text(const struct ask *q, struct tables *t, int32_t domain, stru
         int32_t d = core_domain_of(t->core, q->tree, t->hold.p[i].node, host);
         held = domain == 0 || (d != CORE_NONE && core_contains(t->core, q->tree, domain, d));
     }
-    if (held && strcmp(t->hold_key, q->gang->key))
+    if (held && strcmp(t->hold_key, q->gang->key) != 0)
         text = arena_printf(a, "; room is held for %s, which has waited longer", t->hold_key);
     for (size_t i = 0; i < t->leases.len; i++) {
         int32_t d = core_domain_of(t->core, q->tree, t->leases.p[i].node, host);
