@@ -129,9 +129,17 @@ def is_available(name):
     return grove("status", name)[1].startswith(f"pcs/{name} available:")
 
 
+def is_at_rest(name):
+    """Numbers in status follow the pods within half a second; two looks further apart agree."""
+    before = grove("tree", name, "-o", "json")[1]
+    time.sleep(0.8)
+    return grove("tree", name, "-o", "json")[1] == before
+
+
 def deployed(name, **more):
     good("apply", "-f", manifest(name, **more))
     until(lambda: is_available(name), f"{name} available")
+    until(lambda: is_at_rest(name), f"{name} at rest")
 
 
 def removed(name):
