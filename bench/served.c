@@ -87,7 +87,7 @@ static bool await_line(int in)
         if (n <= 0)
             break;
         strbuf_commit(&text, (size_t)n);
-        is_up = str_find(strbuf_str(&text), STR("kubectl get nodes\n")) >= 0;
+        is_up = str_find(strbuf_str(&text), STR("kubectl get nodes")) >= 0;
     }
     strbuf_done(&text);
     return is_up;
