@@ -309,14 +309,9 @@ static int make_dir(const char *path, struct err *err)
     return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 }
 
-static void add_version(struct printing *p, const char *text)
-{
-    fill_in(p, str_of(text), p->out);
-}
-
 static void add_chart_head(struct printing *p)
 {
-    add_version(p, install_chart);
+    fill_in(p, str_of(install_chart), p->out);
 }
 
 static void add_chart_values(struct printing *p)
