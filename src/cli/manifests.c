@@ -27,7 +27,8 @@ extern const char install_components[], install_chart[], install_values[];
 
 struct manifests_opts {
     bool crds, topology, mnnvl, authorizer, no_scheduler, extra, monitor, no_namespace;
-    str ns, image, initc, replicas, chart;
+    str ns, image, initc, chart;
+    int64_t replicas;
 };
 
 static const struct opt manifests_options[] = {
@@ -40,8 +41,8 @@ static const struct opt manifests_options[] = {
                    "Image of the program"),
     OPT_STRING_DEF(struct manifests_opts, initc, 0, "initc-image", "IMAGE", "grove-initc",
                    "Image of the init container; without a tag: this version's"),
-    OPT_STRING_DEF(struct manifests_opts, replicas, 0, "replicas", "N", "1",
-                   "How many operators and schedulers; one of each acts"),
+    OPT_INT(struct manifests_opts, replicas, 0, "replicas", "N", 0, 100, "1",
+            "How many operators and schedulers; one of each acts"),
     OPT_FLAG(struct manifests_opts, no_scheduler, 0, "no-scheduler",
              "Leave pods to the cluster's own scheduler"),
     OPT_FLAG(struct manifests_opts, topology, 0, "topology", "Topology-aware scheduling"),
@@ -78,6 +79,7 @@ struct printing {
     const struct manifests_opts *opts;
     bool chart;
     struct strbuf *out;
+    char replicas[8];
     char config_hash[17]; /* a changed configuration makes new pods */
 };
 
@@ -210,7 +212,7 @@ static bool word_value(const struct printing *p, str word, str *ret)
         {"initc-image", o->initc, "{{ .Values.initcImage | quote }}"},
         {"pull-policy", STR("IfNotPresent"), "{{ .Values.image.pullPolicy }}"},
         {"pull-secrets", STR("[]"), "{{ toJson .Values.imagePullSecrets }}"},
-        {"replicas", o->replicas, "{{ .Values.replicaCount }}"},
+        {"replicas", str_of(p->replicas), "{{ .Values.replicaCount }}"},
         {"resources", STR("{limits: {memory: 1Gi}, requests: {cpu: 50m, memory: 64Mi}}"),
          "{{ toJson .Values.resources }}"},
         {"node-selector", STR("{}"), "{{ toJson .Values.nodeSelector }}"},
@@ -348,6 +350,28 @@ static int write_chart(const struct manifests_opts *o, struct err *err)
     return r;
 }
 
+static bool is_image(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.p[i] <= ' ' || s.p[i] == '"' || s.p[i] == '\'' || s.p[i] == '#' || s.p[i] == '{')
+            return false;
+    }
+    return s.len > 0;
+}
+
+/* They go into YAML as they are. */
+static int check_words(const struct manifests_opts *o, struct err *err)
+{
+    if (!str_is_dns1123_label(o->ns))
+        return err_set(err, ERR_USAGE, "--namespace: \"%.*s\" is no name of a namespace",
+                       STR_ARG(o->ns));
+    if (!is_image(o->image) || !is_image(o->initc))
+        return err_set(err, ERR_USAGE, "%s: \"%.*s\" is no name of an image",
+                       is_image(o->image) ? "--initc-image" : "--image",
+                       STR_ARG(is_image(o->image) ? o->initc : o->image));
+    return 0;
+}
+
 static int run_manifests(void *ctx, const void *opts, const struct command_call *call)
 {
     const struct manifests_opts *o = opts;
@@ -356,6 +380,9 @@ static int run_manifests(void *ctx, const void *opts, const struct command_call 
     struct err err = ERR_INIT;
     (void)ctx;
     (void)call;
+    if (check_words(o, &err) < 0)
+        return cli_fail(&err);
+    (void)snprintf(p.replicas, sizeof(p.replicas), "%d", (int)o->replicas);
     if (!str_is_empty(o->chart))
         return write_chart(o, &err) < 0 ? cli_fail(&err) : EXIT_OK;
     add_crds(&p);
