@@ -340,9 +340,23 @@ static void plan_stranger(const struct world *w, str name, unsigned number,
         plan_why(plan_delete(p, 0, node), p, "there are %u nodes now", o->count);
 }
 
+/* A pod that was bound to a node nobody has heard of. */
+static void plan_homeless(const struct world *w, const struct key *key,
+                          const struct nodes_options *o, struct plan *p)
+{
+    struct obj *pod = world_get(w, &kind_pod, key->ns, key->name);
+    if (o->minded && pod &&
+        !world_get(w, &kind_node, STR_NONE, jstr(jgetc(obj_spec(pod), "nodeName"))))
+        pods_plan_orphan(w, p, pod);
+}
+
 void nodes_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
     const struct nodes_options *o = ctx;
+    if (key->kind == &kind_pod) {
+        plan_homeless(w, key, o, p);
+        return;
+    }
     unsigned n = node_number(key->name);
     if (n == 0 || n > o->count) {
         plan_stranger(w, key->name, n, o, p);
@@ -367,23 +381,29 @@ void nodes_plan(const struct world *w, const struct key *key, void *ctx, struct 
     pods_plan(&pods);
 }
 
-static void enqueue_node_of(struct controller *c, const struct obj *pod)
+/* Without a node it is looked at for itself: what it costs must not grow with what else was bound
+ * to a node that is not there. */
+static void enqueue_node_of(struct controller *c, const struct world *w, const struct obj *pod)
 {
     str node = jstr(jgetc(obj_spec(pod), "nodeName"));
-    if (!str_is_empty(node))
+    if (str_is_empty(node))
+        return;
+    if (world_get(w, &kind_node, STR_NONE, node))
         controller_enqueue(c, &kind_node, STR_NONE, node);
+    else
+        controller_enqueue(c, &kind_pod, pod->ns, pod->name);
 }
 
 /* Its own node, and the nodes of those that may have waited for it. */
 static void map_pod_to_node(struct controller *c, const struct world *w, const struct obj *old,
                             const struct obj *new)
 {
-    enqueue_node_of(c, new ? new : old);
+    enqueue_node_of(c, w, new ? new : old);
     if (!new || !wait_is_ready(new) || (old && wait_is_ready(old)))
         return;
     struct cache_iter it = pods_waiting_for(world_cache(w, &kind_pod), new);
     for (const struct obj *pod; (pod = cache_next(&it));)
-        enqueue_node_of(c, pod);
+        enqueue_node_of(c, w, pod);
 }
 
 static const struct controller_watch watches[] = {

@@ -268,23 +268,28 @@ void pods_plan_unreachable(struct node_pods *n, usec since)
 /* A pod may be bound to a node before that node is heard of; a cluster waits as long. */
 #define ORPHAN_DELAY (40 * USEC_PER_SEC)
 
+void pods_plan_orphan(const struct world *w, struct plan *p, struct obj *pod)
+{
+    str node = jstr(jgetc(obj_spec(pod), "nodeName"));
+    if (pod->deleting && jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1) == 0)
+        return;
+    usec due = life_bound_at(pod) + ORPHAN_DELAY;
+    if (due > w->now) {
+        plan_look_again(p, due);
+        return;
+    }
+    struct plan_write *d = plan_delete(p, 0, pod);
+    d->grace_seconds = 0;
+    plan_verify_absent(d, &kind_node, STR_NONE, node, STR_NONE);
+    plan_why(d, p, "its node is gone");
+}
+
 void pods_plan_orphans(const struct world *w, struct plan *p, str node)
 {
     struct obj *pod;
     for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), pods_by_node, node);
-         (pod = cache_next(&it));) {
-        if (pod->deleting && jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1) == 0)
-            continue;
-        usec due = life_bound_at(pod) + ORPHAN_DELAY;
-        if (due > w->now) {
-            plan_look_again(p, due);
-            continue;
-        }
-        struct plan_write *d = plan_delete(p, 0, pod);
-        d->grace_seconds = 0;
-        plan_verify_absent(d, &kind_node, STR_NONE, node, STR_NONE);
-        plan_why(d, p, "its node is gone");
-    }
+         (pod = cache_next(&it));)
+        pods_plan_orphan(w, p, pod);
 }
 
 /* ---- indexes ---- */

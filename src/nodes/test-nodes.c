@@ -23,6 +23,11 @@ static struct plan *plan_node(struct test_world *t, const char *name)
     return tw_plan(t, nodes_plan, &options, &kind_node, name);
 }
 
+static struct plan *plan_pod(struct test_world *t, const char *name)
+{
+    return tw_plan(t, nodes_plan, &options, &kind_pod, name);
+}
+
 static void check_yaml(jval got, const char *yaml)
 {
     struct strbuf diff = STRBUF_INIT(100000);
@@ -684,8 +689,11 @@ TEST(pods_of_a_node_that_is_gone_go_too)
     CHECK_CSTR(tw_writes(t), "delete Pod default/a\n");
     CHECK(t->plan.writes.p[0].absent_kind == &kind_node);
     CHECK_INT(t->plan.writes.p[0].grace_seconds, 0);
+    plan_pod(t, "a");
+    CHECK_CSTR(tw_writes(t), "delete Pod default/a\n");
     options.minded = false;
     CHECK(plan_is_empty(plan_node(t, "lost")));
+    CHECK(plan_is_empty(plan_pod(t, "a")));
     tw_free(t);
 }
 
