@@ -154,8 +154,22 @@ static void priority_class_default(const struct admit *a, jval root, struct edit
     default_raw(e, root, "preemptionPolicy", "/preemptionPolicy", "\"PreemptLowerPriority\"");
 }
 
+/* Those above are for what a cluster cannot run without. */
+#define USER_PRIORITY_MAX 1000000000
+
 static void priority_class_validate(const struct admit *a, jval root)
 {
+    str name = jstr(jpath(root, "metadata.name"));
+    int64_t value = jint(jgetc(root, "value"), 0);
+    if (str_starts(name, STR("system-")) && value != priority_of_system(name))
+        field_error_add(a->errors, FIELD_ERR_FORBIDDEN, STR("metadata.name"), STR_NONE,
+                        "priority class names with 'system-' prefix are reserved for system use "
+                        "only. error: %.*s is not a known system priority class",
+                        STR_ARG(name));
+    else if (value > USER_PRIORITY_MAX && !priority_of_system(name))
+        field_error_add(a->errors, FIELD_ERR_FORBIDDEN, STR("value"), STR_NONE,
+                        "maximum allowed value of a user defined priority is %d",
+                        USER_PRIORITY_MAX);
     if (a->old && !jequal(jgetc(obj_root(a->old), "value"), jgetc(root, "value")))
         field_error_add(a->errors, FIELD_ERR_FORBIDDEN, STR("value"), STR_NONE,
                         "may not be changed in an update.");

@@ -56,6 +56,8 @@ void cron_job_validate(const struct admit *a, jval root);
 
 /* admit_cluster.c */
 /* What must be said and what stays, by its tables. */
+/* Of a class that every cluster has, or 0. */
+int64_t priority_of_system(str class);
 void kept_validate(const struct admit *a, jval root);
 void volume_mutate(const struct admit *a, jval root, struct edit *e);
 void volume_validate(const struct admit *a, jval root);

@@ -192,12 +192,15 @@ static void default_priority_class(const struct admit *a, struct priority *ret)
     }
 }
 
+int64_t priority_of_system(str class)
+{
+    return str_is(class, "system-node-critical")      ? 2000001000
+           : str_is(class, "system-cluster-critical") ? 2000000000
+                                                      : 0;
+}
+
 static bool find_priority(const struct admit *a, str class, struct priority *ret)
 {
-    static const struct {
-        const char *name;
-        int64_t value;
-    } builtin[] = {{"system-node-critical", 2000001000}, {"system-cluster-critical", 2000000000}};
     *ret = (struct priority){.class = class};
     if (!class.len) {
         default_priority_class(a, ret);
@@ -208,13 +211,8 @@ static bool find_priority(const struct admit *a, str class, struct priority *ret
         priority_from(o, ret);
         return true;
     }
-    for (size_t i = 0; i < ARRAY_LEN(builtin); i++) {
-        if (!str_is(class, builtin[i].name))
-            continue;
-        ret->value = builtin[i].value;
-        return true;
-    }
-    return false;
+    ret->value = priority_of_system(class);
+    return ret->value != 0;
 }
 
 static void default_priority(const struct admit *a, jval spec, struct edit *e)

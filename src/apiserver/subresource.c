@@ -250,6 +250,12 @@ static void set_scheduled(struct req *q, struct edit *e)
 void make_binding(struct req *q)
 {
     jval body = q->r->body ? doc_root(q->r->body) : JVAL_ABSENT;
+    str named = jstr(jpath(body, "metadata.name"));
+    if (named.len && !str_eq(named, q->name)) {
+        req_refuse(
+            q, status_bad_request(&q->arena, "name in URL does not match name in Binding object"));
+        return;
+    }
     if (!q->base) {
         req_refuse(q, status_not_found(&q->arena, q->kind, q->name));
         return;

@@ -533,6 +533,9 @@ TEST(front_reaching_into_pods)
     CHECK_INT(w.body.len, 0);
     ask(&w, "POST", "/api/v1/namespaces/ns/pods/p/exec?command=ls", NULL);
     check_status(&w, 400, "BadRequest", "pod p does not have a host assigned");
+    ask(&w, "POST", "/api/v1/namespaces/ns/pods/p/binding",
+        "{'metadata':{'name':'x'},'target':{'kind':'Node','name':'n1'}}");
+    check_status(&w, 400, "BadRequest", "name in URL does not match name in Binding object");
     CHECK_INT(ask(&w, "POST", "/api/v1/namespaces/ns/pods/p/binding",
                   "{'target':{'kind':'Node','name':'n1'}}"),
               201);

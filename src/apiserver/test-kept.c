@@ -212,6 +212,16 @@ static const struct {
      "{'spec':{'storageClassName':'x'}}",
      "PersistentVolumeClaim \"a\" is invalid: spec: Forbidden: spec is immutable after creation "
      "except resources.requests and volumeAttributesClassName for bound claims"},
+    {&kind_priority_class, "{'metadata':{'name':'a'},'value':1000000001}", NULL,
+     "PriorityClass.scheduling.k8s.io \"a\" is invalid: value: Forbidden: maximum allowed value of "
+     "a user defined priority is 1000000000"},
+    {&kind_priority_class, "{'metadata':{'name':'system-x'},'value':1}", NULL,
+     "PriorityClass.scheduling.k8s.io \"system-x\" is invalid: metadata.name: Forbidden: priority "
+     "class names with 'system-' prefix are reserved for system use only. error: system-x is not "
+     "a known system priority class"},
+    {&kind_priority_class, "{'metadata':{'name':'a'},'value':7}", "{'value':8}",
+     "PriorityClass.scheduling.k8s.io \"a\" is invalid: value: Forbidden: may not be changed in an "
+     "update."},
     {&kind_storage_class, "{'metadata':{'name':'a'}}", NULL,
      "StorageClass.storage.k8s.io \"a\" is invalid: provisioner: Required value"},
     {&kind_storage_class, CLASS(""), "{'provisioner':'q'}",

@@ -181,8 +181,7 @@ TEST(a_gang_that_stays_partly_placed_is_noticed)
     struct obj *pod = obj_ref(first_pod(s));
     REQUIRE(str_starts(pod->name, STR("big-0-a-")));
     send(s, API_CREATE, &kind_pod, pod->name, STR("binding"),
-         "{apiVersion: v1, kind: Binding, metadata: {name: x}, target: {kind: Node, name: "
-         "fake-node-001}}");
+         "{apiVersion: v1, kind: Binding, target: {kind: Node, name: fake-node-001}}");
     obj_unref(pod);
     CHECK(sim_advance(s, 4 * USEC_PER_SEC));
     CHECK(!sim_advance(s, 4 * USEC_PER_SEC));
