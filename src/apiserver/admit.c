@@ -308,6 +308,16 @@ static struct doc *mutate_pod(const struct admit *a, const struct admit_ops *ops
     return out;
 }
 
+bool admit_mutates(const struct admit *a)
+{
+    const struct admit_ops *ops = ops_of(a->kind);
+    if (is_status(a))
+        return false;
+    if (a->kind == &kind_pod)
+        return !a->old; /* nothing is added later */
+    return kind_is(a->kind, KIND_CUSTOM) || (ops && ops->mutate);
+}
+
 struct doc *admit_mutate(const struct admit *a, struct doc *d, struct edit *more)
 {
     const struct admit_ops *ops = ops_of(a->kind);

@@ -42,6 +42,8 @@ struct admit {
 struct doc *admit_default(const struct admit *a, struct doc *d);
 /* What the server adds of its own (a service's cluster IP, a namespace's finalizer, a pod's
  * tolerations); nobody owns it. The edits in `more` are applied in the same go; it is used up. */
+/* Whether admit_mutate may change anything at all beyond the edits it is given. */
+bool admit_mutates(const struct admit *a);
 struct doc *admit_mutate(const struct admit *a, struct doc *d, struct edit *more);
 void admit_validate(const struct admit *a, struct doc *d);
 

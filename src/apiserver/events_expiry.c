@@ -42,7 +42,7 @@ static int64_t end_of(const struct obj *o)
 
 static str minute_text(struct arena *a, int64_t minute)
 {
-    return arena_printf(a, "%lld", (long long)minute);
+    return arena_int(a, minute);
 }
 
 static void index_minute(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)

@@ -95,8 +95,11 @@ static bool managers_load(struct managers *m, jval list, bool foreign)
 static const struct fieldset *manager_set(struct managers *m, struct manager *x)
 {
     if (!x->parsed) {
+        jval fields = jgetc(x->entry, "fieldsV1");
+        if (x->fields.len)
+            fields = doc_root(doc_hold(m->a, doc_parse(x->fields, NULL, NULL)));
         /* What we wrote ourselves is well-formed; anything else owns nothing. */
-        if (!fieldset_parse(m->a, jgetc(x->entry, "fieldsV1"), false, &x->set))
+        if (!fieldset_parse(m->a, fields, false, &x->set))
             x->set = FIELDSET_EMPTY;
         x->parsed = true;
     }
@@ -307,14 +310,11 @@ static void managers_edit(struct managers *m, const struct doc *d, struct edit *
     strbuf_done(&b);
 }
 
-/* d with these managers; itself when it has no metadata to take them. */
-static struct doc *managers_store(struct managers *m, struct doc *d)
+/* d with this changed; itself when it has no metadata to take it. */
+static struct doc *edited(struct edit *e, struct doc *d)
 {
-    struct edit e;
-    edit_init(&e, m->a);
-    managers_edit(m, d, &e);
-    struct doc *out = edit_apply(&e, d, NULL);
-    edit_done(&e);
+    struct doc *out = edit_apply(e, d, NULL);
+    edit_done(e);
     return out ? out : doc_ref(d);
 }
 
@@ -366,14 +366,40 @@ static void managers_take(struct managers *m, const struct typed_diff *diff, str
     }
 }
 
+/* Remembers what this manager owns. */
+static void memo_fields_of(const struct manager *x, const struct memo_key *key)
+{
+    struct strbuf fields = STRBUF_INIT(TEXT_MAX);
+    fieldset_write(&x->set, &fields);
+    if (!fields.overflow)
+        memo_put_fields(key, strbuf_str(&fields));
+    strbuf_done(&fields);
+}
+
+/* Objects that own the same fields mostly change in the same ones. */
+static void own_change(struct managers *m, struct manager *own, const struct typed_diff *diff,
+                       jval fields)
+{
+    struct memo_key key;
+    bool keep = !own->changed && memo_change(jtext(fields), &diff->changed, &diff->removed, &key);
+    str known = keep ? memo_get_fields(m->a, &key) : STR_NONE;
+    if (known.len) {
+        own->fields = known;
+        own->changed = true;
+        return;
+    }
+    struct fieldset left = fieldset_difference(m->a, manager_set(m, own), &diff->removed);
+    manager_put(own, fieldset_union(m->a, &left, &diff->changed));
+    if (keep && !fieldset_is_empty(&own->set))
+        memo_fields_of(own, &key);
+}
+
 static void own_update(struct managers *m, struct manager *own, const struct typed_diff *diff)
 {
     jval fields = jgetc(own->entry, "fieldsV1");
     if (own->changed || !fieldset_is_within(&diff->changed, fields) ||
-        fieldset_overlaps(&diff->removed, fields)) {
-        struct fieldset left = fieldset_difference(m->a, manager_set(m, own), &diff->removed);
-        manager_put(own, fieldset_union(m->a, &left, &diff->changed));
-    }
+        fieldset_overlaps(&diff->removed, fields))
+        own_change(m, own, diff, fields);
     if (!fieldset_is_empty(&diff->changed))
         manager_stamp(m, own);
 }
@@ -416,23 +442,12 @@ static void managers_load_update(struct managers *m, jval was, jval given)
     managers_load(m, was, false);
 }
 
-/* Remembers what the only manager owns. */
-static void memo_fields_of(struct managers *m, str key)
-{
-    struct strbuf fields = STRBUF_INIT(TEXT_MAX);
-    fieldset_write(&m->list.p[0].set, &fields);
-    if (!fields.overflow)
-        memo_put_fields(key, strbuf_str(&fields));
-    strbuf_done(&fields);
-}
-
 /* A new object has one owner, and what it owns depends on the object's structure only. */
 static void managers_create(struct managers *m, jval object, str name)
 {
-    struct memo_key room;
-    bool keep = memo_structure(m->kind, object, ignored_member(m->kind, m->subresource), &room);
-    str key = keep ? str_n(room.text, room.len) : STR_NONE;
-    str fields = keep ? memo_get_fields(key) : STR_NONE;
+    struct memo_key key;
+    bool keep = memo_structure(m->kind, object, ignored_member(m->kind, m->subresource), &key);
+    str fields = keep ? memo_get_fields(m->a, &key) : STR_NONE;
     if (fields.len) {
         struct manager *own = managers_need(m, name, STR("Update"), m->subresource);
         own->fields = fields;
@@ -440,7 +455,7 @@ static void managers_create(struct managers *m, jval object, str name)
     } else {
         managers_update(m, JVAL_ABSENT, object, name);
         if (keep && m->list.len)
-            memo_fields_of(m, key);
+            memo_fields_of(&m->list.p[0], &key);
     }
 }
 
@@ -470,10 +485,9 @@ struct doc *managed_update(const struct kind *k, const struct doc *old, struct d
     struct edit e;
     edit_init(&e, &a);
     managed_update_edit(k, old, new, manager, subresource, now, &e);
-    struct doc *out = edit_apply(&e, new, NULL);
-    edit_done(&e);
+    struct doc *out = edited(&e, new);
     arena_done(&a);
-    return out ? out : doc_ref(new);
+    return out;
 }
 
 /* ---- apply: conflicts ---- */
@@ -664,6 +678,7 @@ struct apply {
     str manager;
     bool force;
     struct arena *result;
+    struct edit *edit; /* of the result */
     struct status *status;
 };
 
@@ -715,7 +730,7 @@ static bool apply_take(struct apply *p, struct manager *own, const struct doc *r
     return true;
 }
 
-/* The new object with its managers; NULL and a status on conflict. Takes over result. */
+/* The new object, its managers as an edit; NULL and a status on conflict. Takes over result. */
 static struct doc *apply_finish(struct apply *p, const struct fieldset *set, struct doc *result)
 {
     struct managers *m = &p->m;
@@ -735,9 +750,8 @@ static struct doc *apply_finish(struct apply *p, const struct fieldset *set, str
         manager_stamp(m, own);
     if (str_is(p->manager, "kubectl"))
         result = sync_last_applied(m, result, p->config);
-    struct doc *out = managers_store(m, result);
-    doc_unref(result);
-    return out;
+    managers_edit(m, result, p->edit);
+    return result;
 }
 
 /* An object that nobody tracked so far belongs to "before-first-apply". */
@@ -772,9 +786,9 @@ static struct doc *apply_run(struct apply *p)
     return apply_finish(p, &set, result);
 }
 
-struct doc *managed_apply(const struct kind *k, const struct doc *live, struct doc *config,
-                          str manager, str subresource, bool force, usec now, struct arena *a,
-                          struct status **ret_status)
+struct doc *managed_apply_edit(const struct kind *k, const struct doc *live, struct doc *config,
+                               str manager, str subresource, bool force, usec now, struct arena *a,
+                               struct edit *e, struct status **ret_status)
 {
     struct arena scratch = ARENA_INIT;
     struct apply p = {
@@ -784,6 +798,7 @@ struct doc *managed_apply(const struct kind *k, const struct doc *live, struct d
         .manager = manager,
         .force = force,
         .result = a,
+        .edit = e,
     };
     managers_init(&p.m, &scratch, k, subresource, now);
     struct doc *out = apply_run(&p);
@@ -791,5 +806,22 @@ struct doc *managed_apply(const struct kind *k, const struct doc *live, struct d
     arena_done(&scratch);
     if (!out)
         *ret_status = p.status;
+    return out;
+}
+
+struct doc *managed_apply(const struct kind *k, const struct doc *live, struct doc *config,
+                          str manager, str subresource, bool force, usec now, struct arena *a,
+                          struct status **ret_status)
+{
+    struct edit e;
+    edit_init(&e, a);
+    struct doc *d =
+        managed_apply_edit(k, live, config, manager, subresource, force, now, a, &e, ret_status);
+    if (!d) {
+        edit_done(&e);
+        return NULL;
+    }
+    struct doc *out = edited(&e, d);
+    doc_unref(d);
     return out;
 }

@@ -34,5 +34,10 @@ void managed_update_edit(const struct kind *k, const struct doc *old, const stru
 struct doc *managed_apply(const struct kind *k, const struct doc *live, struct doc *config,
                           str manager, str subresource, bool force, usec now, struct arena *a,
                           struct status **ret_status);
+/* The same with its managedFields as a change to the result, for a caller that has more to change.
+ */
+struct doc *managed_apply_edit(const struct kind *k, const struct doc *live, struct doc *config,
+                               str manager, str subresource, bool force, usec now, struct arena *a,
+                               struct edit *e, struct status **ret_status);
 
 #endif

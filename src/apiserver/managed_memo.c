@@ -6,10 +6,14 @@
  * their whole text, because any of it may be what tells them apart. The one exception is what
  * differs from pod to pod of a template: "value" in the items of an "env". No list has a key of
  * that name.
+ *
+ * An object with one owner has that one's UID in its fields, once. It is left out of the key, and
+ * what is kept has a hole in its place.
  */
 #include "apiserver/managed_memo.h"
 
 #include "base/str.h"
+#include "json/write.h"
 
 #define FIELDS_SLOTS 512
 #define DOC_SLOTS 256
@@ -20,6 +24,7 @@
 struct walk {
     char *at;
     char *end;
+    jval owner; /* UID of the only owner */
 };
 
 static bool walk_add(struct walk *w, char mark, str s)
@@ -46,11 +51,16 @@ static bool walk_value(struct walk *w, jval v, str skip);
 static bool walk_item(struct walk *w, jval item)
 {
     jval env = jgetc(item, "env"), value = jgetc(item, "value");
-    if (j_is_absent(env) && j_is_absent(value))
+    bool owns = w->owner.doc && jgetc(item, "uid").at == w->owner.at;
+    if (j_is_absent(env) && j_is_absent(value) && !owns)
         return walk_add(w, 't', jtext(item));
     for (struct jiter it = jiter(item); jnext(&it);) {
         bool ok = walk_add(w, 'k', it.key);
         if (it.value.at == env.at && jtype(env) == J_ARRAY)
+            ok = ok && walk_value(w, it.value, STR_NONE);
+        else if (owns && it.value.at == w->owner.at)
+            ok = ok && walk_add(w, 'h', STR_NONE);
+        else if (owns)
             ok = ok && walk_value(w, it.value, STR_NONE);
         else if (it.value.at == value.at && jtype(value) == J_STRING)
             ok = ok && walk_add(w, 's', STR_NONE);
@@ -78,9 +88,22 @@ static bool walk_value(struct walk *w, jval v, str skip)
     return walk_add(w, '}', STR_NONE);
 }
 
+/* The UID of the only owner, when nothing has to be escaped in it. */
+static jval owner_of(jval object)
+{
+    enum { UID_MIN = 16, UID_MAX = 64 }; /* long enough to be found again */
+    jval owners = jget(jgetc(object, "metadata"), STR("ownerReferences"));
+    jval uid = jlen(owners) == 1 ? jgetc(jat(owners, 0), "uid") : JVAL_ABSENT;
+    str s = jstr(uid);
+    return s.len >= UID_MIN && s.len <= UID_MAX && json_is_plain(s) ? uid : JVAL_ABSENT;
+}
+
 bool memo_structure(const struct kind *k, jval object, str skip, struct memo_key *ret_key)
 {
-    struct walk w = {.at = ret_key->text, .end = ret_key->text + sizeof(ret_key->text)};
+    struct walk w = {.at = ret_key->text,
+                     .end = ret_key->text + sizeof(ret_key->text),
+                     .owner = owner_of(object)};
+    ret_key->owner = jstr(w.owner);
     memcpy(w.at, &k, sizeof(k));
     w.at += sizeof(k);
     /* What users define may have changed since. */
@@ -93,17 +116,27 @@ bool memo_structure(const struct kind *k, jval object, str skip, struct memo_key
     return true;
 }
 
-/* Which slot: a long text is judged by its length and a sample from its beginning, middle and end.
- * Texts that share a slot for that reason cost time, no more. */
+bool memo_change(str fields, const struct fieldset *changed, const struct fieldset *removed,
+                 struct memo_key *ret_key)
+{
+    struct walk w = {.at = ret_key->text, .end = ret_key->text + sizeof(ret_key->text)};
+    const struct fieldset *const sets[] = {changed, removed};
+    bool ok = walk_add(&w, 'c', fields);
+    struct strbuf b = STRBUF_INIT(sizeof(ret_key->text));
+    for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
+        strbuf_reset(&b);
+        fieldset_write(sets[i], &b);
+        ok = ok && !b.overflow && walk_add(&w, 'f', strbuf_str(&b));
+    }
+    strbuf_done(&b);
+    ret_key->owner = STR_NONE;
+    ret_key->len = (size_t)(w.at - ret_key->text);
+    return ok;
+}
+
 static size_t slot_of(str s, size_t n_slots)
 {
-    enum { SAMPLE = 192 };
-    if (s.len <= 3 * SAMPLE)
-        return str_hash(s, 0) % n_slots;
-    uint64_t h = s.len;
-    for (size_t i = 0; i < 3; i++)
-        h = str_hash(str_n(s.p + (s.len - SAMPLE) / 2 * i, SAMPLE), h);
-    return h % n_slots;
+    return str_hash_sample(s, 0) % n_slots;
 }
 
 /* ---- fields of a structure ---- */
@@ -111,6 +144,7 @@ static size_t slot_of(str s, size_t n_slots)
 struct fields_slot {
     char *key, *fields;
     size_t key_len, fields_len;
+    size_t hole, hole_len; /* where an owner's UID stands; 0: nowhere */
 };
 
 static struct fields_slot fields_slots[FIELDS_SLOTS];
@@ -120,21 +154,38 @@ static struct fields_slot *fields_slot_of(str key)
     return &fields_slots[slot_of(key, FIELDS_SLOTS)];
 }
 
-str memo_get_fields(str key)
+str memo_get_fields(struct arena *a, const struct memo_key *k)
 {
+    str key = str_n(k->text, k->len);
     const struct fields_slot *s = fields_slot_of(key);
-    bool found = s->key && str_eq(str_n(s->key, s->key_len), key);
-    return found ? str_n(s->fields, s->fields_len) : STR_NONE;
+    if (!s->key || !str_eq(str_n(s->key, s->key_len), key))
+        return STR_NONE;
+    str fields = str_n(s->fields, s->fields_len);
+    if (!s->hole)
+        return arena_str(a, fields);
+    return arena_cat(a, str_sub(fields, 0, s->hole), k->owner,
+                     str_sub(fields, s->hole + s->hole_len, fields.len));
 }
 
-void memo_put_fields(str key, str fields)
+/* Where the owner stands in the fields; false when it is not there once, as it should be. */
+static bool find_hole(str fields, str owner, size_t *ret)
 {
+    ptrdiff_t at = str_find(fields, owner);
+    *ret = at > 0 ? (size_t)at : 0;
+    return at > 0 && str_find(str_sub(fields, *ret + 1, fields.len), owner) < 0;
+}
+
+void memo_put_fields(const struct memo_key *k, str fields)
+{
+    str key = str_n(k->text, k->len);
     struct fields_slot *s = fields_slot_of(key);
-    if (fields.len > VALUE_MAX)
+    size_t hole = 0;
+    if (fields.len > VALUE_MAX || (k->owner.len && !find_hole(fields, k->owner, &hole)))
         return;
     free(s->key);
     free(s->fields);
-    *s = (struct fields_slot){str_dup(key), str_dup(fields), key.len, fields.len};
+    *s = (struct fields_slot){str_dup(key), str_dup(fields), key.len, fields.len,
+                              hole,         k->owner.len};
 }
 
 /* ---- documents by their text ---- */

@@ -10,11 +10,13 @@
 #ifndef APISERVER_MANAGED_MEMO_H
 #define APISERVER_MANAGED_MEMO_H
 
+#include "apiserver/fieldset.h"
 #include "kube/kinds.h"
 #include "json/doc.h"
 
 struct memo_key {
     size_t len;
+    str owner; /* UID of the only owner: the same object with another one has the same key */
     char text[16 << 10];
 };
 
@@ -22,9 +24,12 @@ struct memo_key {
  * apart. skip: a member of the object that does not count, or STR_NONE. False when that is more
  * than worth keeping. */
 bool memo_structure(const struct kind *k, jval object, str skip, struct memo_key *ret_key);
-/* FieldsV1 of this structure, valid until the next memo_put_fields; STR_NONE when not known. */
-str memo_get_fields(str key);
-void memo_put_fields(str key, str fields);
+/* All that decides what fields become when these are added and those go. */
+bool memo_change(str fields, const struct fieldset *changed, const struct fieldset *removed,
+                 struct memo_key *ret_key);
+/* FieldsV1, in the arena; STR_NONE when not known. */
+str memo_get_fields(struct arena *a, const struct memo_key *key);
+void memo_put_fields(const struct memo_key *key, str fields);
 
 /* The document with this text, which must be JSON. The caller gets a reference. */
 struct doc *memo_doc(str text);

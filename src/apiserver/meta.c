@@ -96,15 +96,20 @@ static bool creates_with_status(const struct kind *k)
     return !kind_is(k, KIND_STATUS) || k == &kind_node;
 }
 
+/* Says what it is: nothing is to be put in by put_identity. */
+static bool has_identity(const struct req *q, jval root, jval meta)
+{
+    jval ns = jgetc(meta, "namespace");
+    bool placed = kind_is(q->kind, KIND_NAMESPACED) ? str_eq(jstr(ns), q->r->ns) : j_is_absent(ns);
+    return placed && jstr(jgetc(root, "kind")).len && jstr(jgetc(root, "apiVersion")).len &&
+           str_eq(jstr(jgetc(meta, "name")), q->name);
+}
+
 /* Says all that it must and nothing that it may not. */
 static bool is_isolated(const struct req *q, jval root)
 {
     jval meta = jgetc(root, "metadata");
-    if (jtype(meta) != J_OBJECT || !jstr(jgetc(root, "kind")).len ||
-        !jstr(jgetc(root, "apiVersion")).len || !str_eq(jstr(jgetc(meta, "name")), q->name))
-        return false;
-    if (kind_is(q->kind, KIND_NAMESPACED) ? !str_eq(jstr(jgetc(meta, "namespace")), q->r->ns)
-                                          : !j_is_absent(jgetc(meta, "namespace")))
+    if (jtype(meta) != J_OBJECT || !has_identity(q, root, meta))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(server_fields); i++)
         if (!j_is_absent(jget(meta, str_of(server_fields[i]))))
@@ -126,8 +131,31 @@ static struct doc *isolate_create(const struct req *q, struct arena *a, struct d
     return tree_doc(root, d);
 }
 
+/* Both absent or the same bytes; a null is nothing that stays. */
+static bool same_text(jval a, jval b)
+{
+    return j_is_absent(a) == j_is_absent(b) && !j_is_null(a) && str_eq(jtext(a), jtext(b));
+}
+
+/* A patch mostly leaves alone what it may not change: then the candidate is what it must be. */
+static bool is_isolated_main(const struct req *q, jval root)
+{
+    jval meta = jgetc(root, "metadata"), base = q->base->meta;
+    if (jtype(meta) != J_OBJECT || !has_identity(q, root, meta) ||
+        !jlen(jgetc(meta, "managedFields")))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(server_fields); i++) {
+        str key = str_of(server_fields[i]);
+        if (!same_text(jget(meta, key), jget(base, key)))
+            return false;
+    }
+    return !kind_is(q->kind, KIND_STATUS) || same_text(jgetc(root, "status"), obj_status(q->base));
+}
+
 static struct doc *isolate_main(const struct req *q, struct arena *a, struct doc *d)
 {
+    if (is_isolated_main(q, doc_root(d)))
+        return doc_ref(d);
     struct mnode *root = mnode_leaf(a, doc_root(d));
     struct mnode *meta = member_object(a, root, STR("metadata"));
     for (size_t i = 0; i < ARRAY_LEN(server_fields); i++) {
@@ -143,10 +171,47 @@ static struct doc *isolate_main(const struct req *q, struct arena *a, struct doc
     return tree_doc(root, d);
 }
 
+/* The same members in the same order with the same text, but for this one, which `new` has and
+ * `old` may have. */
+static bool is_same_but(jval old, jval new, str but, bool (*same)(str key, jval old, jval new))
+{
+    struct jiter x = jiter(old), y = jiter(new);
+    bool more = jnext(&x);
+    while (jnext(&y)) {
+        bool both = more && str_eq(x.key, y.key);
+        if (str_eq(y.key, but) ? !j_has(y.value) : !both || !same(y.key, x.value, y.value))
+            return false;
+        if (both)
+            more = jnext(&x);
+    }
+    return !more;
+}
+
+static bool same_member(str key, jval old, jval new)
+{
+    (void)key;
+    return same_text(old, new);
+}
+
+/* Fields may have other owners. */
+static bool same_part(str key, jval old, jval new)
+{
+    return same_text(old, new) || (str_is(key, "metadata") && jlen(jgetc(new, "managedFields")) &&
+                                   is_same_but(old, new, STR("managedFields"), same_member));
+}
+
+/* The stored object with another status and nothing else. */
+static bool is_isolated_status(const struct req *q, jval root)
+{
+    return is_same_but(obj_root(q->base), root, STR("status"), same_part);
+}
+
 /* Custom resources take nothing but the status here; built-in kinds also annotations and
  * finalizers. */
 static struct doc *isolate_status(const struct req *q, struct arena *a, struct doc *d)
 {
+    if (is_isolated_status(q, doc_root(d)))
+        return doc_ref(d);
     struct mnode *root = mnode_leaf(a, obj_root(q->base));
     struct mnode *meta = member_object(a, root, STR("metadata"));
     jval sent = jgetc(doc_root(d), "metadata");
@@ -296,10 +361,9 @@ str meta_time(struct arena *a, usec wall)
     return s;
 }
 
-void meta_stamp_version(struct req *q, struct edit *e, uint64_t rv)
+static void stamp_version(struct req *q, struct edit *e, uint64_t rv)
 {
-    edit_set_str(e, STR("/metadata/resourceVersion"),
-                 arena_printf(&q->arena, "%llu", (unsigned long long)rv));
+    edit_set_str(e, STR("/metadata/resourceVersion"), arena_uint(&q->arena, rv));
 }
 
 void meta_stamp_new(struct req *q, struct edit *e, uint64_t rv)
@@ -312,22 +376,27 @@ void meta_stamp_new(struct req *q, struct edit *e, uint64_t rv)
     if (q->kind == &kind_job)
         job_stamp(&q->arena, doc_root(q->doc), str_of(text), e);
     if (rv)
-        meta_stamp_version(q, e, rv);
+        stamp_version(q, e, rv);
     if (kind_is(q->kind, KIND_GENERATION))
         edit_set_int(e, STR("/metadata/generation"), 1);
     edit_set_str(e, STR("/metadata/creationTimestamp"),
                  meta_time(&q->arena, loop_wall(q->server->loop)));
 }
 
+void meta_stamp_update(struct req *q, struct edit *e, const struct doc *d, uint64_t rv)
+{
+    stamp_version(q, e, rv);
+    bool counts = q->ops->admits && q->base && !str_is(q->r->subresource, "status");
+    int64_t generation = counts ? meta_generation(q->kind, q->base, d) : 0;
+    if (generation && generation != q->base->generation)
+        edit_set_int(e, STR("/metadata/generation"), generation);
+}
+
 struct doc *meta_stamp(struct req *q, struct doc *d, uint64_t rv)
 {
     struct edit e;
     edit_init(&e, &q->arena);
-    meta_stamp_version(q, &e, rv);
-    bool counts = q->ops->admits && q->base && !str_is(q->r->subresource, "status");
-    int64_t generation = counts ? meta_generation(q->kind, q->base, d) : 0;
-    if (generation && generation != q->base->generation)
-        edit_set_int(&e, STR("/metadata/generation"), generation);
+    meta_stamp_update(q, &e, d, rv);
     struct doc *out = edit_apply(&e, d, NULL);
     BUG_ON(!out); /* metadata is an object */
     edit_done(&e);
@@ -453,9 +522,29 @@ static void validate_name(struct req *q, jval meta)
 
 /* ---- labels, annotations, finalizers, owners ---- */
 
+/* Objects carry the same few keys over and over: those found valid last. The loop thread's. */
+static bool is_qualified_name(str key)
+{
+    enum { SLOTS = 256, LEN_MAX = 79 };
+    static struct {
+        uint8_t len;
+        char text[LEN_MAX];
+    } valid[SLOTS];
+    if (!key.len || key.len > LEN_MAX)
+        return str_is_qualified_name(key);
+    size_t slot = str_hash(key, 0) % SLOTS;
+    if (str_eq(key, str_n(valid[slot].text, valid[slot].len)))
+        return true;
+    if (!str_is_qualified_name(key))
+        return false;
+    valid[slot].len = (uint8_t)key.len;
+    memcpy(valid[slot].text, key.p, key.len);
+    return true;
+}
+
 static const char *qualified_fault(str key)
 {
-    if (str_is_qualified_name(key))
+    if (is_qualified_name(key))
         return NULL;
     ptrdiff_t slash = str_find_char(key, '/');
     str name = slash < 0 ? key : str_sub(key, (size_t)slash + 1, key.len);

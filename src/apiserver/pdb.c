@@ -46,7 +46,7 @@ static struct controller_watch watches[KINDS_MAX];
  * in "namespace/". */
 static str lane(struct arena *a, str ns, str clique)
 {
-    return arena_printf(a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(clique));
+    return arena_cat(a, ns, STR("/"), clique);
 }
 
 static jval selector_of(const struct obj *budget)

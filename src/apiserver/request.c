@@ -94,6 +94,7 @@ static void req_free(struct req *q)
     if (q->commit)
         q->commit->q = NULL;
     field_errors_done(&q->errors);
+    edit_done(&q->owners);
     doc_unref(q->doc);
     arena_done(&q->arena);
     free(q);

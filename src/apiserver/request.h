@@ -93,9 +93,10 @@ struct req {
     const struct write_ops *ops;
     unsigned tries;
     bool dry_run;
-    str name;         /* the object's, also when the server made it up */
-    struct obj *base; /* held by the arena; NULL: there is none */
-    struct doc *doc;  /* the candidate; a reference of our own */
+    str name;           /* the object's, also when the server made it up */
+    struct obj *base;   /* held by the arena; NULL: there is none */
+    struct doc *doc;    /* the candidate; a reference of our own */
+    struct edit owners; /* of an apply: its managedFields, not yet in the candidate */
     enum req_effect effect;
     bool reply_old_version; /* the object went away by this update: show the version it had */
     uint64_t stamped;       /* version the candidate already carries; 0: none */
@@ -202,8 +203,8 @@ bool meta_same_object(const struct doc *a, const struct doc *b);
 int64_t meta_generation(const struct kind *k, const struct obj *base, const struct doc *d);
 /* What a new object gets: UID, generation, time of creation and (unless it is 0) the version. */
 void meta_stamp_new(struct req *q, struct edit *e, uint64_t rv);
-void meta_stamp_version(struct req *q, struct edit *e, uint64_t rv);
-/* The version, and for an update the generation. */
+/* The version, and for an update the generation: as edits, and at once. */
+void meta_stamp_update(struct req *q, struct edit *e, const struct doc *d, uint64_t rv);
 struct doc *meta_stamp(struct req *q, struct doc *d, uint64_t rv);
 void meta_validate(struct req *q, const struct doc *d);
 /* Makes up a name after generateName. */

@@ -137,6 +137,46 @@ TEST(sets_maps_and_atomic_lists_have_their_own_elements)
     mf_done(&w);
 }
 
+/* The same object of another owner: what is remembered of the one is not said of the other. */
+TEST(owners_are_those_of_the_object_at_hand)
+{
+    static const char *const uids[] = {"0b5e9c3e-0000-4000-8000-000000000001",
+                                       "0b5e9c3e-0000-4000-8000-000000000002", "short-uid"};
+    for (size_t round = 0; round < 2 * ARRAY_LEN(uids); round++) {
+        const char *uid = uids[round % ARRAY_LEN(uids)];
+        struct mf_world w = mf_world(&kind_config_map);
+        mf_write(&w, "m", "",
+                 arena_printf(&w.a,
+                              "{'metadata':{'name':'c','ownerReferences':[{'uid':'%s','name':'o%zu'"
+                              "}]},'data':{'a':'1'}}",
+                              uid, round)
+                     .p);
+        CHECK_FIELDS(&w, "m Update",
+                     arena_printf(&w.a,
+                                  "{'f:data':{'.':{},'f:a':{}},'f:metadata':{'f:ownerReferences':"
+                                  "{'.':{},'k:{`uid`:`%s`}':{}}}}",
+                                  uid)
+                         .p);
+        mf_done(&w);
+    }
+}
+
+TEST(one_change_after_another_like_it_has_the_same_outcome)
+{
+    for (int round = 0; round < 3; round++) {
+        struct mf_world w = mf_world(&kind_config_map);
+        mf_write(&w, "m", "", MF_CM("{'a':'1','b':'2'}"));
+        mf_write(&w, "m", "", MF_CM("{'a':'1','c':'3'}"));
+        CHECK_FIELDS(&w, "m Update", "{'f:data':{'.':{},'f:a':{},'f:c':{}}}");
+        mf_write(&w, "other", "", MF_CM("{'a':'9','c':'3'}"));
+        CHECK_FIELDS(&w, "m Update", "{'f:data':{'.':{},'f:c':{}}}");
+        CHECK_FIELDS(&w, "other Update", "{'f:data':{'f:a':{}}}");
+        mf_write(&w, "m", "", MF_CM("{'a':'9','b':'4'}"));
+        CHECK_FIELDS(&w, "m Update", "{'f:data':{'.':{},'f:b':{}}}");
+        mf_done(&w);
+    }
+}
+
 TEST(null_and_empty_object_are_members)
 {
     struct mf_world w = mf_world(&mf_kind);

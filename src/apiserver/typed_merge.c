@@ -398,6 +398,12 @@ static void compare_parts(struct compare *c, const struct slot *s, const struct 
     }
 }
 
+/* The member after the one the iteration stands at has this key. */
+static bool comes_next(struct jiter it, str key)
+{
+    return jnext(&it) && str_eq(it.key, key);
+}
+
 /* Members of both sides that differ. An edited object has most of them in the same order and with
  * the same text: those never get as far as being sorted. */
 static void differing_members(struct arena *a, const struct sides *v, str skip,
@@ -408,14 +414,20 @@ static void differing_members(struct arena *a, const struct sides *v, str skip,
     *before = (struct parts){.p = arena_array(a, struct part, jlen(v->before)), .tag = 'f'};
     *after = (struct parts){.p = arena_array(a, struct part, jlen(v->after)), .tag = 'f'};
     while (more_x || more_y) {
-        if (!(more_x && more_y && str_eq(x.key, y.key) && same_text(x.value, y.value))) {
-            if (more_x && !str_eq(x.key, skip))
+        bool same = more_x && more_y && str_eq(x.key, y.key);
+        /* One that was taken out or put in does not move all that follow. */
+        bool take_x = more_x && (same || !more_y || !comes_next(y, x.key));
+        bool take_y = more_y && (same || !more_x || !comes_next(x, y.key));
+        if (!take_x && !take_y)
+            take_x = take_y = true;
+        if (!same || !same_text(x.value, y.value)) {
+            if (take_x && !str_eq(x.key, skip))
                 before->p[before->len++] = (struct part){.name = x.key, .value = x.value};
-            if (more_y && !str_eq(y.key, skip))
+            if (take_y && !str_eq(y.key, skip))
                 after->p[after->len++] = (struct part){.name = y.key, .value = y.value};
         }
-        more_x = more_x && jnext(&x);
-        more_y = more_y && jnext(&y);
+        more_x = take_x ? jnext(&x) : more_x;
+        more_y = take_y ? jnext(&y) : more_y;
     }
     parts_sort(before);
     parts_sort(after);

@@ -393,9 +393,11 @@ static void make_apply(struct req *q)
     if (q->base ? !check_preconditions(q, meta) : !begin_create(q, meta))
         return;
     struct status *why = NULL;
-    struct doc *d =
-        managed_apply(q->kind, q->base ? q->base->doc : NULL, r->body, r->field_manager,
-                      r->subresource, r->force, loop_wall(q->server->loop), &q->arena, &why);
+    edit_done(&q->owners);
+    edit_init(&q->owners, &q->arena);
+    struct doc *d = managed_apply_edit(q->kind, q->base ? q->base->doc : NULL, r->body,
+                                       r->field_manager, r->subresource, r->force,
+                                       loop_wall(q->server->loop), &q->arena, &q->owners, &why);
     if (d)
         write_set_doc(q, d);
     else
@@ -569,17 +571,20 @@ static struct admit admit_of(struct req *q, struct status **refused)
 static void track_managers(struct req *q, struct edit *e)
 {
     const struct api_request *r = q->r;
-    if (r->verb == API_PATCH && r->patch == API_PATCH_APPLY)
+    if (r->verb == API_PATCH && r->patch == API_PATCH_APPLY) {
+        for (size_t i = 0; i < q->owners.items.len; i++)
+            *vec_push(&e->items) = q->owners.items.p[i];
         return;
+    }
     str manager = r->field_manager.len ? r->field_manager : STR("unknown");
     managed_update_edit(q->kind, q->base ? q->base->doc : NULL, q->doc, manager, r->subresource,
                         loop_wall(q->server->loop), e);
 }
 
 /* Stamps, owners and what admission changes, in one go. Usually nothing comes between now and the
- * write, so the version is the one it will have; otherwise it is stamped again. (An update of the
- * main resource is stamped later: its generation depends on what admission does. So is everything
- * that webhooks are asked about: to them a new object has neither UID nor version.) */
+ * write, so the version is the one it will have; otherwise it is stamped again. (An update that
+ * admission may change is stamped later: its generation depends on that. So is everything that
+ * webhooks are asked about: to them a new object has neither UID nor version.) */
 static void mutate(struct req *q, const struct admit *a)
 {
     struct edit e;
@@ -589,9 +594,9 @@ static void mutate(struct req *q, const struct admit *a)
     if (!q->base && !asks) {
         q->stamped = q->dry_run ? 0 : store_next_revision(q->server->store);
         meta_stamp_new(q, &e, q->stamped);
-    } else if (is_status(q) && !q->dry_run && !asks) {
+    } else if (!admit_mutates(a) && !q->dry_run && !asks) {
         q->stamped = store_next_revision(q->server->store);
-        meta_stamp_version(q, &e, q->stamped);
+        meta_stamp_update(q, &e, q->doc, q->stamped);
     }
     track_managers(q, &e);
     write_set_doc(q, admit_mutate(a, q->doc, &e));

@@ -2,6 +2,9 @@
  * Chunks grow with the arena (4 KiB doubling to 1 MiB), so a small request costs one malloc and a
  * large plan a few. Held references are nodes inside the arena itself.
  *
+ * Arenas come and go many times for each request, and malloc is slow with blocks of this size: each
+ * thread keeps a few of the smallest chunks for the next arena.
+ *
  * Under AddressSanitizer every allocation gets a chunk of its own: a read past an object, or after
  * arena_clear, is then found at the byte.
  */
@@ -18,7 +21,7 @@
 #define ARENA_ONE_EACH 0
 #endif
 
-enum { ARENA_ALIGN = 16, CHUNK_MIN = 4096, CHUNK_MAX = 1 << 20 };
+enum { ARENA_ALIGN = 16, CHUNK_MIN = 4096, CHUNK_MAX = 1 << 20, SPARE_MAX = 32 };
 
 struct arena_chunk {
     struct arena_chunk *next;
@@ -32,6 +35,35 @@ struct arena_ref {
     void (*drop)(void *obj);
 };
 
+static _Thread_local struct {
+    struct arena_chunk *first;
+    unsigned n;
+} spare; /* chunks of CHUNK_MIN bytes */
+
+static void chunk_free(struct arena_chunk *c)
+{
+    if (ARENA_ONE_EACH || c->size != CHUNK_MIN || spare.n == SPARE_MAX) {
+        free(c);
+        return;
+    }
+    c->next = spare.first;
+    spare.first = c;
+    spare.n++;
+}
+
+static struct arena_chunk *chunk_new(size_t size)
+{
+    struct arena_chunk *c = spare.first;
+    if (c && size == CHUNK_MIN) {
+        spare.first = c->next;
+        spare.n--;
+        return c;
+    }
+    c = xmalloc(sizeof(*c) + size);
+    c->size = size;
+    return c;
+}
+
 void arena_init(struct arena *a)
 {
     *a = ARENA_INIT;
@@ -44,7 +76,7 @@ void arena_clear(struct arena *a)
     struct arena_chunk *next;
     for (struct arena_chunk *c = a->chunk; c; c = next) {
         next = c->next;
-        free(c);
+        chunk_free(c);
     }
     *a = ARENA_INIT;
 }
@@ -61,8 +93,7 @@ static void arena_add_chunk(struct arena *a, size_t need)
         size_t grown = a->chunk ? MIN(a->chunk->size * 2, (size_t)CHUNK_MAX) : (size_t)CHUNK_MIN;
         size = MAX(need, grown);
     }
-    struct arena_chunk *c = xmalloc(sizeof(*c) + size);
-    c->size = size;
+    struct arena_chunk *c = chunk_new(size);
     c->next = a->chunk;
     a->chunk = c;
     a->at = c->data;
@@ -98,14 +129,51 @@ str arena_str(struct arena *a, str s)
     return str_n(p, s.len);
 }
 
+str arena_int(struct arena *a, int64_t v)
+{
+    char text[21];
+    size_t n = str_digits(text + sizeof(text), v < 0 ? -(uint64_t)v : (uint64_t)v);
+    if (v < 0)
+        text[sizeof(text) - ++n] = '-';
+    return arena_str(a, str_n(text + sizeof(text) - n, n));
+}
+
+str arena_uint(struct arena *a, uint64_t v)
+{
+    char text[20];
+    size_t n = str_digits(text + sizeof(text), v);
+    return arena_str(a, str_n(text + sizeof(text) - n, n));
+}
+
+str arena_join(struct arena *a, const str *pieces, size_t n)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < n; i++)
+        len += pieces[i].len;
+    char *p = arena_take(a, len + 1), *to = p;
+    for (size_t i = 0; i < n; i++) {
+        if (pieces[i].len)
+            memcpy(to, pieces[i].p, pieces[i].len);
+        to += pieces[i].len;
+    }
+    *to = '\0';
+    return str_n(p, len);
+}
+
+/* Nearly everything fits what is left of the chunk: printed there at once, and only what does not
+ * is printed again. */
 str arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 {
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    size_t room = ARENA_ONE_EACH ? 0 : (size_t)(a->end - a->at);
+    char *p = a->at;
+    int n = vsnprintf(room ? p : NULL, room, fmt, ap);
     BUG_ON(n < 0);
-    char *p = arena_take(a, (size_t)n + 1);
-    (void)vsnprintf(p, (size_t)n + 1, fmt, again);
+    bool fits = (size_t)n < room;
+    p = arena_take(a, (size_t)n + 1);
+    if (!fits)
+        (void)vsnprintf(p, (size_t)n + 1, fmt, again);
     va_end(again);
     return str_n(p, (size_t)n);
 }

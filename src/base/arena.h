@@ -34,6 +34,13 @@ void *arena_alloc(struct arena *a, size_t size);
 #define arena_array(a, type, n) ((type *)arena_alloc((a), sizeof(type) * (size_t)(n)))
 /* NUL-terminated copies. */
 str arena_str(struct arena *a, str s);
+/* Decimal digits of a number, and pieces one behind the other: what names are made of, many times
+ * for each request. arena_cat(a, ns, STR("/"), name) */
+str arena_int(struct arena *a, int64_t v);
+str arena_uint(struct arena *a, uint64_t v);
+str arena_join(struct arena *a, const str *pieces, size_t n);
+#define arena_cat(a, ...) \
+    arena_join((a), (const str[]){__VA_ARGS__}, sizeof((const str[]){__VA_ARGS__}) / sizeof(str))
 str arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 str arena_vprintf(struct arena *a, const char *fmt, va_list ap);
 /* Calls drop(obj) when the arena is cleared. Returns obj. */

@@ -134,6 +134,15 @@ static size_t utf8_sequence(const unsigned char *p, size_t n)
     return len;
 }
 
+size_t str_digits(char *end, uint64_t v)
+{
+    char *p = end;
+    do
+        *--p = (char)('0' + v % 10);
+    while ((v /= 10) > 0);
+    return (size_t)(end - p);
+}
+
 bool str_is_utf8(str s)
 {
     const unsigned char *p = (const unsigned char *)s.p;
@@ -159,6 +168,17 @@ bool str_is_utf8(str s)
 uint64_t str_hash(str s, uint64_t seed)
 {
     return XXH3_64bits_withSeed(s.p ? s.p : "", s.len, seed);
+}
+
+uint64_t str_hash_sample(str s, uint64_t seed)
+{
+    enum { SAMPLE = 192 };
+    if (s.len <= 3 * SAMPLE)
+        return str_hash(s, seed);
+    uint64_t h = seed + s.len;
+    for (size_t i = 0; i < 3; i++)
+        h = str_hash(str_n(s.p + (s.len - SAMPLE) / 2 * i, SAMPLE), h);
+    return h;
 }
 
 char *str_dup(str s)

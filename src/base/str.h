@@ -64,8 +64,14 @@ str str_cut(str *rest, char sep);
 /* Whole slice as decimal; false on anything else or on overflow. */
 bool str_to_int(str s, int64_t *ret);
 bool str_to_uint(str s, uint64_t *ret);
+/* Writes the digits of v so that they end before `end`; returns how many, 20 at most. */
+size_t str_digits(char *end, uint64_t v);
 bool str_is_utf8(str s);
 uint64_t str_hash(str s, uint64_t seed);
+/* Of the length and, of a long text, of a sample from its beginning, middle and end: for tables
+ * that hold what is likely to come again, where a text that is taken for another costs time only.
+ */
+uint64_t str_hash_sample(str s, uint64_t seed);
 /* NUL-terminated heap copy, for libc borders. */
 char *str_dup(str s);
 

@@ -25,7 +25,7 @@ void strbuf_reset(struct strbuf *b)
         b->p[0] = '\0';
 }
 
-char *strbuf_reserve(struct strbuf *b, size_t n)
+static __attribute__((noinline)) char *reserve_slow(struct strbuf *b, size_t n)
 {
     if (n > b->max - b->len) {
         b->overflow = true;
@@ -42,6 +42,17 @@ char *strbuf_reserve(struct strbuf *b, size_t n)
     return b->p + b->len;
 }
 
+/* The capacity never exceeds the maximum by more than the NUL. */
+static inline char *reserve(struct strbuf *b, size_t n)
+{
+    return LIKELY(b->cap - b->len > n) ? b->p + b->len : reserve_slow(b, n);
+}
+
+char *strbuf_reserve(struct strbuf *b, size_t n)
+{
+    return reserve(b, n);
+}
+
 void strbuf_commit(struct strbuf *b, size_t n)
 {
     BUG_ON(n > b->cap - b->len - (b->cap > 0));
@@ -54,44 +65,29 @@ void strbuf_add(struct strbuf *b, const void *p, size_t n)
 {
     if (n == 0)
         return;
-    char *at = strbuf_reserve(b, n);
+    char *at = reserve(b, n);
     if (!at)
         return;
     memcpy(at, p, n);
-    strbuf_commit(b, n);
-}
-
-void strbuf_add_str(struct strbuf *b, str s)
-{
-    strbuf_add(b, s.p, s.len);
-}
-
-void strbuf_add_cstr(struct strbuf *b, const char *c)
-{
-    strbuf_add(b, c, strlen(c));
-}
-
-void strbuf_add_char(struct strbuf *b, char c)
-{
-    strbuf_add(b, &c, 1);
+    b->len += n;
+    b->p[b->len] = '\0';
 }
 
 void strbuf_add_uint(struct strbuf *b, uint64_t v)
 {
     char digits[20];
-    size_t i = sizeof(digits);
-    do
-        digits[--i] = (char)('0' + v % 10);
-    while ((v /= 10) > 0);
-    strbuf_add(b, digits + i, sizeof(digits) - i);
+    size_t n = str_digits(digits + sizeof(digits), v);
+    strbuf_add(b, digits + sizeof(digits) - n, n);
 }
 
 void strbuf_add_int(struct strbuf *b, int64_t v)
 {
     /* One reservation for sign and digits: an overflow may not leave a lone sign behind. */
-    char text[24];
-    int n = snprintf(text, sizeof(text), "%lld", (long long)v);
-    strbuf_add(b, text, (size_t)n);
+    char text[21];
+    size_t at = str_digits(text + sizeof(text), v < 0 ? -(uint64_t)v : (uint64_t)v);
+    if (v < 0)
+        text[sizeof(text) - ++at] = '-';
+    strbuf_add(b, text + sizeof(text) - at, at);
 }
 
 void strbuf_vprintf(struct strbuf *b, const char *fmt, va_list ap)

@@ -30,9 +30,9 @@ char *strbuf_reserve(struct strbuf *b, size_t n);
 /* After writing n bytes into reserved room. */
 void strbuf_commit(struct strbuf *b, size_t n);
 void strbuf_add(struct strbuf *b, const void *p, size_t n);
-void strbuf_add_str(struct strbuf *b, str s);
-void strbuf_add_cstr(struct strbuf *b, const char *c);
-void strbuf_add_char(struct strbuf *b, char c);
+static inline void strbuf_add_str(struct strbuf *b, str s);
+static inline void strbuf_add_cstr(struct strbuf *b, const char *c);
+static inline void strbuf_add_char(struct strbuf *b, char c);
 void strbuf_add_int(struct strbuf *b, int64_t v);
 void strbuf_add_uint(struct strbuf *b, uint64_t v);
 void strbuf_printf(struct strbuf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -45,6 +45,27 @@ char *strbuf_detach(struct strbuf *b, size_t *ret_len);
 static inline str strbuf_str(const struct strbuf *b)
 {
     return (str){b->p, b->len};
+}
+
+static inline void strbuf_add_str(struct strbuf *b, str s)
+{
+    strbuf_add(b, s.p, s.len);
+}
+
+/* Of a literal the compiler knows the length. */
+static inline void strbuf_add_cstr(struct strbuf *b, const char *c)
+{
+    strbuf_add(b, c, strlen(c));
+}
+
+static inline void strbuf_add_char(struct strbuf *b, char c)
+{
+    if (UNLIKELY(b->cap - b->len <= 1)) {
+        strbuf_add(b, &c, 1);
+        return;
+    }
+    b->p[b->len++] = c;
+    b->p[b->len] = '\0';
 }
 
 #endif

@@ -58,3 +58,28 @@ TEST(arena_drops_held_references_once)
     arena_done(&a);
     CHECK_INT(first, 1);
 }
+
+TEST(arena_prints_what_fits_the_chunk_and_what_does_not)
+{
+    struct arena a CLEANUP(arena_done) = ARENA_INIT;
+    char long_text[9000];
+    memset(long_text, 'x', sizeof(long_text));
+    str before = arena_str(&a, STR("before"));
+    for (int i = 0; i < 2000; i++)
+        CHECK_CSTR(arena_printf(&a, "%d-%s", 7, "ab"), "7-ab");
+    str s = arena_printf(&a, "%.*s", (int)sizeof(long_text), long_text);
+    CHECK_STR(s, str_n(long_text, sizeof(long_text)));
+    CHECK_CSTR(before, "before");
+}
+
+TEST(arena_writes_numbers_and_joins_pieces)
+{
+    struct arena a CLEANUP(arena_done) = ARENA_INIT;
+    CHECK_CSTR(arena_int(&a, 0), "0");
+    CHECK_CSTR(arena_int(&a, -7), "-7");
+    CHECK_CSTR(arena_int(&a, INT64_MIN), "-9223372036854775808");
+    CHECK_CSTR(arena_int(&a, INT64_MAX), "9223372036854775807");
+    CHECK_CSTR(arena_uint(&a, UINT64_MAX), "18446744073709551615");
+    CHECK_CSTR(arena_cat(&a, STR("ns"), STR("/"), STR_NONE, STR("name")), "ns/name");
+    CHECK_CSTR(arena_join(&a, NULL, 0), "");
+}

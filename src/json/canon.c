@@ -78,6 +78,16 @@ static bool is_number(enum jtype t)
     return t == J_INT || t == J_REAL;
 }
 
+/* The same bytes are the same value. Beyond this size the question is not asked again at each
+ * level. */
+#define SAME_TEXT_MAX ((size_t)64 << 10)
+
+static bool is_same_text(jval a, jval b)
+{
+    str text = jtext(a);
+    return text.len <= SAME_TEXT_MAX && str_eq(text, jtext(b));
+}
+
 static bool value_equal(jval a, jval b)
 {
     enum jtype ta = jtype(a), tb = jtype(b);
@@ -90,9 +100,9 @@ static bool value_equal(jval a, jval b)
     case J_STRING:
         return str_eq(jstr(a), jstr(b));
     case J_ARRAY:
-        return jlen(a) == jlen(b) && array_equal(a, b);
+        return jlen(a) == jlen(b) && (is_same_text(a, b) || array_equal(a, b));
     case J_OBJECT:
-        return jlen(a) == jlen(b) && object_equal(a, b);
+        return jlen(a) == jlen(b) && (is_same_text(a, b) || object_equal(a, b));
     default:
         return true;
     }
@@ -100,7 +110,6 @@ static bool value_equal(jval a, jval b)
 
 bool jequal(jval a, jval b)
 {
-    /* The same bytes are the same value. */
     if (a.doc && b.doc && str_eq(jtext(a), jtext(b)))
         return true;
     return value_equal(a, b);

@@ -1,8 +1,8 @@
 /*
  * Documents: life cycle and reading. See doc.h for the contract and tape.h for the inside.
  *
- * A document is two allocations: this struct with the text, its padding and the side area behind
- * it, and the tape. A large text handed over by its owner stays where it is and makes a third.
+ * A document is one block: this struct, then the tape, the text, its padding and the side area. A
+ * large text handed over by its owner stays where it is, and so does its tape.
  */
 #include "json/tape.h"
 
@@ -10,49 +10,44 @@
 
 #include "base/vec.h"
 
-/* From here on a handed-over buffer is kept rather than copied and freed: below, one exact
- * allocation is worth more than the copy costs. */
-#define KEEP_BUFFER_MIN ((size_t)64 << 10)
-
 /* ---- life cycle ---- */
 
-struct doc *doc_blank(str text, char *owned)
+static struct doc *doc_new(size_t room, size_t len, size_t nodes, size_t side)
 {
-    bool keep = owned && text.len >= KEEP_BUFFER_MIN;
-    struct doc *d = xmalloc(sizeof(*d) + (keep ? 0 : text.len + TEXT_PAD));
-    *d = (struct doc){.refs = 1, .len = (uint32_t)text.len};
-    char *room = d->room;
-    if (keep)
-        room = xrealloc(owned, text.len + TEXT_PAD);
-    else if (text.len)
-        memcpy(room, text.p, text.len);
-    memset(room + text.len, 0, TEXT_PAD);
-    d->text = room;
-    if (owned && !keep)
-        free(owned);
+    struct doc *d = xmalloc(sizeof(*d) + room);
+    *d = (struct doc){
+        .refs = 1, .len = (uint32_t)len, .nodes = (uint32_t)nodes, .side_len = (uint32_t)side};
     return d;
 }
 
-static bool text_is_apart(const struct doc *d)
+struct doc *doc_assemble(str text, const uint64_t *tape, size_t nodes, str side)
 {
-    return d->text != d->room;
+    size_t tape_size = nodes * sizeof(*tape);
+    struct doc *d = doc_new(tape_size + text.len + TEXT_PAD + side.len, text.len, nodes, side.len);
+    char *at = d->room;
+    d->tape = memcpy(at, tape, tape_size);
+    at += tape_size;
+    d->text = memcpy(at, text.p, text.len);
+    at += text.len;
+    memset(at, 0, TEXT_PAD);
+    at += TEXT_PAD;
+    d->side = side.len ? memcpy(at, side.p, side.len) : NULL;
+    return d;
 }
 
-struct doc *doc_complete(struct doc *d, uint64_t *tape, uint32_t nodes, str side)
+struct doc *doc_adopt(char *text, size_t len, uint64_t *tape, size_t nodes, str side)
 {
-    d->tape = xrealloc(tape, nodes * sizeof(uint64_t));
-    d->nodes = nodes;
-    if (side.len == 0)
-        return d;
-    bool apart = text_is_apart(d);
-    size_t used = apart ? 0 : d->len + TEXT_PAD;
-    d = xrealloc(d, sizeof(*d) + used + side.len);
-    if (!apart)
-        d->text = d->room;
-    memcpy(d->room + used, side.p, side.len);
-    d->side = d->room + used;
-    d->side_len = (uint32_t)side.len;
+    struct doc *d = doc_new(side.len, len, nodes, side.len);
+    d->text = text;
+    d->tape = xrealloc(tape, nodes * sizeof(*tape));
+    d->side = side.len ? memcpy(d->room, side.p, side.len) : NULL;
     return d;
+}
+
+/* It was adopted, in three blocks. */
+static bool is_apart(const struct doc *d)
+{
+    return (const char *)d->tape != d->room;
 }
 
 struct doc *doc_ref(const struct doc *d)
@@ -68,9 +63,10 @@ void doc_unref(const struct doc *d)
     struct doc *shared = (struct doc *)(uintptr_t)d;
     if (!shared || atomic_fetch_sub_explicit(&shared->refs, 1, memory_order_acq_rel) != 1)
         return;
-    if (text_is_apart(shared))
+    if (is_apart(shared)) {
         free((char *)(uintptr_t)shared->text);
-    free(shared->tape);
+        free(shared->tape);
+    }
     free(shared);
 }
 
@@ -101,37 +97,16 @@ size_t doc_memory(const struct doc *d)
 
 /* ---- types and scalars ---- */
 
-enum jtype jtype(jval v)
-{
-    if (!v.doc)
-        return J_ABSENT;
-    static const uint8_t types[16] = {J_ABSENT,
-                                      J_NULL,
-                                      J_FALSE,
-                                      J_TRUE,
-                                      J_INT,
-                                      J_REAL,
-                                      J_STRING,
-                                      [TAPE_ARRAY] = J_ARRAY,
-                                      [TAPE_OBJECT] = J_OBJECT,
-                                      [TAPE_ESC] = J_STRING};
-    return (enum jtype)types[node_tag(v.doc->tape[v.at])];
-}
-
-bool j_is_null(jval v)
-{
-    return jtype(v) == J_NULL;
-}
-
-bool j_has(jval v)
-{
-    return jtype(v) > J_NULL;
-}
-
-bool j_is_true(jval v)
-{
-    return jtype(v) == J_TRUE;
-}
+const uint8_t tape_types[16] = {J_ABSENT,
+                                J_NULL,
+                                J_FALSE,
+                                J_TRUE,
+                                J_INT,
+                                J_REAL,
+                                J_STRING,
+                                [TAPE_ARRAY] = J_ARRAY,
+                                [TAPE_OBJECT] = J_OBJECT,
+                                [TAPE_ESC] = J_STRING};
 
 str jtext(jval v)
 {
@@ -151,14 +126,9 @@ str jtext(jval v)
     }
 }
 
-str jstr(jval v)
+str jstr_slow(jval v)
 {
-    if (!v.doc)
-        return STR_NONE;
-    uint64_t node = v.doc->tape[v.at];
-    if (LIKELY(node_tag(node) == J_STRING))
-        return str_n(v.doc->text + node_off(node), node_len(node));
-    return node_tag(node) == TAPE_ESC ? tape_str(v.doc, v.at) : STR_NONE;
+    return node_tag(v.doc->tape[v.at]) == TAPE_ESC ? tape_str(v.doc, v.at) : STR_NONE;
 }
 
 bool jbool(jval v, bool otherwise)
@@ -192,12 +162,6 @@ double jreal(jval v, double otherwise)
     enum jtype t = jtype(v);
     /* A number is always followed by something that is not part of one, if only the padding. */
     return t == J_INT || t == J_REAL ? strtod(jtext(v).p, NULL) : otherwise;
-}
-
-size_t jlen(jval v)
-{
-    enum jtype t = jtype(v);
-    return t == J_ARRAY || t == J_OBJECT ? node_len(v.doc->tape[v.at]) : 0;
 }
 
 /* ---- navigation ---- */
@@ -235,11 +199,20 @@ static inline bool short_equal(const char *a, const char *b, size_t n)
     return n == 0 || *a == *b;
 }
 
+/* memcmp() == 0 of more than 16 bytes: long keys, those of labels, begin alike or end alike, but
+ * seldom both. */
+static inline bool long_equal(const char *a, const char *b, size_t n)
+{
+    return load64(a + n - 8) == load64(b + n - 8) && load64(a) == load64(b) &&
+           memcmp(a + 8, b + 8, n - 16) == 0;
+}
+
 /* jget() for long keys, and for objects that have escaped or dead ones. */
 static __attribute__((noinline)) jval get_slow(jval object, str key)
 {
     for (struct jiter it = jiter(object); jnext(&it);)
-        if (str_eq(it.key, key))
+        if (it.key.len == key.len && (key.len > 16 ? long_equal(it.key.p, key.p, key.len)
+                                                   : short_equal(it.key.p, key.p, key.len)))
             return it.value;
     return JVAL_ABSENT;
 }
@@ -342,20 +315,7 @@ jval jpointer(jval v, str pointer)
     return v;
 }
 
-struct jiter jiter(jval v)
-{
-    enum jtype t = jtype(v);
-    if (t != J_ARRAY && t != J_OBJECT)
-        return (struct jiter){.index = SIZE_MAX};
-    return (struct jiter){.doc = v.doc,
-                          .at = v.at + 2,
-                          .end = (uint32_t)v.doc->tape[v.at + 1],
-                          .is_object = t == J_OBJECT,
-                          .index = SIZE_MAX};
-}
-
-/* jnext() for members whose key is escaped or dead. */
-static __attribute__((noinline)) bool next_slow(struct jiter *it)
+bool jnext_slow(struct jiter *it)
 {
     while (it->at < it->end) {
         const uint64_t *tape = it->doc->tape;
@@ -369,30 +329,6 @@ static __attribute__((noinline)) bool next_slow(struct jiter *it)
         return true;
     }
     return false;
-}
-
-bool jnext(struct jiter *it)
-{
-    uint32_t at = it->at;
-    if (at >= it->end)
-        return false;
-    const struct doc *d = it->doc;
-    const uint64_t *t = d->tape + at;
-    if (it->is_object) {
-        uint64_t key = *t;
-        if (UNLIKELY(key & TAPE_ODD))
-            return next_slow(it);
-        it->key = str_n(d->text + node_off(key), node_len(key));
-        at++;
-        t++;
-    }
-    it->value = (jval){d, at};
-    it->index++;
-    if (LIKELY(!(*t & TAPE_ODD)))
-        it->at = at + 1;
-    else
-        it->at = node_is_container(*t) ? (uint32_t)t[1] : at + node_width(*t);
-    return true;
 }
 
 /* ---- paths for messages ---- */

@@ -68,27 +68,29 @@ bool doc_duplicate_key(const struct doc *d, struct strbuf *ret_path);
 
 /* ---- reading ---- */
 
-enum jtype jtype(jval v);
+static inline enum jtype jtype(jval v);
 static inline bool j_is_absent(jval v)
 {
     return v.doc == NULL;
 }
-bool j_is_null(jval v);
+static inline bool j_is_null(jval v);
 /* Neither absent nor null. */
-bool j_has(jval v);
+static inline bool j_has(jval v);
 /* Source bytes of the value, quotes included. */
 str jtext(jval v);
 /* Unescaped string; STR_NONE for any other type. */
-str jstr(jval v);
+static inline str jstr(jval v);
 /* Value or the fallback when the type does not fit. Integers written as 2.0 or 1e3 count. */
 bool jbool(jval v, bool otherwise);
 int64_t jint(jval v, int64_t otherwise);
 /* False when not a number that fits int64 exactly. */
 bool jint_get(jval v, int64_t *ret);
 double jreal(jval v, double otherwise);
+/* An array or an object. */
+static inline bool j_is_container(jval v);
 /* Elements of an array or members of an object; 0 otherwise. */
-size_t jlen(jval v);
-bool j_is_true(jval v);
+static inline size_t jlen(jval v);
+static inline bool j_is_true(jval v);
 
 /* Member of an object; absent otherwise. */
 jval jget(jval object, str key);
@@ -109,8 +111,8 @@ struct jiter {
     jval value;
     size_t index;
 };
-struct jiter jiter(jval v);
-bool jnext(struct jiter *it);
+static inline struct jiter jiter(jval v);
+static inline bool jnext(struct jiter *it);
 
 /* Members in bytewise order of their keys; free() it. NULL when there are none. */
 struct jmember {
@@ -125,5 +127,160 @@ bool jequal(jval a, jval b);
  * drop_empty also leaves out members that are null, an empty object or an empty array (as if
  * absent); elements of arrays stay. */
 void jcanonical(jval v, bool drop_empty, struct strbuf *out);
+
+/* ---- the inside: here so that the readers below can be inlined; nobody else looks at it ---- */
+
+/* The tag of a node is its enum jtype up to J_STRING. All others have the bit TAPE_ODD set, so that
+ * a member whose key and value are both plain is passed over by one test:
+ *   TAPE_ARRAY, TAPE_OBJECT
+ *   TAPE_ESC       a string whose text contains escapes: the next node says where the unescaped
+ *                  bytes are
+ *   TAPE_DEAD,     a key that a later one of the same object repeats (only with
+ *   TAPE_DEAD_ESC  allow_duplicate_keys): it never matches and iteration passes over it */
+enum tape_tag {
+    TAPE_ESC_BIT = 2,
+    TAPE_ODD = 8,
+    TAPE_ARRAY = TAPE_ODD,
+    TAPE_OBJECT = TAPE_ODD + 1,
+    TAPE_ESC = TAPE_ODD + TAPE_ESC_BIT,
+    TAPE_DEAD = TAPE_ODD + 4,
+    TAPE_DEAD_ESC = TAPE_DEAD + TAPE_ESC_BIT,
+};
+_Static_assert((int)J_STRING < (int)TAPE_ODD, "plain tags have the bit clear");
+
+struct doc {
+    _Atomic uint32_t refs;
+    uint32_t len;      /* bytes of text */
+    uint32_t nodes;    /* of the tape */
+    uint32_t side_len; /* bytes of unescaped strings */
+    uint32_t dup;      /* tape index of the first repeated key; 0: none */
+    uint32_t depth;    /* levels of containers */
+    const char *text;  /* in room[], as all three; text and tape of large documents are not */
+    const char *side;
+    uint64_t *tape;
+    _Alignas(uint64_t) char room[];
+};
+
+static inline unsigned node_tag(uint64_t node)
+{
+    return (unsigned)(node & 15);
+}
+
+static inline uint32_t node_len(uint64_t node)
+{
+    return (uint32_t)node >> 4;
+}
+
+static inline uint32_t node_off(uint64_t node)
+{
+    return (uint32_t)(node >> 32);
+}
+
+static inline bool node_is_container(uint64_t node)
+{
+    return (node & 14) == TAPE_ARRAY;
+}
+
+/* Nodes of a key or scalar: two for the escaped tags, else one. */
+static inline uint32_t node_width(uint64_t node)
+{
+    unsigned tag = node_tag(node);
+    return 1 + (tag >> 3 & tag >> 1 & 1);
+}
+
+/* Index after the value at `at`. */
+static inline uint32_t tape_next(const uint64_t *tape, uint32_t at)
+{
+    uint64_t node = tape[at];
+    if (LIKELY(!(node & TAPE_ODD)))
+        return at + 1;
+    return node_is_container(node) ? (uint32_t)tape[at + 1] : at + node_width(node);
+}
+
+/* Type of a value by its tag. */
+extern const uint8_t tape_types[16];
+
+static inline enum jtype jtype(jval v)
+{
+    return v.doc ? (enum jtype)tape_types[node_tag(v.doc->tape[v.at])] : J_ABSENT;
+}
+
+static inline bool j_is_null(jval v)
+{
+    return v.doc && node_tag(v.doc->tape[v.at]) == J_NULL;
+}
+
+static inline bool j_has(jval v)
+{
+    return v.doc && node_tag(v.doc->tape[v.at]) != J_NULL;
+}
+
+static inline bool j_is_true(jval v)
+{
+    return v.doc && node_tag(v.doc->tape[v.at]) == J_TRUE;
+}
+
+static inline bool j_is_container(jval v)
+{
+    return v.doc && node_is_container(v.doc->tape[v.at]);
+}
+
+static inline size_t jlen(jval v)
+{
+    if (!v.doc)
+        return 0;
+    uint64_t node = v.doc->tape[v.at];
+    return node_is_container(node) ? node_len(node) : 0;
+}
+
+/* jstr() of what is no plain string. */
+str jstr_slow(jval v);
+
+static inline str jstr(jval v)
+{
+    if (!v.doc)
+        return STR_NONE;
+    uint64_t node = v.doc->tape[v.at];
+    if (LIKELY(node_tag(node) == J_STRING))
+        return str_n(v.doc->text + node_off(node), node_len(node));
+    return jstr_slow(v);
+}
+
+static inline struct jiter jiter(jval v)
+{
+    struct jiter it = {.index = SIZE_MAX};
+    if (!v.doc)
+        return it;
+    uint64_t node = v.doc->tape[v.at];
+    if (!node_is_container(node))
+        return it;
+    it.doc = v.doc;
+    it.at = v.at + 2;
+    it.end = (uint32_t)v.doc->tape[v.at + 1];
+    it.is_object = node_tag(node) == TAPE_OBJECT;
+    return it;
+}
+
+/* jnext() for members whose key is escaped or dead. */
+bool jnext_slow(struct jiter *it);
+
+static inline bool jnext(struct jiter *it)
+{
+    uint32_t at = it->at;
+    if (at >= it->end)
+        return false;
+    const struct doc *d = it->doc;
+    if (it->is_object) {
+        uint64_t key = d->tape[at];
+        if (UNLIKELY(key & TAPE_ODD))
+            return jnext_slow(it);
+        it->key = str_n(d->text + node_off(key), node_len(key));
+        at++;
+    }
+    it->value = (jval){d, at};
+    it->index++;
+    it->at = tape_next(d->tape, at);
+    return true;
+}
 
 #endif

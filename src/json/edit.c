@@ -61,6 +61,10 @@ void edit_set_doc(struct edit *e, str path, struct doc *d)
 
 void edit_set_str(struct edit *e, str path, str s)
 {
+    if (json_is_plain(s)) {
+        add_item(e, EDIT_SET, path, arena_cat(e->arena, STR("\""), s, STR("\"")));
+        return;
+    }
     struct strbuf quoted = STRBUF_INIT(TEXT_MAX);
     json_quote(&quoted, s);
     edit_set_raw(e, path, strbuf_str(&quoted));
@@ -69,7 +73,7 @@ void edit_set_str(struct edit *e, str path, str s)
 
 void edit_set_int(struct edit *e, str path, int64_t v)
 {
-    add_item(e, EDIT_SET, path, arena_printf(e->arena, "%lld", (long long)v));
+    add_item(e, EDIT_SET, path, arena_int(e->arena, v));
 }
 
 void edit_set_bool(struct edit *e, str path, bool v)

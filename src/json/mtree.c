@@ -1,7 +1,8 @@
 /*
  * The mutable tree. Objects are a linked list of members, which keeps document order through any
- * sequence of changes, and above 16 members also a hash index, so that a patch with many keys on a
- * big object stays linear. Arrays are a vector of pointers: nodes never move, only pointers do.
+ * sequence of changes. One of more than 16 members gets a hash index when it has been searched as
+ * often, so that a patch with many keys on a big object stays linear. Arrays are a vector of
+ * pointers: nodes never move, only pointers do.
  *
  * The new document is spliced together from the pieces and never parsed. Recursion happens in that
  * and in comparing only. The former stops at the depth asked for (a chain of "add" and "move"
@@ -20,12 +21,15 @@ struct mmember {
     struct list link;
     str key;
     struct mnode *value;
+    struct mnode own; /* the value, while it is the one that was there */
 };
 
 struct mobject {
     struct list members;
     size_t len;
-    struct map *index; /* NULL while small */
+    struct map *index; /* NULL while small or hardly searched */
+    struct arena *arena;
+    unsigned searches;
 };
 
 struct marray {
@@ -40,6 +44,7 @@ static void object_init(struct arena *a, struct mnode *n)
 {
     n->kind = MNODE_OBJECT;
     n->object = arena_new(a, struct mobject);
+    n->object->arena = a;
     list_init(&n->object->members);
 }
 
@@ -108,18 +113,20 @@ static void index_drop(void *p)
     map_done(p);
 }
 
-static void index_build(struct arena *a, struct mobject *o)
+static void index_build(struct mobject *o)
 {
-    o->index = arena_new(a, struct map);
-    arena_hold(a, o->index, index_drop);
+    o->index = arena_new(o->arena, struct map);
+    arena_hold(o->arena, o->index, index_drop);
     list_foreach (it, &o->members) {
         struct mmember *m = list_entry(it, struct mmember, link);
         map_put(o->index, m->key, m);
     }
 }
 
-static struct mmember *object_find(const struct mobject *o, str key)
+static struct mmember *object_find(struct mobject *o, str key)
 {
+    if (UNLIKELY(o->len > INDEX_FROM) && !o->index && ++o->searches > INDEX_FROM)
+        index_build(o);
     if (o->index)
         return map_get(o->index, key);
     list_foreach (it, &o->members) {
@@ -130,34 +137,28 @@ static struct mmember *object_find(const struct mobject *o, str key)
     return NULL;
 }
 
-/* The key slice must live as long as the tree. */
-static void object_put(struct arena *a, struct mobject *o, str key, struct mnode *value)
+static void object_add(struct mobject *o, struct mmember *m)
 {
-    struct mmember *m = object_find(o, key);
-    if (m) {
-        m->value = value;
-        return;
-    }
-    m = arena_new(a, struct mmember);
-    m->key = key;
-    m->value = value;
     list_push_back(&o->members, &m->link);
     o->len++;
     if (o->index)
-        map_put(o->index, key, m);
-    else if (o->len > INDEX_FROM)
-        index_build(a, o);
+        map_put(o->index, m->key, m);
 }
 
 /* ---- opening a leaf ---- */
 
+/* Readers pass over keys that are repeated later, so that every key comes once. */
 static void open_object(struct arena *a, struct mnode *n)
 {
     jval v = n->leaf;
     object_init(a, n);
-    /* Putting resolves duplicate keys as readers do: the last one wins. */
-    for (struct jiter it = jiter(v); jnext(&it);)
-        object_put(a, n->object, it.key, mnode_leaf(a, it.value));
+    struct mmember *m = arena_array(a, struct mmember, jlen(v));
+    for (struct jiter it = jiter(v); jnext(&it); m++) {
+        m->key = it.key;
+        m->own.leaf = it.value;
+        m->value = &m->own;
+        object_add(n->object, m);
+    }
 }
 
 static void open_array(struct arena *a, struct mnode *n)
@@ -202,10 +203,12 @@ void mnode_set(struct arena *a, struct mnode *n, str key, struct mnode *value)
     struct mobject *o = node_object(a, n);
     BUG_ON(!o);
     struct mmember *m = object_find(o, key);
-    if (m)
-        m->value = value;
-    else
-        object_put(a, o, arena_str(a, key), value);
+    if (!m) {
+        m = arena_new(a, struct mmember);
+        m->key = arena_str(a, key);
+        object_add(o, m);
+    }
+    m->value = value;
 }
 
 struct mnode *mnode_del(struct arena *a, struct mnode *n, str key)
@@ -284,7 +287,7 @@ bool mnext(struct miter *it)
 
 /* ---- results ---- */
 
-static bool object_equal(const struct mobject *o, jval v)
+static bool object_equal(struct mobject *o, jval v)
 {
     if (jtype(v) != J_OBJECT)
         return false;

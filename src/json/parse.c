@@ -16,6 +16,7 @@
  * rest is left to a hash map when the object closes. An earlier duplicate is marked dead on the
  * tape, and the document parses to its end: the error then names a path.
  */
+#include "json/scratch.h"
 #include "json/tape.h"
 
 #ifdef __SSE2__
@@ -547,25 +548,38 @@ static size_t max_depth_of(const struct json_limits *limits)
                (size_t)DEPTH_MAX);
 }
 
-/* Fills a blank document; frees it on error. */
-static struct doc *parse_into(struct doc *d, const struct json_limits *limits, struct err *err)
+/* From here on a handed-over buffer is kept rather than copied and freed: below, one exact
+ * allocation is worth more than the copies cost. */
+#define KEEP_BUFFER_MIN ((size_t)64 << 10)
+
+/* A document of the padded text; owned: it is taken over, also on error. */
+static struct doc *parse_padded(const char *text, size_t len, char *owned,
+                                const struct json_limits *limits, struct err *err)
 {
-    struct parse ps = {.text = d->text,
-                       .len = d->len,
-                       .cap = d->len / 7 + 16, /* a Pod has a node for every 8 bytes */
+    tape_vec tape = scratch_tape();
+    vec_reserve(&tape, len / 7 + 16); /* a Pod has a node for every 8 bytes */
+    struct parse ps = {.text = text,
+                       .len = len,
+                       .tape = tape.p,
+                       .cap = (uint32_t)tape.cap,
                        .max_depth = (uint32_t)max_depth_of(limits),
                        .side = STRBUF_INIT(TEXT_MAX),
                        .err = err};
-    ps.tape = xmalloc(ps.cap * sizeof(uint64_t));
     uint32_t nodes = 0;
-    if (parse_run(&ps, &nodes) != 0) {
-        free(ps.tape);
-        strbuf_done(&ps.side);
-        doc_unref(d);
-        return NULL;
+    struct doc *d = NULL;
+    bool ok = parse_run(&ps, &nodes) == 0;
+    tape = (tape_vec){ps.tape, 0, ps.cap};
+    if (ok && owned) {
+        d = doc_adopt(owned, len, TAKE_PTR(tape.p), nodes, strbuf_str(&ps.side));
+        owned = NULL;
+    } else if (ok) {
+        d = doc_assemble(str_n(text, len), tape.p, nodes, strbuf_str(&ps.side));
     }
-    d = doc_complete(d, ps.tape, nodes, strbuf_str(&ps.side));
+    scratch_tape_done(&tape);
     strbuf_done(&ps.side);
+    free(owned);
+    if (!d)
+        return NULL;
     d->dup = ps.dup;
     d->depth = ps.deepest;
     if (d->dup && !(limits && limits->allow_duplicate_keys)) {
@@ -588,15 +602,37 @@ struct doc *doc_parse(str text, const struct json_limits *limits, struct err *er
 {
     if (!size_fits(text.len, limits, err))
         return NULL;
-    return parse_into(doc_blank(text, NULL), limits, err);
+    struct strbuf padded = scratch_text();
+    (void)strbuf_reserve(&padded, text.len + TEXT_PAD); /* one reallocation */
+    strbuf_add_str(&padded, text);
+    struct doc *d = doc_parse_buffer(&padded, limits, err);
+    scratch_text_done(&padded);
+    return d;
+}
+
+struct doc *doc_parse_buffer(struct strbuf *text, const struct json_limits *limits, struct err *err)
+{
+    if (!size_fits(text->len, limits, err))
+        return NULL;
+    /* Also beyond the buffer's own maximum, which says nothing about padding. */
+    if (text->cap - text->len < TEXT_PAD) {
+        text->cap = text->len + TEXT_PAD;
+        text->p = xrealloc(text->p, text->cap);
+    }
+    memset(text->p + text->len, 0, TEXT_PAD);
+    return parse_padded(text->p, text->len, NULL, limits, err);
 }
 
 struct doc *doc_parse_owned(char *text, size_t len, const struct json_limits *limits,
                             struct err *err)
 {
-    if (!size_fits(len, limits, err)) {
-        free(text);
-        return NULL;
+    bool fits = size_fits(len, limits, err);
+    if (fits && len >= KEEP_BUFFER_MIN) {
+        text = xrealloc(text, len + TEXT_PAD);
+        memset(text + len, 0, TEXT_PAD);
+        return parse_padded(text, len, text, limits, err);
     }
-    return parse_into(doc_blank(str_n(text, len), text), limits, err);
+    struct doc *d = fits ? doc_parse(str_n(text, len), limits, err) : NULL;
+    free(text);
+    return d;
 }

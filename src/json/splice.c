@@ -6,7 +6,8 @@
 
 void splice_init(struct splice *s, size_t hint, uint32_t max_depth)
 {
-    *s = (struct splice){.text = STRBUF_INIT(TEXT_MAX),
+    *s = (struct splice){.text = scratch_text(),
+                         .tape = scratch_tape(),
                          .side = STRBUF_INIT(TEXT_MAX),
                          .max_depth = max_depth ? max_depth : DEPTH_DEFAULT};
     (void)strbuf_reserve(&s->text, MIN(hint, TEXT_MAX));
@@ -15,9 +16,9 @@ void splice_init(struct splice *s, size_t hint, uint32_t max_depth)
 
 void splice_done(struct splice *s)
 {
-    strbuf_done(&s->text);
+    scratch_text_done(&s->text);
+    scratch_tape_done(&s->tape);
     strbuf_done(&s->side);
-    vec_done(&s->tape);
 }
 
 /* Room for n bytes more, or NULL: it overflows. The NUL behind the text is written at the end. */
@@ -306,13 +307,8 @@ struct doc *splice_doc(struct splice *s, struct err *err)
     } else if (s->deepest > s->max_depth) {
         err_set(err, ERR_TOO_LARGE, "the result is nested deeper than %u levels", s->max_depth);
     } else {
-        size_t len;
-        strbuf_commit(&s->text, 0);
-        char *text = strbuf_detach(&s->text, &len);
-        d = doc_complete(doc_blank(str_n(text, len), text), s->tape.p, (uint32_t)s->tape.len,
-                         strbuf_str(&s->side));
+        d = doc_assemble(strbuf_str(&s->text), s->tape.p, s->tape.len, strbuf_str(&s->side));
         d->depth = s->deepest;
-        s->tape.p = NULL;
     }
     splice_done(s);
     return d;

@@ -12,8 +12,8 @@
 #ifndef JSON_SPLICE_H
 #define JSON_SPLICE_H
 
-#include "base/vec.h"
 #include "json/doc.h"
+#include "json/scratch.h"
 
 /* Members or items [at, end) of the tape that are not copied yet; none without a document. */
 struct splice_run {
@@ -26,7 +26,7 @@ struct splice_run {
 struct splice {
     struct strbuf text;
     struct strbuf side;
-    VEC(uint64_t) tape;
+    tape_vec tape;
     uint32_t depth;
     uint32_t deepest;
     uint32_t max_depth;

@@ -355,3 +355,29 @@ TEST(sorted_members)
     CHECK_INT(n, 0);
     doc_unref(d);
 }
+
+/* Keys of labels: alike at their beginning, at their end or both. */
+TEST(long_keys_are_told_apart_at_any_byte)
+{
+    static const char *const keys[] = {
+        "app.kubernetes.io/name-of-x",
+        "app.kubernetes.io/name-or-x",
+        "app.kubernetes.io/name-of-y",
+        "bpp.kubernetes.io/name-of-x",
+        "seventeen.bytes/x",
+        "seventeen.bytes/y",
+        "sixteen.bytes/xy",
+        "sixteen.bytes/xz",
+    };
+    struct strbuf text = STRBUF_INIT(4096);
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        strbuf_printf(&text, "%s\"%s\":%zu", i ? "," : "{", keys[i], i);
+    strbuf_add_char(&text, '}');
+    struct doc *d = parse(text.p);
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        CHECK_INT(jint(jget(doc_root(d), str_of(keys[i])), -1), (int64_t)i);
+    CHECK(j_is_absent(jget(doc_root(d), STR("app.kubernetes.io/name-of-z"))));
+    CHECK(j_is_absent(jget(doc_root(d), STR("app.kubernetes.io/nome-of-x"))));
+    doc_unref(d);
+    strbuf_done(&text);
+}

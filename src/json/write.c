@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "json/scratch.h"
 #include "json/tape.h"
 
 /* ---- quoting ---- */
@@ -68,26 +69,33 @@ bool json_is_plain(str s)
     size_t i = 0;
     while (i + 8 <= s.len && !may_be_special(s.p + i))
         i += 8;
+    /* What is left with some of what was seen before it. */
+    if (i && i + 8 > s.len && !may_be_special(s.p + s.len - 8))
+        return true;
     while (i < s.len && !is_special((unsigned char)s.p[i]))
         i++;
     return i == s.len;
 }
 
-/* What needs no escape, which is nearly everything, is one reservation and one copy. */
-void json_quote(struct strbuf *out, str s)
+/* With this behind the closing quote, or nothing when it is zero. What needs no escape, which is
+ * nearly everything, is one reservation and one copy. */
+static void quote(struct strbuf *out, str s, char behind)
 {
     if (!s.p)
         s = STR(""); /* no arithmetic on a null pointer */
     const char *p = s.p, *end = s.p + s.len, *run = p;
     if (LIKELY(json_is_plain(s))) {
-        char *to = strbuf_reserve(out, s.len + 2);
+        size_t n = s.len + 2 + (behind != 0);
+        char *to = strbuf_reserve(out, n);
         if (!to)
             return;
-        to[0] = '"';
+        *to++ = '"';
         if (s.len)
-            memcpy(to + 1, s.p, s.len);
-        to[s.len + 1] = '"';
-        strbuf_commit(out, s.len + 2);
+            memcpy(to, s.p, s.len);
+        to += s.len;
+        *to++ = '"';
+        *to = behind;
+        strbuf_commit(out, n);
         return;
     }
     strbuf_add_char(out, '"');
@@ -101,18 +109,25 @@ void json_quote(struct strbuf *out, str s)
     }
     strbuf_add(out, run, (size_t)(p - run));
     strbuf_add_char(out, '"');
+    if (behind)
+        strbuf_add_char(out, behind);
+}
+
+void json_quote(struct strbuf *out, str s)
+{
+    quote(out, s, '\0');
 }
 
 /* ---- the streaming writer ---- */
 
 void jw_init(struct jw *w)
 {
-    *w = (struct jw){.out = STRBUF_INIT(TEXT_MAX)};
+    *w = (struct jw){.out = scratch_text()};
 }
 
 void jw_done(struct jw *w)
 {
-    strbuf_done(&w->out);
+    scratch_text_done(&w->out);
     *w = (struct jw){0};
 }
 
@@ -175,8 +190,7 @@ void jw_key(struct jw *w, str key)
 {
     BUG_ON(w->depth == 0 || !(w->object & level_bit(w)) || w->after_key);
     comma(w);
-    json_quote(&w->out, key);
-    strbuf_add_char(&w->out, ':');
+    quote(&w->out, key, ':');
     w->after_key = true;
 }
 
@@ -307,13 +321,11 @@ struct doc *jw_doc(struct jw *w)
     static const struct json_limits limits = {
         .max_bytes = TEXT_MAX, .max_depth = DEPTH_MAX, .allow_duplicate_keys = true};
     BUG_ON(w->depth != 0 || w->out.len == 0 || w->out.overflow);
-    size_t len;
-    char *text = strbuf_detach(&w->out, &len);
     struct err err = ERR_INIT;
-    struct doc *d = doc_parse_owned(text, len, &limits, &err);
+    struct doc *d = doc_parse_buffer(&w->out, &limits, &err);
     if (!d)
         bug_at(__FILE__, __LINE__, err.message);
-    *w = (struct jw){0};
+    jw_done(w);
     return d;
 }
 

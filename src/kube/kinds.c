@@ -301,11 +301,15 @@ bool type_is_custom(const struct type *t)
 
 str kind_api_version(const struct kind *k, char *buf, size_t size)
 {
-    int n = *k->group ? snprintf(buf, size, "%s/%s", k->group, k->version)
-                      : snprintf(buf, size, "%s", k->version);
+    size_t group = strlen(k->group), version = strlen(k->version);
+    size_t n = group + (group > 0) + version;
 
-    BUG_ON(n < 0 || (size_t)n >= size);
-    return str_n(buf, (size_t)n);
+    BUG_ON(n >= size);
+    memcpy(buf, k->group, group);
+    if (group)
+        buf[group] = '/';
+    memcpy(buf + n - version, k->version, version + 1);
+    return str_n(buf, n);
 }
 
 void api_version_split(str api_version, str *ret_group, str *ret_version)

@@ -7,23 +7,62 @@
  */
 #include "kube/object.h"
 
-static jval controller_ref_of(jval meta)
+static jval controller_ref_of(jval owners)
 {
-    for (struct jiter it = jiter(jgetc(meta, "ownerReferences")); jnext(&it);)
+    for (struct jiter it = jiter(owners); jnext(&it);)
         if (j_is_true(jgetc(it.value, "controller")))
             return it.value;
     return JVAL_ABSENT;
 }
 
-static int decode_meta(struct obj *o, struct err *err)
+/* The members that matter, in one walk: every object passes here at every write. */
+static void decode_root(struct obj *o)
 {
-    o->meta = jgetc(doc_root(o->doc), "metadata");
+    for (struct jiter it = jiter(doc_root(o->doc)); jnext(&it);) {
+        if (str_is(it.key, "metadata"))
+            o->meta = it.value;
+        else if (str_is(it.key, "spec"))
+            o->spec = it.value;
+        else if (str_is(it.key, "status"))
+            o->status = it.value;
+    }
+}
+
+static void decode_meta(struct obj *o, str *ret_version)
+{
+    for (struct jiter it = jiter(o->meta); jnext(&it);) {
+        if (str_is(it.key, "name"))
+            o->name = jstr(it.value);
+        else if (str_is(it.key, "namespace"))
+            o->ns = jstr(it.value);
+        else if (str_is(it.key, "uid"))
+            o->uid = jstr(it.value);
+        else if (str_is(it.key, "resourceVersion"))
+            *ret_version = jstr(it.value);
+        else if (str_is(it.key, "generation"))
+            o->generation = jint(it.value, 0);
+        else if (str_is(it.key, "deletionTimestamp"))
+            o->deleting = j_has(it.value);
+        else if (str_is(it.key, "labels"))
+            o->labels = it.value;
+        else if (str_is(it.key, "annotations"))
+            o->annotations = it.value;
+        else if (str_is(it.key, "ownerReferences"))
+            o->owner = controller_ref_of(it.value);
+    }
+    o->owner_uid = jstr(jgetc(o->owner, "uid"));
+}
+
+static int decode(struct obj *o, struct err *err)
+{
+    str rv = STR_NONE;
+
+    decode_root(o);
     if (jtype(o->meta) != J_OBJECT)
         return err_set_field(err, ERR_INVALID, STR("metadata"), "metadata must be an object");
-    o->name = jstr(jgetc(o->meta, "name"));
+    decode_meta(o, &rv);
     if (str_is_empty(o->name))
         return err_set_field(err, ERR_INVALID, STR("metadata.name"), "name is required");
-    str rv = jstr(jgetc(o->meta, "resourceVersion"));
     if (!str_is_empty(rv) && !str_to_uint(rv, &o->rv))
         return err_set_field(err, ERR_INVALID, STR("metadata.resourceVersion"),
                              "resourceVersion \"%.*s\" is not a number", STR_ARG(rv));
@@ -37,17 +76,10 @@ struct obj *obj_new(const struct kind *kind, struct doc *doc, struct err *err)
     o->refs = 1;
     o->kind = kind;
     o->doc = doc;
-    if (decode_meta(o, err) < 0) {
+    if (decode(o, err) < 0) {
         obj_unref(o);
         return NULL;
     }
-    o->ns = jstr(jgetc(o->meta, "namespace"));
-    o->uid = jstr(jgetc(o->meta, "uid"));
-    o->generation = jint(jgetc(o->meta, "generation"), 0);
-    o->deleting = j_has(jgetc(o->meta, "deletionTimestamp"));
-    o->labels = jgetc(o->meta, "labels");
-    o->annotations = jgetc(o->meta, "annotations");
-    o->owner_uid = jstr(jgetc(controller_ref_of(o->meta), "uid"));
     return o;
 }
 
@@ -94,16 +126,6 @@ str obj_annotation(const struct obj *o, str key)
     return jstr(jget(o->annotations, key));
 }
 
-jval obj_spec(const struct obj *o)
-{
-    return jgetc(obj_root(o), "spec");
-}
-
-jval obj_status(const struct obj *o)
-{
-    return jgetc(obj_root(o), "status");
-}
-
 static usec time_of(jval v)
 {
     usec t = 0;
@@ -127,11 +149,6 @@ bool obj_has_finalizer(const struct obj *o, str finalizer)
         if (str_eq(jstr(it.value), finalizer))
             return true;
     return false;
-}
-
-jval obj_controller_ref(const struct obj *o)
-{
-    return controller_ref_of(o->meta);
 }
 
 jval condition_find(jval conditions, str type)

@@ -24,6 +24,9 @@ struct obj {
     jval meta;
     jval labels;
     jval annotations;
+    jval spec;
+    jval status;
+    jval owner; /* the controller owner reference */
 };
 
 /* Takes over the reference to the document. Fails when metadata is not an object, a name is missing
@@ -40,14 +43,23 @@ static inline jval obj_root(const struct obj *o)
 }
 str obj_label(const struct obj *o, str key);
 str obj_annotation(const struct obj *o, str key);
-jval obj_spec(const struct obj *o);
-jval obj_status(const struct obj *o);
+static inline jval obj_spec(const struct obj *o)
+{
+    return o->spec;
+}
+static inline jval obj_status(const struct obj *o)
+{
+    return o->status;
+}
 /* Microseconds since 1970, 0 when absent. */
 usec obj_created(const struct obj *o);
 usec obj_deleted_at(const struct obj *o);
 bool obj_has_finalizer(const struct obj *o, str finalizer);
 /* The controller owner reference, or absent. */
-jval obj_controller_ref(const struct obj *o);
+static inline jval obj_controller_ref(const struct obj *o)
+{
+    return o->owner;
+}
 
 /* metav1.Condition (and pod conditions) by type; absent when there is none. */
 jval condition_find(jval conditions, str type);

@@ -396,3 +396,28 @@ TEST(validation_of_one_member)
         arena_done(&a);
     }
 }
+
+/* What was valid before says nothing about a text that differs in one byte, wherever that is. */
+TEST(validation_remembers_texts_and_not_their_looks)
+{
+    struct strbuf text = STRBUF_INIT(1 << 16);
+
+    fixture_init();
+    for (size_t round = 0; round < 40; round++) {
+        size_t wrong = round < 10 ? SIZE_MAX : round - 10;
+        strbuf_reset(&text);
+        strbuf_add_cstr(&text, "{'metadata':{},'spec':{'containers':[{'name':'a','ports':[");
+        for (size_t i = 0; i < 30; i++)
+            strbuf_printf(&text, "%s{'containerPort':%s}", i ? "," : "",
+                          i == wrong ? "'1'" : "123");
+        strbuf_add_cstr(&text, "]}]}}");
+        struct arena a = ARENA_INIT;
+        struct field_errors e;
+        field_errors_init(&e, &a);
+        schema_validate(kind_pod.type, fixture_json(&a, text.p), STR(""), &e);
+        CHECK_INT(e.items.len, wrong != SIZE_MAX);
+        field_errors_done(&e);
+        arena_done(&a);
+    }
+    strbuf_done(&text);
+}

@@ -5,6 +5,9 @@
  * One rule differs between the two worlds: in a custom resource a null is a value of the wrong
  * type, while built-in kinds read it as absent; and the status of a built-in kind is never refused
  * for a missing field, because its Go types have zeros in place of absent values.
+ *
+ * The pods of one template differ in their metadata and hardly anywhere else, and each is written
+ * several times: what was found valid before is remembered by its text.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -432,6 +435,66 @@ static void check_field(struct validation *c, const struct field *f, jval v)
         check_present(c, f, v);
 }
 
+/* ---- what is known to be valid ---- */
+
+enum { KNOWN_SLOTS = 1024, KNOWN_MIN = 128, KNOWN_MAX = 8 << 10 };
+
+/* A value in its field, under the same rules. The text is kept from the second time on. The loop
+ * thread's. */
+static struct known {
+    const struct field *field;
+    uint64_t rules; /* version of the tables, builtin, lenient */
+    uint64_t hash;
+    char *text;
+    size_t len;
+} known[KNOWN_SLOTS];
+
+/* The place of a value that is worth it, or NULL. The members of the object itself are hardly ever
+ * the same twice, and most maps are labels. */
+static struct known *known_slot(const struct validation *c, const struct field *f, jval v)
+{
+    str text = jtext(v);
+    if (c->at->up == c->root || f->shape == FIELD_MAP || text.len < KNOWN_MIN ||
+        text.len > KNOWN_MAX)
+        return NULL;
+    uint64_t rules = kinds_version() << 2 | (uint64_t)c->builtin << 1 | (uint64_t)c->lenient;
+    uint64_t hash = str_hash_sample(text, (uintptr_t)f ^ rules);
+    struct known *k = &known[hash % KNOWN_SLOTS];
+    if (k->hash != hash || k->field != f || k->rules != rules) {
+        free(k->text);
+        *k = (struct known){.field = f, .rules = rules, .hash = hash};
+    }
+    return k;
+}
+
+static bool known_is(const struct known *k, str text)
+{
+    return k && k->text && str_eq(str_n(k->text, k->len), text);
+}
+
+static void known_add(struct known *k, str text)
+{
+    bool again = k->len > 0;
+    free(k->text);
+    k->len = text.len;
+    k->text = again ? str_dup(text) : NULL;
+}
+
+/* ---- members ---- */
+
+static void check_known(struct validation *c, const struct field *f, jval v)
+{
+    struct known *k = known_slot(c, f, v);
+    if (known_is(k, jtext(v)))
+        return;
+    check_present(c, f, v);
+    /* What is inside may have taken the place. Errors are not told twice and not without end: that
+     * none came says nothing when there are some. */
+    k = k && c->errors->items.len == 0 ? known_slot(c, f, v) : NULL;
+    if (k)
+        known_add(k, jtext(v));
+}
+
 static void check_member(struct validation *c, const struct field *f, str key, jval v)
 {
     struct path step = {.up = c->at, .key = key};
@@ -439,7 +502,10 @@ static void check_member(struct validation *c, const struct field *f, str key, j
 
     c->at = &step;
     c->lenient |= status;
-    check_present(c, f, v);
+    if (j_is_container(v))
+        check_known(c, f, v);
+    else
+        check_present(c, f, v);
     if (status)
         c->lenient = false;
     c->at = step.up;

@@ -12,9 +12,13 @@
 
 static str setting(const struct obj *pod, const char *name)
 {
-    char key[64];
-    int len = snprintf(key, sizeof(key), LIFE_PREFIX "%s", name);
-    return obj_annotation(pod, str_n(key, (size_t)len));
+    char key[64] = LIFE_PREFIX;
+    size_t prefix = sizeof(LIFE_PREFIX) - 1, len = strlen(name);
+    if (jlen(pod->annotations) == 0)
+        return STR_NONE;
+    BUG_ON(prefix + len > sizeof(key));
+    memcpy(key + prefix, name, len);
+    return obj_annotation(pod, str_n(key, prefix + len));
 }
 
 /* Evenly within jitter percent of the delay, always the same for one pod and stage. */

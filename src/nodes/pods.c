@@ -94,14 +94,13 @@ static const char *stage_words(const struct progress *p)
 static str gang_key(const struct obj *pod, const char *label, struct arena *a)
 {
     str value = obj_label(pod, str_of(label));
-    return str_is_empty(value) ? STR_NONE
-                               : arena_printf(a, "%.*s/%.*s", STR_ARG(pod->ns), STR_ARG(value));
+    return str_is_empty(value) ? STR_NONE : arena_cat(a, pod->ns, STR("/"), value);
 }
 
 static bool is_ready_enough(const struct world *w, const struct obj *pod, struct wait_parent *p,
                             struct arena *a)
 {
-    str key = arena_printf(a, "%.*s/%.*s", STR_ARG(pod->ns), STR_ARG(p->label));
+    str key = arena_cat(a, pod->ns, STR("/"), p->label);
     struct obj *o;
     for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), pods_by_clique, key);
          p->ready < p->need && (o = cache_next(&it));)

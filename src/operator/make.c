@@ -36,7 +36,7 @@ void labels_set(struct labels *l, const char *key, str value)
 
 void labels_set_int(struct labels *l, const char *key, int64_t value)
 {
-    labels_put(l, str_of(key), arena_printf(l->arena, "%lld", (long long)value));
+    labels_put(l, str_of(key), arena_int(l->arena, value));
 }
 
 void labels_set_full_name(struct labels *annotations, str name, str full)
@@ -92,9 +92,13 @@ str labels_selector(struct labels *l)
 {
     struct label *items = labels_sorted(l);
     struct strbuf b = STRBUF_INIT(64 << 10);
-    for (size_t i = 0; i < l->n; i++)
-        strbuf_printf(&b, "%s%.*s=%.*s", i ? "," : "", STR_ARG(items[i].key),
-                      STR_ARG(items[i].value));
+    for (size_t i = 0; i < l->n; i++) {
+        if (i)
+            strbuf_add_char(&b, ',');
+        strbuf_add_str(&b, items[i].key);
+        strbuf_add_char(&b, '=');
+        strbuf_add_str(&b, items[i].value);
+    }
     str text = arena_str(l->arena, strbuf_str(&b));
     strbuf_done(&b);
     return text;

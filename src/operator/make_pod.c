@@ -121,9 +121,9 @@ static void pod_env(struct arena *a, const struct obj *pcs, const struct obj *pc
     env[0] = (struct env){"GROVE_PCS_NAME", pcs->name, NULL};
     env[1] = (struct env){"GROVE_PCS_INDEX", obj_label(pclq, STR(LABEL_PCS_INDEX)), NULL};
     env[2] = (struct env){"GROVE_PCLQ_NAME", pclq->name, NULL};
-    env[3] = (struct env){
-        "GROVE_HEADLESS_SERVICE",
-        arena_printf(a, "%.*s.%.*s.svc.cluster.local", STR_ARG(service), STR_ARG(pclq->ns)), NULL};
+    env[3] =
+        (struct env){"GROVE_HEADLESS_SERVICE",
+                     arena_cat(a, service, STR("."), pclq->ns, STR(".svc.cluster.local")), NULL};
     env[4] = (struct env){"GROVE_PCLQ_POD_INDEX", STR_NONE, LABEL_POD_INDEX};
 }
 
@@ -234,7 +234,7 @@ struct doc *pod_make(struct arena *a, const struct pod_recipe *r, int64_t index,
         labels_set_int(&annotations, ANNOTATION_FAILURES, failures);
     str host = name_hostname(a, pclq->name, index);
     labels_set_full_name(&annotations, host,
-                         arena_printf(a, "%.*s-%lld", STR_ARG(pclq->name), (long long)index));
+                         arena_cat(a, pclq->name, STR("-"), arena_int(a, index)));
     backend_prepare(a, r->pcs, pclq, &l, &annotations);
     pod_env(a, r->pcs, pclq, service, env);
     struct extras x = {.env = env, .n_env = N_ENV, .arena = a};
