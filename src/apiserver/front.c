@@ -3,8 +3,8 @@
  * request is answered, in whichever order that happens: a peer that goes away does not stop a write
  * that is under way.
  *
- *   exchange -> who is it -> route -> may they -> fixed path? answer : body -> apiserver -> reply
- *                                                                                      or stream
+ *   exchange -> who is it -> route -> whose turn -> may they -> fixed path? answer : body
+ *                                                                   -> apiserver -> reply or stream
  *
  * Every reply leaves through call_send or call_stream_begin, so that each call is accounted for
  * once, when its exchange is closed.
@@ -15,6 +15,9 @@
 #include "apiserver/request.h"
 #include "apiserver/review.h"
 #include "base/uuid.h"
+
+/* How long a connection waits whose credentials were wrong. */
+#define WRONG_PAUSE (100 * USEC_PER_MSEC)
 
 /* ---- replies ---- */
 
@@ -118,6 +121,7 @@ void call_reply_text(struct call *c, int code, str text)
 
 static void call_free(struct call *c)
 {
+    turns_end(c);
     doc_unref(c->body);
     arena_done(&c->arena);
     free(c);
@@ -172,11 +176,11 @@ static void on_done(struct api_request *r, const struct api_reply *reply)
 {
     struct call *c = r->ctx;
     c->pending = false;
-    if (!c->x) {
+    turns_answered(c);
+    if (!c->x)
         call_free(c);
-        return;
-    }
-    reply_write(c, reply);
+    else if (!c->code) /* else it took too long, and was told so */
+        reply_write(c, reply);
 }
 
 static struct status *read_body(struct call *c)
@@ -398,6 +402,7 @@ static const struct {
     {"/api/v1", serve_core_v1},
     {"/version", serve_version},
     {"/metrics", serve_metrics},
+    {"/debug/journal", serve_journal},
     {"/.well-known/openid-configuration", serve_openid},
     {"/openid/v1/jwks", serve_keys},
     {"/openapi/v2", serve_openapi_v2},
@@ -505,8 +510,7 @@ static void serve_path(struct call *c)
 
 static void serve_route(struct call *c)
 {
-    struct status *why = NULL;
-    enum route_result r = route_parse(c->x, &c->arena, &c->route, &why);
+    enum route_result r = c->routed;
     struct access x = call_access(c, r);
     struct status *denied = authorize_status(c->front->server, &c->arena, &c->who.user, &x);
     if (denied) {
@@ -524,7 +528,7 @@ static void serve_route(struct call *c)
         serve_review(c);
         break;
     case ROUTE_FAILED:
-        call_reply_status(c, why);
+        call_reply_status(c, c->unroutable);
         break;
     case ROUTE_NOT_API:
         serve_path(c);
@@ -532,16 +536,27 @@ static void serve_route(struct call *c)
     }
 }
 
+void call_serve(struct call *c)
+{
+    if (!metrics_api_serve(c))
+        serve_route(c);
+}
+
 static void serve(struct call *c)
 {
     struct status *why = authn_request(&c->front->authn, c->x, &c->arena, &c->who);
-    if (!why && c->x->body.len > FRONT_BODY_MAX)
+    /* To look at a credential is work: those who have none should not make us do it at will. */
+    if (why)
+        http_pause(c->x, WRONG_PAUSE);
+    else if (c->x->body.len > FRONT_BODY_MAX)
         why = status_new(&c->arena, 413, "RequestEntityTooLarge",
                          "Request entity too large: limit is %d", FRONT_BODY_MAX);
-    if (why)
+    if (why) {
         call_reply_status(c, why);
-    else if (!metrics_api_serve(c))
-        serve_route(c);
+        return;
+    }
+    c->routed = route_parse(c->x, &c->arena, &c->route, &c->unroutable);
+    turns_enter(c);
 }
 
 static void on_request(void *ctx, struct http_exchange *x)
@@ -552,6 +567,7 @@ static void on_request(void *ctx, struct http_exchange *x)
     arena_init(&c->arena);
     new_audit_id(c->front, c->audit_id);
     account_begin(c);
+    turns_begin(c);
     x->ctx = c;
     x->on_close = on_close;
     serve(c);
@@ -566,9 +582,17 @@ struct front *front_new(struct apiserver *a, const struct front_options *o, stru
      * the connection refuses what is far too large on its own. */
     struct http_limits limits = http_default_limits;
     limits.max_body = FRONT_BODY_MAX + (1 << 20);
-    struct http_server_options so = {
-        .listen = o->listen, .tls = o->tls, .limits = &limits, .handler = on_request, .ctx = f};
     f->server = a;
+    turns_init(f, &o->limits);
+    limits.max_connections = f->limits.connections;
+    limits.max_held = f->limits.memory;
+    struct http_server_options so = {.listen = o->listen,
+                                     .tls = o->tls,
+                                     .limits = &limits,
+                                     .handler = on_request,
+                                     .ctx = f,
+                                     .on_gone = turns_gone};
+    f->journal = o->journal;
     f->began = loop_now(apiserver_loop(a));
     if (authn_init(&f->authn, a, o->admin_token, o->sa_key, err) == 0)
         f->http = http_server_new(apiserver_loop(a), &so, err);
@@ -601,6 +625,7 @@ void front_free(struct front *f)
         return;
     if (f->http)
         http_server_free(f->http);
+    turns_done(f);
     authn_done(&f->authn);
     free(f);
 }

@@ -12,12 +12,25 @@
 
 struct front;
 
+/* What clients may have open. A member that is 0 has its default. Users in system:masters and
+ * questions about the server's health are not limited, except by the number of connections. */
+struct front_limits {
+    size_t connections;      /* of all, 10,000 */
+    size_t user_connections; /* of one user, a quarter of all */
+    size_t user_requests;    /* of one user: waiting, being served, being sent. 1,000 */
+    size_t user_watches;     /* of one user, 2,000 */
+    size_t memory;           /* what requests, answers and watches hold, all together. 1 GiB */
+    usec request_timeout;    /* until an answer begins, watches apart. 60 s */
+};
+
 struct front_options {
     const char *listen;
     struct tls_server *tls;
     str admin_token; /* accepted as bearer token of user admin, group system:masters */
-    str sa_key;      /* PEM of token_key_make(): signs service account tokens. Empty: one that is
-                        gone with the process, and its tokens with it */
+    const struct journal *journal; /* of decisions, for /debug/journal; NULL: none is kept */
+    str sa_key; /* PEM of token_key_make(): signs service account tokens. Empty: one that is
+                   gone with the process, and its tokens with it */
+    struct front_limits limits;
 };
 
 struct front *front_new(struct apiserver *a, const struct front_options *o, struct err *err);

@@ -3,6 +3,7 @@
 #define APISERVER_FRONT_IMPL_H
 
 #include "apiserver/authn.h"
+#include "apiserver/fair.h"
 #include "apiserver/front.h"
 #include "apiserver/route.h"
 #include "base/uuid.h"
@@ -15,10 +16,24 @@ struct front {
     struct apiserver *server;
     struct http_server *http;
     struct authn authn;
+    const struct journal *journal; /* may be NULL */
     bool ready;
     usec began;       /* monotonic */
     size_t n_calls;   /* open at present */
     size_t n_watches; /* of them, streams */
+
+    /* front_fair.c */
+    struct front_limits limits;
+    struct fair fair;
+    struct loop_task turn_task;
+    struct list calls;   /* call.link, oldest first */
+    struct list unbegun; /* call.due: no answer yet and no watch, oldest first */
+    struct loop_timer timeout;
+    struct map watched;  /* by kind: struct watched */
+    size_t held;         /* bytes, all of call.held */
+    uint64_t shed_turn;  /* the iteration in which somebody was last cut off */
+    struct list resting; /* fair_flow.resting */
+    struct loop_timer rest_timer;
 };
 
 struct listing;
@@ -37,6 +52,19 @@ struct call {
     int code;                /* of the reply; 0: none yet */
     struct listing *listing; /* a long list on its way out */
     struct stream *stream;   /* a watch */
+
+    /* front_fair.c */
+    struct list link, due;
+    enum route_result routed;
+    struct status *unroutable; /* why it failed */
+    struct fair_item turn;     /* flow NULL: it is exempt */
+    void (*run)(struct call *c);
+    struct loop_task task; /* runs what is exempt, or frees the seat of a watch */
+    size_t seat_turns;     /* of the loop, that a watch still needs its seat for */
+    struct loop_timer rest;
+    bool has_seat;
+    bool is_counted; /* in its flow */
+    size_t held;     /* bytes */
 };
 
 /* ---- front.c ---- */
@@ -60,6 +88,31 @@ void call_stream_begin(struct call *c, int code, const struct http_header *h, si
 void call_reply_doc(struct call *c, int code, struct doc *d);
 void call_reply_status(struct call *c, const struct status *s);
 void call_reply_text(struct call *c, int code, str text);
+
+void call_serve(struct call *c);
+
+/* ---- front_fair.c: who is served when, and who is not ---- */
+
+void turns_init(struct front *f, const struct front_limits *limits);
+void turns_done(struct front *f);
+/* Of a connection that ends. */
+void turns_gone(void *front, void *flow);
+/* A call begins; ends (it is freed next). */
+void turns_begin(struct call *c);
+void turns_end(struct call *c);
+/* It is known who asks and for what: call_serve() now, later, or a refusal. */
+void turns_enter(struct call *c);
+/* A step of a call that is being answered; run is called when it is its turn. */
+void turns_again(struct call *c, uint32_t cost, void (*run)(struct call *c));
+/* Takes back what turns_again asked for. */
+void turns_cancel(struct call *c);
+/* The server has made its answer, or a watch has begun: from now on it is up to the peer. */
+void turns_answered(struct call *c);
+void turns_watching(struct call *c, bool on);
+/* It keeps so many bytes more (or less) than before. */
+void turns_hold(struct call *c, ptrdiff_t bytes);
+/* For metrics: what waits, and what all of it holds. */
+size_t turns_held(const struct front *f);
 
 /* ---- reply.c: an answer of the server as bytes ---- */
 
@@ -87,6 +140,8 @@ bool connect_serve(struct call *c);
 
 void serve_version(struct call *c);
 void serve_metrics(struct call *c);
+/* /debug/journal?kind=Pod&namespace=NS&name=NAME: what was decided about it, see journal.h. */
+void serve_journal(struct call *c);
 /* /healthz, /livez, /readyz and single checks below them; false: none of these. */
 bool health_serve(struct call *c, str path);
 

@@ -1,5 +1,7 @@
-/* Version, health and metrics: what monitoring asks. */
+/* Version, health, metrics and the journal: what monitoring asks, and people who look for a cause.
+ */
 #include "apiserver/front_impl.h"
+#include "client/journal.h"
 
 #if defined(__x86_64__)
 #define PLATFORM "linux/amd64"
@@ -52,6 +54,29 @@ void serve_metrics(struct call *c)
     metrics_write(c->front, &text);
     size_t n = call_headers(c, STR("text/plain; version=0.0.4; charset=utf-8"), h);
     call_send(c, 200, h, n, slice_strbuf(&text));
+}
+
+void serve_journal(struct call *c)
+{
+    str kind = STR_NONE, ns = STR_NONE, name = STR_NONE;
+    struct jw w;
+    (void)http_query_get(&c->arena, c->x->query, STR("kind"), &kind);
+    (void)http_query_get(&c->arena, c->x->query, STR("namespace"), &ns);
+    if (!c->front->journal) {
+        call_reply_text(c, 404, STR("404 page not found\n"));
+        return;
+    }
+    if (!kind.len || !http_query_get(&c->arena, c->x->query, STR("name"), &name)) {
+        call_reply_status(c, status_bad_request(&c->arena, "say of what: ?kind=Pod&namespace="
+                                                           "NAMESPACE&name=NAME"));
+        return;
+    }
+    jw_init(&w);
+    jw_object(&w);
+    jw_key(&w, STR("entries"));
+    journal_put(c->front->journal, kind, ns, name, &w);
+    jw_end(&w);
+    call_reply_doc(c, 200, jw_doc(&w));
 }
 
 /* ---- health ---- */

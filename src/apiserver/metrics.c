@@ -27,6 +27,11 @@ static struct metric in_flight =
     METRIC_GAUGE("apiserver_current_inflight_requests", "Requests being served, watches apart.");
 static struct metric watches =
     METRIC_GAUGE("apiserver_longrunning_requests", "Watches that are open.");
+static struct metric waiting = METRIC_GAUGE("apiserver_flowcontrol_current_inqueue_requests",
+                                            "Requests that wait for their turn.");
+static struct metric held =
+    METRIC_GAUGE("grove_request_memory_bytes",
+                 "What requests, answers and watches hold, as --memory-limit counts it.");
 static struct metric connections =
     METRIC_GAUGE("grove_open_connections", "Connections of clients.");
 static struct metric revision =
@@ -152,6 +157,8 @@ void metrics_write(struct front *f, struct strbuf *out)
     metric_set(metric_with(&watches), (double)f->n_watches);
     if (f->http) /* a front without a socket of its own has none to count */
         metric_set(metric_with(&connections), (double)http_server_connections(f->http));
+    metric_set(metric_with(&waiting), (double)f->fair.n_items);
+    metric_set(metric_with(&held), (double)turns_held(f));
     metric_set(metric_with(&revision), (double)store_revision(s));
     metric_set(metric_with(&read_only), store_is_read_only(s));
     set_counter(&iterations, (double)loop_iterations(l));

@@ -13,6 +13,10 @@
 #include "json/yaml.h"
 
 enum { STEP_ITEMS = 1000, STEP_ROWS = 200, STEP_BYTES = 1 << 20, HIGH_WATER = 1 << 20 };
+/* For those who share the server with others. */
+enum { SHARED_STEP = 64 << 10 };
+/* Of one step of a list, in the units of front_fair.c. */
+enum { STEP_COST = 120 };
 enum { WARNINGS_TOTAL = 4096, WARNING_CUT = 256, YAML_MAX = 64 << 20 };
 
 static usec now_of(const struct call *c)
@@ -152,7 +156,6 @@ static struct doc *single_doc(struct call *c, const struct obj *o)
 
 struct listing {
     struct call *call;
-    struct loop_task task;
     struct obj **items; /* references, from next on */
     size_t n, next;
     size_t step_bytes;
@@ -224,6 +227,7 @@ static struct listing *listing_new(struct call *c, const struct api_reply *reply
     l->n = reply->n_items;
     l->next = 0;
     l->step_bytes = http_accepts_gzip(c->x) ? SQUEEZE_STEP : STEP_BYTES;
+    l->step_bytes = c->turn.flow ? MIN(l->step_bytes, (size_t)SHARED_STEP) : l->step_bytes;
     l->squeeze = NULL;
     l->now = now_of(c);
     l->items = xmalloc(sizeof(*l->items) * (l->n + 1));
@@ -234,12 +238,17 @@ static struct listing *listing_new(struct call *c, const struct api_reply *reply
 
 static void listing_free(struct listing *l)
 {
-    loop_task_cancel(&l->task);
     while (l->next < l->n)
         obj_unref(l->items[l->next++]);
     squeeze_free(l->squeeze);
     free(l->items);
     free(l);
+}
+
+/* What it keeps besides the objects. */
+static size_t listing_size(const struct listing *l)
+{
+    return sizeof(*l) + sizeof(*l->items) * l->n;
 }
 
 /* Texts of objects as they are, with commas between. */
@@ -323,11 +332,13 @@ static size_t step(struct listing *l, struct http_slice *out)
     return n;
 }
 
+static void next_step(struct call *c);
+
 static void continue_later(struct listing *l)
 {
     struct call *c = l->call;
     if (http_stream_pending(c->x) < HIGH_WATER)
-        loop_defer(apiserver_loop(c->front->server), LOOP_PUBLISH, &l->task);
+        turns_again(c, STEP_COST, next_step);
 }
 
 static void on_drain(struct http_exchange *x)
@@ -348,10 +359,9 @@ static void write_step(struct listing *l, size_t n)
     http_stream_write(x, &out, 1);
 }
 
-static void list_task(struct loop_task *t)
+static void next_step(struct call *c)
 {
-    struct listing *l = container_of(t, struct listing, task);
-    struct call *c = l->call;
+    struct listing *l = c->listing;
     write_step(l, step(l, l->slices));
     if (l->next < l->n) {
         continue_later(l);
@@ -366,7 +376,6 @@ static void send_list(struct call *c, const struct api_reply *reply)
     struct http_header h[FRONT_MAX_HEADERS];
     size_t n_headers = reply_headers(c, reply, h);
     struct listing *l = listing_new(c, reply);
-    loop_task_init(&l->task, list_task);
     l->slices[0] = list_head(c, reply);
     size_t n = 1 + step(l, l->slices + 1);
     if (l->next == l->n) {
@@ -375,6 +384,7 @@ static void send_list(struct call *c, const struct api_reply *reply)
         return;
     }
     c->listing = l;
+    turns_hold(c, (ptrdiff_t)listing_size(l));
     c->x->on_drain = on_drain;
     if (http_accepts_gzip(c->x) && n_headers + 2 <= FRONT_MAX_HEADERS)
         l->squeeze = squeeze_new();
@@ -389,6 +399,8 @@ static void send_list(struct call *c, const struct api_reply *reply)
 
 void reply_stop(struct call *c)
 {
+    turns_cancel(c);
+    turns_hold(c, -(ptrdiff_t)listing_size(c->listing));
     listing_free(c->listing);
     c->listing = NULL;
 }

@@ -131,6 +131,7 @@ static void queue_clear(struct stream *s)
 {
     for (size_t i = s->first; i < s->queue.len; i++)
         obj_unref(s->queue.p[i].obj);
+    turns_hold(s->call, -(ptrdiff_t)(s->queue.len * sizeof(struct waiting) + s->live_bytes));
     vec_done(&s->queue);
     s->first = s->live_bytes = 0;
 }
@@ -147,6 +148,7 @@ static void queue_add(struct stream *s, const struct waiting *e)
     if (e->obj)
         w->obj = obj_ref(e->obj);
     s->live_bytes += waiting_bytes(s, e);
+    turns_hold(s->call, (ptrdiff_t)(sizeof(*w) + waiting_bytes(s, e)));
 }
 
 static void finish(struct stream *s)
@@ -166,6 +168,7 @@ static void on_drain(struct http_exchange *x)
     while (s->first < s->queue.len && http_stream_pending(x) < HIGH_WATER) {
         struct waiting *e = &s->queue.p[s->first++];
         s->live_bytes -= waiting_bytes(s, e);
+        turns_hold(s->call, -(ptrdiff_t)waiting_bytes(s, e));
         write_line(s, heads[e->type], event_text(s, e));
         obj_unref(e->obj);
     }
@@ -276,6 +279,7 @@ void stream_start(struct call *c)
     struct apiserver *a = c->front->server;
     c->stream = s;
     c->front->n_watches++;
+    turns_watching(c, true);
     s->began_at = store_revision(apiserver_store(a));
     c->x->on_drain = on_drain;
     w->on_event = on_event;
@@ -293,6 +297,7 @@ void stream_stop(struct call *c)
     if (!s->over)
         apiserver_watch_stop(c->front->server, &c->route.watch);
     c->front->n_watches--;
+    turns_watching(c, false);
     loop_task_cancel(&s->begin_task);
     queue_clear(s);
     doc_unref(s->last);

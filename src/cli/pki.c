@@ -1,7 +1,7 @@
 /*
  * One CA per state directory, made at the first start and kept, so that a kubeconfig stays good
- * over restarts. Server and administrator certificates are renewed at a start within 30 days of
- * their end.
+ * over restarts. Server and administrator certificates are renewed when a twelfth of their life is
+ * left, which is a month of a year: at a start, and while it runs.
  */
 #include "cli/pki.h"
 
@@ -11,7 +11,7 @@
 
 #define CA_LIFETIME (10 * 365 * USEC_PER_DAY)
 #define CERT_LIFETIME (365 * USEC_PER_DAY)
-#define RENEW_BEFORE (30 * USEC_PER_DAY)
+#define CA_RENEW_BEFORE (30 * USEC_PER_DAY)
 #define SERVER_NAMES                                                                  \
     "DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc," \
     "DNS:kubernetes.default.svc.cluster.local,IP:127.0.0.1,IP:::1,IP:10.96.0.1"
@@ -22,18 +22,29 @@ static int read_part(const char *dir, const char *name, const char *ext, struct 
 {
     struct strbuf path = STRBUF_INIT(4096);
     strbuf_printf(&path, "%s/%s.%s", dir, name, ext);
-    strbuf_init(out, MAX_PEM);
-    int r = path.overflow ? ERR_TOO_LARGE : file_read(path.p, out, NULL);
+    int r = plane_pki_read(path.overflow ? "" : path.p, out, NULL);
     strbuf_done(&path);
     return r;
 }
 
-static bool load(const char *dir, const char *name, usec now, struct pki_identity *id)
+int plane_pki_read(const char *path, struct strbuf *ret, struct err *err)
+{
+    strbuf_init(ret, MAX_PEM);
+    return file_read(path, ret, err);
+}
+
+static usec renew_before(const struct plane_pki *p)
+{
+    return p->lifetime / 12;
+}
+
+/* At least `left` must be left of it. */
+static bool load(const char *dir, const char *name, usec now, usec left, struct pki_identity *id)
 {
     usec end;
     if (read_part(dir, name, "crt", &id->cert_pem) == 0 &&
         read_part(dir, name, "key", &id->key_pem) == 0 &&
-        pki_not_after(strbuf_str(&id->cert_pem), &end, NULL) == 0 && end - now > RENEW_BEFORE)
+        pki_not_after(strbuf_str(&id->cert_pem), &end, NULL) == 0 && end - now > left)
         return true;
     pki_identity_done(id);
     *id = (struct pki_identity){0};
@@ -68,32 +79,74 @@ static int open_sa_key(const char *dir, struct strbuf *ret, struct err *err)
     return r;
 }
 
-int plane_pki_open(const char *dir, usec now, struct plane_pki *ret, struct err *err)
+static int make_server(struct plane_pki *p, const char *dir, usec now, struct err *err)
+{
+    struct pki_identity id = {0};
+    int r = pki_issue(&p->ca, "grove-apiserver", NULL, SERVER_NAMES, now, p->lifetime, &id, err);
+    if (r == 0)
+        r = save(dir, "server", &id, err);
+    pki_identity_done(r ? &id : &p->server);
+    if (r == 0)
+        p->server = id;
+    return r;
+}
+
+static int make_admin(struct plane_pki *p, const char *dir, usec now, struct err *err)
 {
     static const char *const masters[] = {"system:masters", NULL};
-    *ret = (struct plane_pki){0};
+    struct pki_identity id = {0};
+    int r = pki_issue(&p->ca, "admin", masters, NULL, now, p->lifetime, &id, err);
+    if (r == 0)
+        r = save(dir, "admin", &id, err);
+    pki_identity_done(r ? &id : &p->admin);
+    if (r == 0)
+        p->admin = id;
+    return r;
+}
+
+int plane_pki_open(const char *dir, usec now, usec lifetime, struct plane_pki *ret, struct err *err)
+{
+    *ret = (struct plane_pki){.lifetime = lifetime ? lifetime : CERT_LIFETIME};
+    usec left = renew_before(ret);
     int r = dir_make(dir, 0700, err);
-    bool fresh_ca = r == 0 && !load(dir, "ca", now, &ret->ca);
+    bool fresh_ca = r == 0 && !load(dir, "ca", now, CA_RENEW_BEFORE, &ret->ca);
     if (fresh_ca) {
         r = pki_make_ca("grove", now, CA_LIFETIME, &ret->ca, err);
         if (r == 0)
             r = save(dir, "ca", &ret->ca, err);
     }
-    if (r == 0 && (fresh_ca || !load(dir, "server", now, &ret->server))) {
-        r = pki_issue(&ret->ca, "grove-apiserver", NULL, SERVER_NAMES, now, CERT_LIFETIME,
-                      &ret->server, err);
-        if (r == 0)
-            r = save(dir, "server", &ret->server, err);
-    }
-    if (r == 0 && (fresh_ca || !load(dir, "admin", now, &ret->admin))) {
-        r = pki_issue(&ret->ca, "admin", masters, NULL, now, CERT_LIFETIME, &ret->admin, err);
-        if (r == 0)
-            r = save(dir, "admin", &ret->admin, err);
-    }
+    if (r == 0 && (fresh_ca || !load(dir, "server", now, left, &ret->server)))
+        r = make_server(ret, dir, now, err);
+    if (r == 0 && (fresh_ca || !load(dir, "admin", now, left, &ret->admin)))
+        r = make_admin(ret, dir, now, err);
     if (r == 0)
         r = open_sa_key(dir, &ret->sa_key, err);
     if (r)
         plane_pki_done(ret);
+    return r;
+}
+
+/* What cannot be read has no time left. */
+static usec end_of(const struct pki_identity *id)
+{
+    usec end = 0;
+    (void)pki_not_after(strbuf_str(&id->cert_pem), &end, NULL);
+    return end;
+}
+
+usec plane_pki_renewal(const struct plane_pki *p)
+{
+    return MIN(end_of(&p->server), end_of(&p->admin)) - renew_before(p);
+}
+
+int plane_pki_renew(struct plane_pki *p, const char *dir, usec now, struct err *err)
+{
+    usec left = renew_before(p);
+    int r = 0;
+    if (end_of(&p->server) - now <= left)
+        r = make_server(p, dir, now, err);
+    if (r == 0 && end_of(&p->admin) - now <= left)
+        r = make_admin(p, dir, now, err);
     return r;
 }
 
@@ -113,14 +166,14 @@ static void put_b64(struct strbuf *out, const char *key, const struct strbuf *pe
     strbuf_add_char(out, '\n');
 }
 
-int plane_pki_kubeconfig(const struct plane_pki *p, const char *address, const char *path,
-                         struct err *err)
+int plane_pki_kubeconfig(const struct plane_pki *p, const struct strbuf *trust_pem,
+                         const char *address, const char *path, struct err *err)
 {
     struct strbuf out = STRBUF_INIT(256 << 10);
     strbuf_add_cstr(&out, "apiVersion: v1\nkind: Config\ncurrent-context: grove\nclusters:\n"
                           "- name: grove\n  cluster:\n");
     strbuf_printf(&out, "    server: https://%s\n", address);
-    put_b64(&out, "certificate-authority-data", &p->ca.cert_pem);
+    put_b64(&out, "certificate-authority-data", trust_pem);
     strbuf_add_cstr(&out, "users:\n- name: grove-admin\n  user:\n");
     put_b64(&out, "client-certificate-data", &p->admin.cert_pem);
     put_b64(&out, "client-key-data", &p->admin.key_pem);

@@ -8,13 +8,22 @@
 struct plane_pki {
     struct pki_identity ca, server, admin;
     struct strbuf sa_key; /* signs service account tokens; PEM */
+    usec lifetime;        /* of the server's and the administrator's certificates */
 };
 
-/* Loads what is in dir, makes what is missing or about to expire. */
-int plane_pki_open(const char *dir, usec now, struct plane_pki *ret, struct err *err);
+/* Loads what is in dir, makes what is missing or about to expire. lifetime 0: a year. */
+int plane_pki_open(const char *dir, usec now, usec lifetime, struct plane_pki *ret,
+                   struct err *err);
 void plane_pki_done(struct plane_pki *p);
-/* Mode 0600. address: "127.0.0.1:6443". */
-int plane_pki_kubeconfig(const struct plane_pki *p, const char *address, const char *path,
-                         struct err *err);
+/* When certificates should be made anew: wall time. */
+usec plane_pki_renewal(const struct plane_pki *p);
+/* Makes those anew whose time has come. */
+int plane_pki_renew(struct plane_pki *p, const char *dir, usec now, struct err *err);
+/* A file of at most 64 KiB; the buffer is made. */
+int plane_pki_read(const char *path, struct strbuf *ret, struct err *err);
+/* Mode 0600. trust_pem: what the server's certificate is checked against; address:
+ * "127.0.0.1:6443". */
+int plane_pki_kubeconfig(const struct plane_pki *p, const struct strbuf *trust_pem,
+                         const char *address, const char *path, struct err *err);
 
 #endif

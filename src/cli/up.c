@@ -2,6 +2,7 @@
  * prints how to reach them. */
 #include "cli/up.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "apiserver/front.h"
@@ -9,18 +10,22 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/pki.h"
+#include "cli/upcerts.h"
+#include "client/journal.h"
 
 struct up {
     struct loop *loop;
     struct strbuf dir, kubeconfig;
     bool temporary;
     struct plane_pki pki;
-    struct tls_server *tls;
+    struct upcerts *certs;
     struct token_key *token_key;
+    struct journal *journal;
     struct plane *plane;
     struct front *front;
     void (*on_ready)(void *ctx, const struct err *err);
     void *ctx;
+    bool is_ready;
     bool over; /* it could not be put together, or is being freed */
 };
 
@@ -41,12 +46,46 @@ static int open_dir(struct up *u, const struct up_options *o, struct err *err)
     return 0;
 }
 
-static int open_keys(struct up *u, const struct up_options *o, struct err *err)
+static int write_kubeconfig(struct up *u, struct err *err)
+{
+    struct strbuf trust = STRBUF_INIT(256 << 10);
+    upcerts_trust(u->certs, &trust);
+    int r = plane_pki_kubeconfig(&u->pki, &trust, front_address(u->front), u->kubeconfig.p, err);
+    strbuf_done(&trust);
+    return r;
+}
+
+static void on_new_certs(void *ctx)
+{
+    struct err err = ERR_INIT;
+    struct up *u = ctx;
+    if (u->is_ready && write_kubeconfig(u, &err))
+        log_warn("the kubeconfig cannot be written", LOG_C("error", err.message));
+}
+
+static int open_certs(struct up *u, const struct up_options *o, struct err *err)
 {
     struct strbuf dir = STRBUF_INIT(4096);
     strbuf_printf(&dir, "%s/pki", u->dir.p);
-    int r = plane_pki_open(dir.p, loop_wall(u->loop), &u->pki, err);
+    int r = plane_pki_open(dir.p, loop_wall(u->loop), o->cert_lifetime, &u->pki, err);
+    struct upcerts_options co = {.dir = dir.p,
+                                 .cert = o->tls_cert,
+                                 .key = o->tls_key,
+                                 .client_ca = o->client_ca,
+                                 .pki = &u->pki,
+                                 .on_new = on_new_certs,
+                                 .ctx = u};
+    if (r == 0) {
+        u->certs = upcerts_new(u->loop, &co, err);
+        r = u->certs ? 0 : err->code;
+    }
     strbuf_done(&dir);
+    return r;
+}
+
+static int open_keys(struct up *u, const struct up_options *o, struct err *err)
+{
+    int r = open_certs(u, o, err);
     strbuf_init(&u->kubeconfig, 4096);
     if (str_is_empty(o->kubeconfig))
         strbuf_printf(&u->kubeconfig, "%s/kubeconfig", u->dir.p);
@@ -54,10 +93,6 @@ static int open_keys(struct up *u, const struct up_options *o, struct err *err)
         strbuf_add_str(&u->kubeconfig, o->kubeconfig);
     if (r)
         return r;
-    u->tls = tls_server_new(strbuf_str(&u->pki.server.cert_pem), strbuf_str(&u->pki.server.key_pem),
-                            strbuf_str(&u->pki.ca.cert_pem), err);
-    if (!u->tls)
-        return err->code;
     u->token_key = token_key_new(strbuf_str(&u->pki.sa_key), err);
     return u->token_key ? 0 : err->code;
 }
@@ -68,7 +103,8 @@ static void on_plane_ready(void *ctx, const struct err *err)
     struct err failure = ERR_INIT;
     if (u->over)
         return;
-    if (!err && plane_pki_kubeconfig(&u->pki, front_address(u->front), u->kubeconfig.p, &failure))
+    u->is_ready = true;
+    if (!err && write_kubeconfig(u, &failure))
         err = &failure;
     if (!err)
         front_set_ready(u->front, true);
@@ -85,7 +121,8 @@ static int open_plane(struct up *u, const struct up_options *o, struct err *err)
                                    .nodes = o->nodes,
                                    .without = o->without,
                                    .ca_pem = strbuf_str(&u->pki.ca.cert_pem),
-                                   .token_key = u->token_key};
+                                   .token_key = u->token_key,
+                                   .kept = u->journal};
         u->plane = plane_new(u->loop, &po, on_plane_ready, u, err);
         r = u->plane ? 0 : err->code;
     }
@@ -93,11 +130,25 @@ static int open_plane(struct up *u, const struct up_options *o, struct err *err)
     return r;
 }
 
+/* A connection needs a descriptor each; many systems begin with few and allow more. */
+static void allow_descriptors(void)
+{
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur >= r.rlim_max)
+        return;
+    r.rlim_cur = MIN(r.rlim_max, (rlim_t)65536);
+    (void)setrlimit(RLIMIT_NOFILE, &r);
+}
+
 static int open_front(struct up *u, const struct up_options *o, struct err *err)
 {
     char *listen = str_dup(o->listen);
-    struct front_options fo = {
-        .listen = listen, .tls = u->tls, .sa_key = strbuf_str(&u->pki.sa_key)};
+    allow_descriptors();
+    struct front_options fo = {.listen = listen,
+                               .tls = upcerts_tls(u->certs),
+                               .limits = o->limits,
+                               .journal = u->journal,
+                               .sa_key = strbuf_str(&u->pki.sa_key)};
     u->front = front_new(plane_server(u->plane), &fo, err);
     free(listen);
     if (!u->front && str_find(str_of(err->message), STR("in use")) >= 0)
@@ -118,6 +169,7 @@ struct up *up_new(struct loop *l, const struct up_options *o,
     u->loop = l;
     u->on_ready = on_ready;
     u->ctx = ctx;
+    u->journal = journal_new(JOURNAL_MAX_BYTES);
     if (open_dir(u, o, err) || open_keys(u, o, err) || open_plane(u, o, err) ||
         open_front(u, o, err)) {
         up_free(u);
@@ -160,9 +212,9 @@ void up_free(struct up *u)
     if (u->front)
         front_free(u->front);
     plane_free(u->plane);
+    journal_free(u->journal);
     token_key_free(u->token_key);
-    if (u->tls)
-        tls_server_free(u->tls);
+    upcerts_free(u->certs);
     plane_pki_done(&u->pki);
     if (u->temporary && dir_remove(u->dir.p, &err))
         log_warn("temporary state stays", LOG_C("error", err.message));

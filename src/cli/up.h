@@ -3,6 +3,7 @@
 #ifndef CLI_UP_H
 #define CLI_UP_H
 
+#include "apiserver/front.h"
 #include "net/http.h"
 #include "sim/plane.h"
 
@@ -12,6 +13,10 @@ struct up_options {
     str kubeconfig; /* empty: in the state directory */
     struct nodes_options nodes;
     str without; /* as plane_options has it; must outlive it */
+    struct front_limits limits;
+    /* Files; empty: our own. Looked at again when they change. */
+    str tls_cert, tls_key, client_ca;
+    usec cert_lifetime; /* of our own; 0: a year */
 };
 
 struct up;

@@ -7,8 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/quantity.h"
 #include "cli/cli.h"
 #include "cli/instance.h"
 #include "cli/up.h"
@@ -25,6 +27,9 @@ struct up_args {
     usec start_delay, stop_delay;
     int log_level;
     bool log_json;
+    str tls_cert, tls_key, client_ca, memory;
+    int64_t connections, user_connections, user_requests, user_watches;
+    usec request_timeout, cert_lifetime;
 };
 
 static const char *const log_levels[] = {"debug", "info", "warn", "error", "off", NULL};
@@ -47,6 +52,25 @@ static const struct opt up_opts[] = {
                  "How long a simulated pod takes from bound to running"),
     OPT_DURATION(struct up_args, stop_delay, 0, "stop-delay", "200ms",
                  "How long a simulated pod takes to stop"),
+    OPT_STRING(struct up_args, tls_cert, 0, "tls-cert-file", "FILE",
+               "Serve with this certificate (and its chain) instead of one of our own; read again "
+               "when it changes"),
+    OPT_STRING(struct up_args, tls_key, 0, "tls-private-key-file", "FILE", "Its key"),
+    OPT_STRING(struct up_args, client_ca, 0, "client-ca-file", "FILE",
+               "Also trust the client certificates that these authorities have signed"),
+    OPT_STRING(struct up_args, memory, 0, "memory-limit", "SIZE",
+               "What requests, answers and watches may hold, e.g. 512Mi (default: a quarter of the "
+               "machine's memory); above it requests are answered with 429"),
+    OPT_INT(struct up_args, connections, 0, "max-connections", "N", 2, 1000000, "10000",
+            "Connections of all clients"),
+    OPT_INT(struct up_args, user_connections, 0, "max-connections-per-user", "N", 0, 1000000, "0",
+            "Connections of one user; 0: a quarter of all"),
+    OPT_INT(struct up_args, user_requests, 0, "max-requests-per-user", "N", 1, 1000000, "1000",
+            "Requests of one user at once, those that wait included"),
+    OPT_INT(struct up_args, user_watches, 0, "max-watches-per-user", "N", 1, 1000000, "2000",
+            "Watches of one user at once"),
+    OPT_DURATION(struct up_args, request_timeout, 0, "request-timeout", "1m",
+                 "How long a request may take until its answer begins, watches apart"),
     OPT_CHOICE(struct up_args, log_level, 0, "log-level", log_levels, "warn", "What to log"),
     OPT_FLAG(struct up_args, log_json, 0, "log-json", "Log as JSON lines"),
     {.kind = OPT_K_STRING,
@@ -54,6 +78,13 @@ static const struct opt up_opts[] = {
      .metavar = "PARTS",
      .help = "Leave out operator, scheduler or nodes (comma-separated): others do their work",
      .offset = offsetof(struct up_args, without),
+     .hidden = true},
+    {.kind = OPT_K_DURATION,
+     .name = "certificate-lifetime",
+     .metavar = "DURATION",
+     .help = "Of the certificates of our own",
+     .def = "8760h",
+     .offset = offsetof(struct up_args, cert_lifetime),
      .hidden = true},
     OPT_END,
 };
@@ -276,13 +307,50 @@ static int64_t log_clock(void *ctx)
     return loop_wall(ctx);
 }
 
+/* Of the machine, or of the part of it that we may use. */
+static size_t available_memory(void)
+{
+    uint64_t limit = 0;
+    struct strbuf text = STRBUF_INIT(4096);
+    size_t all = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    if (file_read("/sys/fs/cgroup/memory.max", &text, NULL) == 0 &&
+        str_to_uint(str_trim(strbuf_str(&text)), &limit) && limit < all)
+        all = (size_t)limit;
+    strbuf_done(&text);
+    return all;
+}
+
+static int set_limits(const struct up_args *a, struct front_limits *l, struct err *err)
+{
+    enum { SHARE = 4, LEAST = 16 << 20 };
+    struct quantity memory = quantity_from_value(0, QUANTITY_BINARY_SI);
+    if (a->memory.len &&
+        (quantity_parse(a->memory, &memory, NULL) || quantity_value(&memory) < LEAST))
+        return err_set(err, ERR_USAGE, "--memory-limit is a size of at least 16Mi, e.g. 512Mi");
+    if (str_is_empty(a->tls_cert) != str_is_empty(a->tls_key))
+        return err_set(err, ERR_USAGE, "--tls-cert-file and --tls-private-key-file go together");
+    *l = (struct front_limits){
+        .connections = (size_t)a->connections,
+        .user_connections = (size_t)a->user_connections,
+        .user_requests = (size_t)a->user_requests,
+        .user_watches = (size_t)a->user_watches,
+        .memory = a->memory.len ? (size_t)quantity_value(&memory) : available_memory() / SHARE,
+        .request_timeout = a->request_timeout,
+    };
+    return 0;
+}
+
 static void set_options(const struct up_args *a, struct up_options *o)
 {
     *o = (struct up_options){.listen = a->listen,
                              .data = a->data,
                              .kubeconfig = a->kubeconfig,
                              .nodes = nodes_defaults,
-                             .without = a->without};
+                             .without = a->without,
+                             .tls_cert = a->tls_cert,
+                             .tls_key = a->tls_key,
+                             .client_ca = a->client_ca,
+                             .cert_lifetime = a->cert_lifetime};
     o->nodes.count = (unsigned)a->nodes;
     o->nodes.profile = nodes_profiles[a->profile];
     o->nodes.tainted = a->tainted;
@@ -294,11 +362,14 @@ static int run_plane(const struct up_args *a)
 {
     struct err err = ERR_INIT;
     struct up_options o;
-    struct up_run r = {.args = a, .loop = loop_new_real(&err)};
+    struct up_run r = {.args = a};
+    set_options(a, &o);
+    if (set_limits(a, &o.limits, &err))
+        return cli_fail(&err);
+    r.loop = loop_new_real(&err);
     if (!r.loop)
         return cli_fail(&err);
     log_set_clock(log_clock, r.loop);
-    set_options(a, &o);
     r.term = (struct loop_signal){.signo = SIGTERM, .fn = on_term};
     r.interrupt = (struct loop_signal){.signo = SIGINT, .fn = on_interrupt};
     r.up = up_new(r.loop, &o, on_up_ready, &r, &err);

@@ -1,13 +1,13 @@
 /*
  * The connection: moves bytes between transport and role; see conn.h for the states.
  *
- * Bounds: one turn reads at most READ_TURN and writes at most WRITE_TURN bytes, then others have
- * theirs; at most REST_MAX bytes that the role does not want yet are kept, then reading stops until
- * it does.
+ * Bounds: one turn reads at most READ_TURN (a role may say less) and writes at most WRITE_TURN
+ * bytes, then others have theirs; at most REST_MAX bytes that the role does not want yet are kept,
+ * then reading stops until it does.
  */
 #include "net/conn.h"
 
-enum { READ_TURN = 256 << 10, WRITE_TURN = 1 << 20, REST_MAX = 64 << 10, WRITE_PIECES = 128 };
+enum { READ_TURN = 256 << 10, WRITE_TURN = 64 << 10, REST_MAX = 64 << 10, WRITE_PIECES = 128 };
 
 #define TO(state) (1u << CONN_##state)
 static const unsigned allowed_moves[CONN_STATES] = {
@@ -33,7 +33,7 @@ void conn_set_state(struct conn *c, enum conn_state to)
 
 static bool wants_input(const struct conn *c)
 {
-    return !c->has_ended && c->rest.len - c->rest_at < REST_MAX;
+    return !c->has_ended && !c->is_paused && c->rest.len - c->rest_at < REST_MAX;
 }
 
 static void update_interest(struct conn *c)
@@ -106,9 +106,11 @@ static void broken(struct conn *c)
 static void read_turn(struct conn *c)
 {
     char buf[TRANSPORT_RECORD];
-    size_t total = 0;
+    size_t total = 0, room = READ_TURN;
+    if (c->state != CONN_CLOSED && c->role->room)
+        room = MIN(room, c->role->room(c));
     while (c->state != CONN_CLOSED && wants_input(c)) {
-        if (total >= READ_TURN) {
+        if (total >= room) {
             /* TLS may hold bytes that the socket will not announce again. */
             conn_resume(c);
             return;
@@ -131,6 +133,8 @@ static void read_turn(struct conn *c)
 static void on_resume(struct loop_task *task)
 {
     struct conn *c = container_of(task, struct conn, resume_task);
+    if (c->is_paused)
+        return;
     if (rest_len(c))
         feed(c, STR_NONE);
     if (c->state != CONN_CLOSED)
@@ -143,7 +147,34 @@ void conn_resume(struct conn *c)
     loop_defer(c->loop, LOOP_APPLY, &c->resume_task);
 }
 
+static void on_pause_over(struct loop_timer *t)
+{
+    struct conn *c = container_of(t, struct conn, pause);
+    c->is_paused = false;
+    conn_resume(c);
+    if (c->role->resumed)
+        c->role->resumed(c);
+}
+
+void conn_pause(struct conn *c, usec how_long)
+{
+    usec until = loop_now(c->loop) + how_long;
+    if (c->state == CONN_CLOSED || (c->is_paused && c->pause.due >= until))
+        return;
+    c->is_paused = true;
+    loop_timer_set(&c->pause, until);
+    update_interest(c);
+}
+
 /* ---- writing ---- */
+
+static void write_more(struct conn *c)
+{
+    if (c->role->more)
+        c->role->more(c);
+    else
+        conn_flush_later(c);
+}
 
 bool conn_flush(struct conn *c)
 {
@@ -169,11 +200,12 @@ bool conn_flush(struct conn *c)
         }
         outq_consume(&c->out, (size_t)n);
         total += (size_t)n;
+        c->written += (size_t)n;
         c->has_written = true;
     }
     c->t->has_more = false;
     if (total >= WRITE_TURN)
-        conn_flush_later(c);
+        write_more(c);
     return true;
 }
 
@@ -226,7 +258,10 @@ static void on_ready(struct transport *t, unsigned events)
 {
     struct conn *c = t->ctx;
     if (c->state == CONN_OPENING) {
-        open_turn(c);
+        if (c->role->opening)
+            c->role->opening(c);
+        else
+            open_turn(c);
         return;
     }
     if (wants_input(c))
@@ -234,7 +269,7 @@ static void on_ready(struct transport *t, unsigned events)
     else if (events & LOOP_HANGUP)
         broken(c);
     if (c->state != CONN_CLOSED && c->out.bytes)
-        conn_flush_later(c);
+        write_more(c);
     update_interest(c);
 }
 
@@ -255,6 +290,7 @@ void conn_init(struct conn *c, struct loop *l, const struct conn_role *role, str
     loop_task_init(&c->resume_task, on_resume);
     loop_task_init(&c->reap_task, on_reap);
     loop_timer_init(l, &c->timer, on_timer);
+    loop_timer_init(l, &c->pause, on_pause_over);
     if (t) {
         t->on_ready = on_ready;
         t->ctx = c;
@@ -264,6 +300,7 @@ void conn_init(struct conn *c, struct loop *l, const struct conn_role *role, str
 void conn_done(struct conn *c)
 {
     loop_timer_cancel(&c->timer);
+    loop_timer_cancel(&c->pause);
     loop_task_cancel(&c->write_task);
     loop_task_cancel(&c->resume_task);
     loop_task_cancel(&c->reap_task);
@@ -295,6 +332,7 @@ void conn_close(struct conn *c, const struct err *err)
         transport_close(c->t);
     }
     loop_timer_cancel(&c->timer);
+    loop_timer_cancel(&c->pause);
     loop_task_cancel(&c->write_task);
     loop_task_cancel(&c->resume_task);
     outq_clear(&c->out);

@@ -52,6 +52,13 @@ struct conn;
 struct conn_role {
     /* The handshake is done; the state is IDLE. */
     void (*opened)(struct conn *c);
+    /* Optional: there is something to do for the handshake. It is done when the role calls
+     * conn_open; without this, at once. */
+    void (*opening)(struct conn *c);
+    /* Optional: how many bytes may be read in this turn; 0: none, the next turn asks again. */
+    size_t (*room)(struct conn *c);
+    /* Optional: a pause is over. */
+    void (*resumed)(struct conn *c);
     /* Uses from *in what it can now; the rest is offered again by conn_resume. */
     void (*input)(struct conn *c, str *in);
     /* The peer writes no more. */
@@ -59,6 +66,9 @@ struct conn_role {
     /* Optional: the queue holds less than a record; adds to it what else there is to write. Calls
      * nobody outside the connection. */
     void (*fill)(struct conn *c);
+    /* Optional: there is more to write than one turn may, or the peer can take bytes again. Without
+     * it they are written in the next write phase. */
+    void (*more)(struct conn *c);
     /* Some or all of the queue was written. */
     void (*written)(struct conn *c);
     void (*expired)(struct conn *c);
@@ -79,10 +89,13 @@ struct conn {
     bool has_ended;   /* the peer's bytes are at an end */
     bool is_doomed;   /* to be closed by the write task */
     bool has_written; /* role->written is owed; a role may set it */
+    bool is_paused;   /* nothing is read */
+    uint64_t written; /* bytes, since the beginning */
     struct loop_task write_task;
     struct loop_task resume_task;
     struct loop_task reap_task;
     struct loop_timer timer;
+    struct loop_timer pause;
     usec deadline; /* 0: none. The timer may be early; it is set again then. */
 };
 
@@ -110,6 +123,8 @@ void conn_write_turn(struct conn *c);
 bool conn_flush(struct conn *c);
 /* Offers what was kept, from the loop. */
 void conn_resume(struct conn *c);
+/* Nothing is read for so long, counted from now; a pause is made longer, never shorter. */
+void conn_pause(struct conn *c, usec how_long);
 /* Forgets what was kept; not from role->input. */
 void conn_discard_rest(struct conn *c);
 

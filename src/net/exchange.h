@@ -27,6 +27,9 @@ struct exchange_ops {
     size_t (*pending)(const struct exchange *e);
     /* NULL: they stay. */
     void (*drop_headers)(struct exchange *e);
+    void (*pause)(struct exchange *e, usec how_long);
+    void (*hang_up)(struct exchange *e);
+    void (*abort)(struct exchange *e);
 };
 
 struct exchange {

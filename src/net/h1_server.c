@@ -30,9 +30,19 @@ static void set_timeout(struct server_conn *sc, usec timeout)
  */
 static void expect_progress(struct server_conn *sc)
 {
-    if (!sc->c.deadline)
+    if (!sc->c.deadline) {
+        sc->marked = sc->c.written;
         set_timeout(sc, sc->server->limits.idle_timeout);
-    conn_flush_later(&sc->c);
+    }
+    if (sc->has_exchange && sc->exchange.phase == EXCHANGE_STREAM)
+        server_flush_stream(sc);
+    else
+        conn_flush_later(&sc->c);
+}
+
+static void account(struct server_conn *sc)
+{
+    server_account(sc, sc->body.cap);
 }
 
 /* How the end of the body will be found by the peer. */
@@ -72,6 +82,7 @@ static void write_head(struct server_conn *sc, int status, const struct http_hea
 static void finish_reply(struct server_conn *sc)
 {
     conn_set_state(&sc->c, CONN_FLUSH);
+    sc->marked = sc->c.written;
     set_timeout(sc, sc->server->limits.idle_timeout);
     conn_flush_later(&sc->c);
 }
@@ -150,6 +161,22 @@ static void h1_data(struct exchange *e, const struct http_slice *slices, size_t 
         check_pending(sc);
     if (out->bytes >= sc->server->limits.low_water)
         sc->is_above_water = true;
+    account(sc);
+}
+
+static void h1_pause(struct exchange *e, usec how_long)
+{
+    conn_pause(&exchange_conn(e)->c, how_long);
+}
+
+static void h1_hang_up(struct exchange *e)
+{
+    exchange_conn(e)->close_after = true;
+}
+
+static void h1_abort(struct exchange *e)
+{
+    cut_off(exchange_conn(e));
 }
 
 static size_t h1_pending(const struct exchange *e)
@@ -162,6 +189,9 @@ static const struct exchange_ops h1_exchange_ops = {
     .data = h1_data,
     .end = h1_end,
     .pending = h1_pending,
+    .pause = h1_pause,
+    .hang_up = h1_hang_up,
+    .abort = h1_abort,
 };
 
 /* ---- requests ---- */
@@ -174,7 +204,9 @@ static void refuse(struct server_conn *sc, int status, const char *why)
     sc->close_after = true;
     sc->is_head = str_is(sc->h1.method, "HEAD");
     uint64_t length = text.len;
-    write_head(sc, status, &server_refusal_type, 1, &length);
+    const struct http_header *headers;
+    size_t n = server_refusal_headers(status, &headers);
+    write_head(sc, status, headers, n, &length);
     if (!sc->is_head)
         outq_add_copy(&sc->c.out, strbuf_str(&text));
     finish_reply(sc);
@@ -211,6 +243,17 @@ static void got_data(struct server_conn *sc, str data)
     strbuf_add_str(&sc->body, data);
     if (sc->body.overflow)
         refuse(sc, 413, "the body is too large");
+    else if (sc->body.len > SERVER_LARGE_BODY)
+        server_body_grows(sc);
+}
+
+void h1_server_shed(struct server_conn *sc)
+{
+    if (sc->c.state != CONN_BODY)
+        return;
+    refuse(sc, 429, SERVER_SHED_TEXT);
+    strbuf_done(&sc->body);
+    account(sc);
 }
 
 static void got_request(struct server_conn *sc)
@@ -225,12 +268,15 @@ static void got_request(struct server_conn *sc)
               .headers = h->headers.p,
               .n_headers = h->headers.len,
               .body = strbuf_str(&sc->body),
-              .peer = &sc->peer},
+              .peer = &sc->peer,
+              .conn_ctx = &sc->ctx},
         .ops = &h1_exchange_ops,
         .gzip_pool = &sc->server->gzip,
     };
     sc->has_exchange = true;
     sc->is_above_water = false;
+    server_known(sc);
+    server_body_ends(sc);
     sc->server->handler(sc->server->ctx, &sc->exchange.x);
 }
 
@@ -260,9 +306,10 @@ static void server_input(struct conn *c, str *in)
         str data = STR_NONE;
         enum h1_event e = h1_parse(&sc->h1, in, &data);
         if (e == H1_MORE)
-            return;
+            break;
         on_event(sc, e, data);
     }
+    account(sc);
     /* After a refusal nothing the peer sends has a meaning. */
     if (c->state == CONN_LINGER || (c->state == CONN_FLUSH && !sc->has_exchange))
         *in = STR_NONE;
@@ -282,6 +329,7 @@ static void reply_written(struct server_conn *sc)
 {
     close_exchange(sc, false);
     strbuf_done(&sc->body);
+    account(sc);
     if (sc->c.state == CONN_CLOSED)
         return;
     if (sc->close_after || sc->c.has_ended) {
@@ -308,9 +356,13 @@ static void server_written(struct conn *c)
         reply_written(sc);
         return;
     }
+    account(sc);
     if (c->state != CONN_FLUSH && c->state != CONN_BUSY)
         return;
-    set_timeout(sc, c->out.bytes ? sc->server->limits.idle_timeout : 0);
+    if (!c->out.bytes || c->written - sc->marked >= SERVER_LEAST_PROGRESS) {
+        sc->marked = c->written;
+        set_timeout(sc, c->out.bytes ? sc->server->limits.idle_timeout : 0);
+    }
     if (sc->is_above_water && c->out.bytes < sc->server->limits.low_water) {
         sc->is_above_water = false;
         exchange_drained(&sc->exchange);
@@ -340,9 +392,17 @@ static void server_closed(struct conn *c, const struct err *err)
     close_exchange(server_conn_of(c), true);
 }
 
+static size_t server_room(struct conn *c)
+{
+    struct server_conn *sc = server_conn_of(c);
+    return sc->body.len > SERVER_LARGE_BODY ? server_bulk_room(sc->server) : SIZE_MAX;
+}
+
 static const struct conn_role h1_server_role = {
+    .room = server_room,
     .input = server_input,
     .ended = server_ended,
+    .more = server_write_more,
     .written = server_written,
     .expired = server_expired,
     .closed = server_closed,

@@ -44,6 +44,7 @@ struct h2_stream {
     struct list todo; /* .todo or .ready */
     struct list wait; /* .bodies or .stalled */
     usec since;       /* of the wait */
+    size_t taken;     /* by the peer since then */
     int32_t id;
     bool has_handler : 1;    /* on_close is owed */
     bool is_closed : 1;      /* by the library */
@@ -117,6 +118,12 @@ static void wait_in(struct h2_stream *s, struct list *list)
     list_remove(&s->wait);
     list_push_back(list, &s->wait);
     s->since = now_of(s->h);
+    s->taken = 0;
+}
+
+static void account(struct h2_server *h)
+{
+    server_account(h->sc, h->body_bytes + h->pending);
 }
 
 static void settle_later(struct h2_server *h)
@@ -192,7 +199,10 @@ static void resume(struct h2_stream *s)
         s->is_deferred = false;
         (void)nghttp2_session_resume_data(s->h->h2.session, s->id);
     }
-    conn_flush_later(&s->h->sc->c);
+    if (s->e.phase == EXCHANGE_STREAM)
+        server_flush_stream(s->h->sc);
+    else
+        conn_flush_later(&s->h->sc->c);
 }
 
 static ssize_t on_read_data(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length,
@@ -210,12 +220,13 @@ static ssize_t on_read_data(nghttp2_session *session, int32_t id, uint8_t *buf, 
     return (ssize_t)n;
 }
 
-static void note_progress(struct h2_stream *s)
+static void note_progress(struct h2_stream *s, size_t length)
 {
     struct h2_server *h = s->h;
-    if (s->out.bytes) {
+    s->taken += length;
+    if (s->out.bytes && s->taken >= SERVER_LEAST_PROGRESS) {
         wait_in(s, &h->stalled);
-    } else {
+    } else if (!s->out.bytes) {
         outq_done(&s->out); /* an idle watch holds no queue */
         list_remove(&s->wait);
     }
@@ -237,7 +248,7 @@ static int on_send_data(nghttp2_session *session, nghttp2_frame *frame, const ui
     outq_add_copy(out, str_n((const char *)head, FRAME_HEAD));
     outq_move(&s->out, out, length);
     h->pending -= length;
-    note_progress(s);
+    note_progress(s, length);
     return 0;
 }
 
@@ -312,6 +323,7 @@ static void add_output(struct h2_stream *s, const struct http_slice *slices, siz
         wait_in(s, &s->h->stalled);
     if (s->out.bytes >= limits_of(s->h)->low_water)
         s->is_above_water = true;
+    account(s->h);
     resume(s);
 }
 
@@ -336,12 +348,33 @@ static void h2_drop_headers(struct exchange *e)
     e->x.n_headers = 0;
 }
 
+static void h2_pause(struct exchange *e, usec how_long)
+{
+    conn_pause(&stream_of(e)->h->sc->c, how_long);
+}
+
+static void h2_hang_up(struct exchange *e)
+{
+    struct h2_server *h = stream_of(e)->h;
+    int32_t last = nghttp2_session_get_last_proc_stream_id(h->h2.session);
+    (void)nghttp2_submit_goaway(h->h2.session, NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, NULL, 0);
+    conn_flush_later(&h->sc->c);
+}
+
+static void h2_abort(struct exchange *e)
+{
+    reset_stream(stream_of(e), NGHTTP2_CANCEL);
+}
+
 static const struct exchange_ops h2_exchange_ops = {
     .head = h2_head,
     .data = h2_data,
     .end = h2_end,
     .pending = h2_pending,
     .drop_headers = h2_drop_headers,
+    .pause = h2_pause,
+    .hang_up = h2_hang_up,
+    .abort = h2_abort,
 };
 
 /* ---- requests ---- */
@@ -357,7 +390,9 @@ static void refuse(struct h2_stream *s, int status, const char *why)
     strbuf_done(&s->body);
     list_remove(&s->wait);
     uint64_t length = text.len;
-    submit_head(s, status, &server_refusal_type, 1, &length);
+    const struct http_header *headers;
+    size_t n = server_refusal_headers(status, &headers);
+    submit_head(s, status, headers, n, &length);
     if (s->is_over)
         return;
     s->is_ended = true;
@@ -369,6 +404,7 @@ static void request_complete(struct h2_stream *s)
     s->e.x.body = strbuf_str(&s->body);
     list_remove(&s->wait);
     list_push_back(&s->h->ready, &s->todo);
+    server_known(s->h->sc);
 }
 
 /* Copies the block: pseudo-headers to their places, the rest in order, ":authority" as "host"
@@ -409,6 +445,7 @@ static struct h2_stream *new_stream(struct h2_server *h, int32_t id)
     x->path = str_cut(&x->query, '?');
     take_headers(s, b);
     x->peer = &h->sc->peer;
+    x->conn_ctx = &h->sc->ctx;
     s->e.ops = &h2_exchange_ops;
     s->e.gzip_pool = &h->sc->server->gzip;
     s->h = h;
@@ -525,7 +562,20 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
         refuse(s, 413, "the body is too large");
     else
         (void)nghttp2_session_consume_stream(session, id, len);
+    if (s->body.len > SERVER_LARGE_BODY)
+        server_body_grows(h->sc);
     return 0;
+}
+
+void h2_server_shed(struct server_conn *sc)
+{
+    struct h2_server *h = sc->h2;
+    list_foreach (it, &h->bodies) {
+        struct h2_stream *s = list_entry(it, struct h2_stream, wait);
+        if (s->body.len > SERVER_LARGE_BODY)
+            refuse(s, 429, SERVER_SHED_TEXT);
+    }
+    account(h);
 }
 
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user)
@@ -619,7 +669,8 @@ static void tell_handler(struct h2_stream *s)
 
 static bool may_dispatch(const struct h2_server *h)
 {
-    return !list_is_empty(&h->ready) && h->pending / PENDING_FACTOR < limits_of(h)->max_pending;
+    return !list_is_empty(&h->ready) && !h->sc->c.is_paused &&
+           h->pending / PENDING_FACTOR < limits_of(h)->max_pending;
 }
 
 /* At most one full turn in each phase of the loop, however much is read in it. */
@@ -712,6 +763,7 @@ static void close_if_over(struct h2_server *h)
 static void look_around(struct h2_server *h)
 {
     struct conn *c = &h->sc->c;
+    account(h);
     close_if_over(h);
     if (c->state != CONN_MUX)
         return;
@@ -772,6 +824,17 @@ static void server_ended(struct conn *c)
     conn_close(c, NULL);
 }
 
+static void server_resumed(struct conn *c)
+{
+    settle_later(conn_server(c));
+}
+
+static size_t server_room(struct conn *c)
+{
+    struct h2_server *h = conn_server(c);
+    return h->body_bytes > SERVER_LARGE_BODY ? server_bulk_room(h->sc->server) : SIZE_MAX;
+}
+
 static struct h2_stream *pop_expired(struct list *list, usec before)
 {
     if (list_is_empty(list))
@@ -815,9 +878,12 @@ static void server_closed(struct conn *c, const struct err *err)
 }
 
 static const struct conn_role h2_server_role = {
+    .room = server_room,
+    .resumed = server_resumed,
     .input = server_input,
     .ended = server_ended,
     .fill = server_fill,
+    .more = server_write_more,
     .written = server_written,
     .expired = server_expired,
     .closed = server_closed,

@@ -17,6 +17,7 @@ const struct http_limits http_default_limits = {
     .low_water = 64u << 10,
     .idle_timeout = 120 * USEC_PER_SEC,
     .header_timeout = 10 * USEC_PER_SEC,
+    .max_held = 1u << 30,
 };
 
 /* ---- requests ---- */
@@ -236,6 +237,25 @@ void http_drop_headers(struct http_exchange *x)
     struct exchange *e = exchange_of(x);
     if (e->ops->drop_headers)
         e->ops->drop_headers(e);
+}
+
+void http_pause(struct http_exchange *x, usec how_long)
+{
+    struct exchange *e = exchange_of(x);
+    e->ops->pause(e, how_long);
+}
+
+void http_hang_up(struct http_exchange *x)
+{
+    struct exchange *e = exchange_of(x);
+    e->ops->hang_up(e);
+}
+
+void http_abort(struct http_exchange *x)
+{
+    struct exchange *e = exchange_of(x);
+    if (!e->is_dead)
+        e->ops->abort(e);
 }
 
 size_t http_stream_pending(const struct http_exchange *x)

@@ -53,6 +53,7 @@ struct http_exchange {
     size_t n_headers;
     str body;
     const struct http_peer *peer;
+    void **conn_ctx; /* the handler's, for the whole connection; NULL at first. See on_gone */
 
     /* The handler's. */
     void *ctx;
@@ -85,6 +86,14 @@ size_t http_stream_pending(const struct http_exchange *x);
  * them. Slices of them are invalid from now on; method, path and query stay. */
 void http_drop_headers(struct http_exchange *x);
 
+/* Against peers that ask too much, before or after the reply: nothing more is read of the
+ * connection for so long; it ends after what is under way on it (before the reply only). */
+void http_pause(struct http_exchange *x, usec how_long);
+void http_hang_up(struct http_exchange *x);
+/* What was not sent yet is dropped and the peer cut off, with HTTP/2 that exchange alone; on_close
+ * comes later. */
+void http_abort(struct http_exchange *x);
+
 /* ---- server ---- */
 
 struct http_limits {
@@ -97,6 +106,7 @@ struct http_limits {
     size_t low_water;        /* 64 KiB */
     usec idle_timeout;       /* keep-alive without a request, 120 s */
     usec header_timeout;     /* first byte to end of headers, 10 s; body: 60 s */
+    size_t max_held;         /* see http_server_held(); above it large bodies are refused. 1 GiB */
 };
 extern const struct http_limits http_default_limits;
 
@@ -109,6 +119,8 @@ struct http_server_options {
     const struct http_limits *limits;
     void (*handler)(void *ctx, struct http_exchange *x);
     void *ctx;
+    /* Optional: a connection ends whose conn_ctx was set; after the on_close of its exchanges. */
+    void (*on_gone)(void *ctx, void *conn_ctx);
 };
 
 struct http_server *http_server_new(struct loop *l, const struct http_server_options *o,
@@ -117,6 +129,9 @@ struct http_server *http_server_new(struct loop *l, const struct http_server_opt
 const char *http_server_address(const struct http_server *s);
 /* Open now, those that are still shaking hands too. */
 size_t http_server_connections(const struct http_server *s);
+/* Bytes of requests that are arriving or being handled, and of replies that peers have not taken.
+ */
+size_t http_server_held(const struct http_server *s);
 /* Stops accepting, ends idle connections, lets replies in flight finish for at most `grace`, then
  * calls done. Streams are ended cleanly at once. */
 void http_server_shutdown(struct http_server *s, usec grace, void (*done)(void *ctx), void *ctx);

@@ -3,7 +3,12 @@
  * connection after its handshake is in h1_server.c or h2_server.c.
  *
  * Running out of descriptors would make the listener ready for ever: accepting then pauses for a
- * moment. Connections above the maximum are accepted and closed, so that the peer learns at once.
+ * moment. Above the maximum a new connection takes the place of the oldest that has not asked
+ * anything yet; where all have, it is accepted and closed, so that the peer learns at once.
+ *
+ * No turn of the loop may become long because many peers want something at once: a handshake is
+ * most of a millisecond's work, a TLS record for each of a thousand watches several, and bodies
+ * come as fast as memory is copied. Each of these has a share of the turn, and a line to wait in.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,7 +19,10 @@
 #include "base/log.h"
 #include "net/server.h"
 
-enum { BACKLOG = 1024, ACCEPT_TURN = 64 };
+enum { BACKLOG = 1024, ACCEPT_TURN = 16 };
+/* In one turn of the loop, all connections together. */
+enum { SHAKE_TURN = 1, STREAM_TURN = 32, STREAM_TURN_BYTES = 128 << 10, BULK_TURN = 128 << 10 };
+enum { BULK_PIECE = 32 << 10 };
 #define ACCEPT_PAUSE (100 * USEC_PER_MSEC)
 
 /* ---- addresses ---- */
@@ -85,7 +93,14 @@ void server_conn_release(struct conn *c)
 {
     struct server_conn *sc = server_conn_of(c);
     struct http_server *s = sc->server;
+    if (sc->ctx && s->on_gone)
+        s->on_gone(s->ctx, sc->ctx);
     list_remove(&sc->link);
+    list_remove(&sc->fresh);
+    list_remove(&sc->large);
+    list_remove(&sc->shaking);
+    list_remove(&sc->streaming);
+    s->held -= sc->held;
     conn_done(c);
     h1_done(&sc->h1);
     strbuf_done(&sc->body);
@@ -126,8 +141,32 @@ static void on_closed(struct conn *c, const struct err *err)
     server_conn_log(server_conn_of(c), err);
 }
 
+static void on_opening(struct conn *c)
+{
+    struct server_conn *sc = server_conn_of(c);
+    struct http_server *s = sc->server;
+    transport_want(c->t, false, false);
+    list_remove(&sc->shaking);
+    list_push_back(&s->shaking, &sc->shaking);
+    loop_defer(s->loop, LOOP_APPLY, &s->shake_task);
+}
+
+static void on_shake(struct loop_task *t)
+{
+    struct http_server *s = container_of(t, struct http_server, shake_task);
+    struct list *first = NULL;
+    for (int n = 0; n < SHAKE_TURN && (first = list_pop_front(&s->shaking)); n++) {
+        struct conn *c = &list_entry(first, struct server_conn, shaking)->c;
+        if (c->state == CONN_OPENING)
+            conn_open(c);
+    }
+    if (!list_is_empty(&s->shaking))
+        loop_defer(s->loop, LOOP_APPLY, t);
+}
+
 /* Until the handshake is done. */
 static const struct conn_role opening_role = {
+    .opening = on_opening,
     .opened = on_opened,
     .expired = on_expired,
     .closed = on_closed,
@@ -142,11 +181,20 @@ static void start_conn(struct http_server *s, struct transport *t, const char *a
     sc->server = s;
     (void)snprintf(sc->peer.address, sizeof(sc->peer.address), "%s", address);
     list_init(&sc->link);
+    list_init(&sc->fresh);
+    list_init(&sc->large);
+    list_init(&sc->shaking);
+    list_init(&sc->streaming);
     list_push_back(&s->conns, &sc->link);
+    list_push_back(&s->fresh, &sc->fresh);
     s->n_conns++;
     conn_init(&sc->c, s->loop, &opening_role, t);
     conn_set_deadline(&sc->c, loop_now(s->loop) + s->limits.header_timeout);
-    conn_open(&sc->c);
+    /* The peer speaks first; what it says may be here already, and then waits in line. */
+    if (s->tls)
+        transport_want(t, true, false);
+    else
+        conn_open(&sc->c);
 }
 
 static void wind_down(struct server_conn *sc)
@@ -157,11 +205,99 @@ static void wind_down(struct server_conn *sc)
         h1_server_wind_down(sc);
 }
 
+/* ---- shares of a turn ---- */
+
+void server_account(struct server_conn *sc, size_t bytes)
+{
+    size_t now = bytes + sc->c.out.bytes;
+    sc->server->held += now - sc->held;
+    sc->held = now;
+}
+
+void server_known(struct server_conn *sc)
+{
+    list_remove(&sc->fresh);
+}
+
+void server_flush_stream(struct server_conn *sc)
+{
+    struct http_server *s = sc->server;
+    if (list_is_linked(&sc->streaming))
+        return;
+    list_push_back(&s->streaming, &sc->streaming);
+    loop_defer(s->loop, LOOP_WRITE, &s->stream_task);
+}
+
+void server_write_more(struct conn *c)
+{
+    server_flush_stream(server_conn_of(c));
+}
+
+static void on_streams(struct loop_task *t)
+{
+    struct http_server *s = container_of(t, struct http_server, stream_task);
+    uint64_t bytes = 0;
+    struct list *first = NULL;
+    for (int n = 0; n < STREAM_TURN && bytes < STREAM_TURN_BYTES; n++) {
+        first = list_pop_front(&s->streaming);
+        if (!first)
+            return;
+        struct conn *c = &list_entry(first, struct server_conn, streaming)->c;
+        uint64_t before = c->written;
+        if (c->state != CONN_CLOSED)
+            conn_write_turn(c);
+        bytes += c->written - before;
+    }
+    if (!list_is_empty(&s->streaming))
+        loop_defer(s->loop, LOOP_WRITE, t);
+}
+
+size_t server_bulk_room(struct http_server *s)
+{
+    if (s->bulk_turn != loop_iterations(s->loop)) {
+        s->bulk_turn = loop_iterations(s->loop);
+        s->bulk_left = BULK_TURN;
+    }
+    size_t room = MIN(s->bulk_left, (size_t)BULK_PIECE);
+    s->bulk_left -= room;
+    return room;
+}
+
+void server_body_grows(struct server_conn *sc)
+{
+    struct http_server *s = sc->server;
+    if (!list_is_linked(&sc->large))
+        list_push_back(&s->large, &sc->large);
+    if (s->held <= s->limits.max_held)
+        return;
+    struct server_conn *oldest = list_entry(list_pop_front(&s->large), struct server_conn, large);
+    if (oldest->h2)
+        h2_server_shed(oldest);
+    else
+        h1_server_shed(oldest);
+}
+
+void server_body_ends(struct server_conn *sc)
+{
+    list_remove(&sc->large);
+}
+
 /* ---- accepting ---- */
+
+static bool make_room(struct http_server *s)
+{
+    if (s->n_conns < s->limits.max_connections)
+        return true;
+    struct list *oldest = list_pop_front(&s->fresh);
+    if (!oldest)
+        return false;
+    conn_close(&list_entry(oldest, struct server_conn, fresh)->c, NULL);
+    return true;
+}
 
 static void accepted(struct http_server *s, int fd, const union address *from)
 {
-    if (s->n_conns >= s->limits.max_connections) {
+    if (!make_room(s)) {
         (void)close(fd);
         return;
     }
@@ -290,8 +426,15 @@ bool server_has_no_body(int status)
     return status < 200 || status == 204 || status == 304;
 }
 
-const struct http_header server_refusal_type = {STR_INIT("content-type"),
-                                                STR_INIT("text/plain; charset=utf-8")};
+size_t server_refusal_headers(int status, const struct http_header **ret)
+{
+    static const struct http_header headers[] = {
+        {STR_INIT("content-type"), STR_INIT("text/plain; charset=utf-8")},
+        {STR_INIT("retry-after"), STR_INIT("1")},
+    };
+    *ret = headers;
+    return status == 429 ? 2 : 1;
+}
 
 void server_refusal(struct strbuf *b, int status, const char *why)
 {
@@ -328,9 +471,16 @@ struct http_server *http_server_new(struct loop *l, const struct http_server_opt
     s->limits = o->limits ? *o->limits : http_default_limits;
     s->tls = o->tls;
     s->handler = o->handler;
+    s->on_gone = o->on_gone;
     s->ctx = o->ctx;
     s->listener.fd = -1;
     list_init(&s->conns);
+    list_init(&s->fresh);
+    list_init(&s->large);
+    list_init(&s->shaking);
+    list_init(&s->streaming);
+    loop_task_init(&s->shake_task, on_shake);
+    loop_task_init(&s->stream_task, on_streams);
     loop_timer_init(l, &s->accept_retry, on_accept_retry);
     loop_timer_init(l, &s->grace, on_grace);
     loop_task_init(&s->done_task, on_done);
@@ -352,6 +502,11 @@ size_t http_server_connections(const struct http_server *s)
     return s->n_conns;
 }
 
+size_t http_server_held(const struct http_server *s)
+{
+    return s->held;
+}
+
 void http_server_adopt(struct http_server *s, struct transport *t, const char *address)
 {
     start_conn(s, t, address);
@@ -367,6 +522,8 @@ void http_server_free(struct http_server *s)
         conn_destroy(&list_entry(it, struct server_conn, link)->c);
     loop_timer_cancel(&s->grace);
     loop_task_cancel(&s->done_task);
+    loop_task_cancel(&s->shake_task);
+    loop_task_cancel(&s->stream_task);
     gzip_pool_done(&s->gzip);
     h2_out_done(&s->head);
     free(s);

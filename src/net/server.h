@@ -12,6 +12,10 @@
 
 /* Headers of a reply that do not fit are left out. */
 enum { SERVER_MAX_REPLY_HEAD = 64 << 10 };
+/* A body of which more than this has arrived is large: it is read as there is time and memory. */
+enum { SERVER_LARGE_BODY = 64 << 10 };
+/* A peer that takes less than this in the idle time is as good as one that takes nothing. */
+enum { SERVER_LEAST_PROGRESS = 16 << 10 };
 #define SERVER_BODY_TIMEOUT (60 * USEC_PER_SEC)
 #define SERVER_LINGER_TIMEOUT (2 * USEC_PER_SEC)
 
@@ -22,10 +26,23 @@ struct http_server {
     struct http_limits limits;
     struct tls_server *tls;
     void (*handler)(void *ctx, struct http_exchange *x);
+    void (*on_gone)(void *ctx, void *conn_ctx);
     void *ctx;
 
     struct list conns; /* struct server_conn.link */
     size_t n_conns;
+    struct list fresh; /* .fresh: those that have not asked anything yet, oldest first */
+    struct list large; /* .large: those with a large body on its way, the oldest first */
+    size_t held;       /* bytes, all of server_conn.held */
+
+    /* What many connections want in one turn of the loop they get in turns, so that it stays short:
+     * handshakes, events of streams, and the bytes of large bodies. */
+    struct list shaking; /* server_conn.shaking */
+    struct loop_task shake_task;
+    struct list streaming; /* server_conn.streaming */
+    struct loop_task stream_task;
+    uint64_t bulk_turn; /* the iteration that bulk_left is of */
+    size_t bulk_left;
 
     /* accepting */
     struct loop_io listener; /* fd -1: none */
@@ -47,9 +64,12 @@ struct http_server {
 
 struct server_conn {
     struct conn c;
-    struct list link;
+    struct list link, fresh, large, shaking, streaming;
     struct http_server *server;
     struct http_peer peer;
+    void *ctx;            /* the handler's */
+    size_t held;          /* as counted in the server's */
+    uint64_t marked;      /* c.written when the deadline of a reply was last moved */
     struct h2_server *h2; /* NULL: HTTP/1.1 (or not known yet), and then: */
     struct h1_parser h1;
     struct strbuf body;
@@ -71,6 +91,25 @@ void h2_server_free(struct h2_server *h);
 
 /* role->release of every role. */
 void server_conn_release(struct conn *c);
+/* What the connection holds now, apart from what waits in its queues. */
+void server_account(struct server_conn *sc, size_t bytes);
+/* It has a complete request: no stranger any more. */
+void server_known(struct server_conn *sc);
+/* Writes when it is its turn among the streams: replies go before events. The second is role->more
+ * of every role: what does not fit into one turn waits in the same line. */
+void server_flush_stream(struct server_conn *sc);
+void server_write_more(struct conn *c);
+/* role->room of a connection with a large body. */
+size_t server_bulk_room(struct http_server *s);
+/* A large body grows. Where memory is short, the one that has been on its way for longest is
+ * refused, which may be this one. */
+void server_body_grows(struct server_conn *sc);
+/* No large body is on its way here any more. */
+void server_body_ends(struct server_conn *sc);
+/* Refuses what of the connection's bodies is large and not complete. */
+void h1_server_shed(struct server_conn *sc);
+void h2_server_shed(struct server_conn *sc);
+#define SERVER_SHED_TEXT "the server holds too many requests, try again later"
 /* The connection is closed; says why, for debugging. */
 void server_conn_log(const struct server_conn *sc, const struct err *err);
 /* "Sun, 06 Nov 1994 08:49:37 GMT" */
@@ -78,7 +117,7 @@ const char *server_date(struct http_server *s);
 bool server_has_no_body(int status);
 /* The server's own answer to a request it will not give to the handler. */
 void server_refusal(struct strbuf *b, int status, const char *why);
-extern const struct http_header server_refusal_type;
+size_t server_refusal_headers(int status, const struct http_header **ret);
 /* For tests: serves a transport that was not accepted. */
 void http_server_adopt(struct http_server *s, struct transport *t, const char *address);
 

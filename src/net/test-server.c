@@ -587,33 +587,6 @@ TEST(a_quiet_stream_lives_for_ever)
     fx_done(&f);
 }
 
-TEST_BOTH(connections_above_the_maximum_are_closed, FX_TCP_TLS)
-{
-    struct fx f;
-    fx_init(&f, kind);
-    f.limits.max_connections = 2;
-    fx_start(&f);
-    struct raw a, b;
-    raw_open(&a, &f);
-    raw_open(&b, &f);
-    struct fx_call c;
-    fx_call_init(&c, "GET", "/hello", STR_NONE);
-    fx_call_send(&f, &c);
-    WAIT_FOR(&f, c.n_end);
-    CHECK(!c.is_ok);
-    CHECK_INT(c.err.code, ERR_UNAVAILABLE);
-    raw_close(&a);
-    WAIT_FOR(&f, f.server->n_conns == 1);
-    fx_call_done(&c);
-    fx_call_init(&c, "GET", "/hello", STR_NONE);
-    fx_call_send(&f, &c);
-    WAIT_FOR(&f, c.n_end);
-    CHECK(c.is_ok);
-    fx_call_done(&c);
-    raw_close(&b);
-    fx_done(&f);
-}
-
 /* ---- shutting down ---- */
 
 static void set_flag(void *ctx)

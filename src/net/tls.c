@@ -146,24 +146,46 @@ static int select_alpn(SSL *ssl, const unsigned char **out, unsigned char *outle
     return SSL_TLSEXT_ERR_OK;
 }
 
+static SSL_CTX *server_context(struct tls_server *t, str cert_pem, str key_pem, str client_ca_pem,
+                               struct err *err)
+{
+    SSL_CTX *ctx = new_context(TLS_server_method());
+    SSL_CTX_set_alpn_select_cb(ctx, select_alpn, t);
+    /* A session may only be resumed where its client certificate was checked. */
+    SSL_CTX_set_session_id_context(ctx, (const unsigned char *)"grove", 5);
+    SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+    /* The chain is what was given: looking for one is an eighth of a handshake. */
+    SSL_CTX_set_mode(ctx, SSL_MODE_NO_AUTO_CHAIN);
+    bool ok = use_certificate(ctx, cert_pem, err) == 0 && use_key(ctx, key_pem, err) == 0;
+    if (ok && client_ca_pem.len) {
+        SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+        ok = use_authorities(ctx, client_ca_pem, true, err) == 0;
+    }
+    if (ok)
+        return ctx;
+    SSL_CTX_free(ctx);
+    return NULL;
+}
+
 struct tls_server *tls_server_new(str cert_pem, str key_pem, str client_ca_pem, struct err *err)
 {
     struct tls_server *t = xnew(struct tls_server);
-    t->ctx = new_context(TLS_server_method());
-    SSL_CTX_set_alpn_select_cb(t->ctx, select_alpn, t);
-    /* A session may only be resumed where its client certificate was checked. */
-    SSL_CTX_set_session_id_context(t->ctx, (const unsigned char *)"grove", 5);
-    SSL_CTX_set_session_cache_mode(t->ctx, SSL_SESS_CACHE_OFF);
-    bool ok = use_certificate(t->ctx, cert_pem, err) == 0 && use_key(t->ctx, key_pem, err) == 0;
-    if (ok && client_ca_pem.len) {
-        SSL_CTX_set_verify(t->ctx, SSL_VERIFY_PEER, NULL);
-        ok = use_authorities(t->ctx, client_ca_pem, true, err) == 0;
-    }
-    if (!ok) {
-        tls_server_free(t);
-        return NULL;
-    }
-    return t;
+    if (tls_server_replace(t, cert_pem, key_pem, client_ca_pem, err) == 0)
+        return t;
+    free(t);
+    return NULL;
+}
+
+/* Sessions hold the context they were made from; tickets of the old one are good for no new one. */
+int tls_server_replace(struct tls_server *t, str cert_pem, str key_pem, str client_ca_pem,
+                       struct err *err)
+{
+    SSL_CTX *ctx = server_context(t, cert_pem, key_pem, client_ca_pem, err);
+    if (!ctx)
+        return ERR_INVALID;
+    SSL_CTX_free(t->ctx);
+    t->ctx = ctx;
+    return 0;
 }
 
 void tls_server_free(struct tls_server *t)

@@ -13,6 +13,10 @@ struct tls_client;
 
 /* PEM in memory; client_ca_pem may be empty (no client certificates asked for). */
 struct tls_server *tls_server_new(str cert_pem, str key_pem, str client_ca_pem, struct err *err);
+/* New connections get these, those that stand go on with what they have. On failure nothing
+ * changes. */
+int tls_server_replace(struct tls_server *t, str cert_pem, str key_pem, str client_ca_pem,
+                       struct err *err);
 void tls_server_free(struct tls_server *t);
 /* Empty ca_pem: the system's; empty cert: none. skip_verify is for --insecure-skip-tls-verify. */
 struct tls_client *tls_client_new(str ca_pem, str cert_pem, str key_pem, bool skip_verify,

@@ -1,0 +1,541 @@
+/*
+ * Who is served when, and who is not: calls wait in line by user (fair.h), and each turn of the
+ * loop serves as many as make up about BUDGET microseconds of work, so that whoever comes in the
+ * middle of somebody's flood waits for a turn and not for the flood. The costs are estimates of
+ * what a call will keep the loop busy with; a write's grows with those who watch its kind, since
+ * each of them will be written to.
+ *
+ * One user may have so many calls, watches, connections and bytes; what is beyond is answered with
+ * 429, and its connection is not read for as long as that answer asks for patience: refusing should
+ * not be what keeps the server busy. Above the limit of memory only the small requests of those
+ * who hold little are taken, and whoever holds most is cut off.
+ *
+ * Users in system:masters and questions about health pass by all of this.
+ */
+#include "apiserver/front_impl.h"
+
+#include <sys/resource.h>
+
+#include "base/log.h"
+#include "base/metric.h"
+
+enum {
+    BUDGET = 250,   /* of a turn, microseconds */
+    HEAVY = 2000,   /* objects, from which on it needs a seat */
+    REPLAY = 1000,  /* objects a watch begins with, in one turn of the loop */
+    KEPT_BACK = 64, /* descriptors that are no connections */
+    SMALL = 256 << 10,
+    LARGE = 128 << 10,
+    WATCH_MAY_HOLD = 1 << 20, /* when its client does not read */
+};
+#define RETRY_SECONDS "1"
+#define REFUSED_PAUSE USEC_PER_SEC
+
+static const struct front_limits defaults = {
+    .connections = 10000,
+    .user_requests = 1000,
+    .user_watches = 2000,
+    .memory = 1u << 30,
+    .request_timeout = 60 * USEC_PER_SEC,
+};
+
+static struct metric rejected =
+    METRIC_COUNTER("apiserver_flowcontrol_rejected_requests_total",
+                   "Requests that were refused because their user asked too much.", "reason");
+
+struct watched {
+    const struct kind *kind; /* the key are its own bytes */
+    size_t n;
+};
+
+/* ---- what it costs ---- */
+
+static size_t watchers_of(const struct front *f, const struct kind *k)
+{
+    const struct watched *w = map_get(&f->watched, str_n((const char *)&k, sizeof(k)));
+    return w ? w->n : 0;
+}
+
+/* As many objects as a list or the beginning of a watch may have to look at. */
+static size_t objects_of(const struct call *c)
+{
+    enum { IN_A_NAMESPACE = 500 }; /* a guess */
+    const struct api_request *q = &c->route.request;
+    size_t n = store_count(apiserver_store(c->front->server), c->route.kind);
+    bool selects = q->label_selector.len || q->field_selector.len;
+    if (q->limit > 0 && !selects && !c->route.is_watch)
+        n = MIN(n, (size_t)q->limit);
+    return q->ns.len ? MIN(n, (size_t)IN_A_NAMESPACE) : n;
+}
+
+static bool begins_with_state(const struct api_watch *w)
+{
+    return w->send_initial || !w->rv_given || w->rv == 0;
+}
+
+static size_t cost_of_path(const struct call *c)
+{
+    enum { PAGE = 50, DOCUMENT = 500, FIGURES = 1 };
+    if (str_find(c->x->path, STR("metrics.k8s.io")) >= 0)
+        return PAGE + FIGURES * store_count(apiserver_store(c->front->server), &kind_pod);
+    return str_starts(c->x->path, STR("/openapi")) ? DOCUMENT : PAGE;
+}
+
+static size_t cost_of_write(const struct call *c)
+{
+    enum { WRITE = 100, BYTES_PER_USEC = 100, EVENT = 2 };
+    const struct api_request *q = &c->route.request;
+    size_t each = WRITE + EVENT * watchers_of(c->front, c->route.kind);
+    if (q->verb == API_DELETE_COLLECTION)
+        return each * (1 + objects_of(c));
+    return each + c->x->body.len / BYTES_PER_USEC;
+}
+
+/* In microseconds, about; and whether it goes on for several turns. */
+static size_t cost_of(const struct call *c, bool *ret_heavy)
+{
+    enum { READ = 30, OBJECTS_PER_USEC = 5 };
+    *ret_heavy = false;
+    if (c->routed != ROUTE_RESOURCE)
+        return cost_of_path(c);
+    bool has_state = c->route.is_watch && begins_with_state(&c->route.watch);
+    if (has_state || (c->route.request.verb == API_LIST && !c->route.is_watch)) {
+        size_t n = objects_of(c);
+        *ret_heavy = n > HEAVY;
+        return READ + (has_state ? n : n / OBJECTS_PER_USEC);
+    }
+    return c->route.is_watch || c->route.request.verb == API_GET ? READ : cost_of_write(c);
+}
+
+/* ---- turns ---- */
+
+static void turn_later(struct front *f)
+{
+    loop_defer(apiserver_loop(f->server), LOOP_APPLY, &f->turn_task);
+}
+
+static void on_turn(struct loop_task *t)
+{
+    struct front *f = container_of(t, struct front, turn_task);
+    struct fair_item *i;
+    for (size_t spent = 0; spent < BUDGET && (i = fair_pop(&f->fair));) {
+        struct call *c = container_of(i, struct call, turn);
+        spent += i->cost;
+        c->has_seat = c->has_seat || i->needs_seat;
+        i->needs_seat = false;
+        c->run(c);
+    }
+    if (fair_is_ready(&f->fair))
+        turn_later(f);
+}
+
+static void release_seat(struct call *c)
+{
+    if (!c->has_seat)
+        return;
+    c->has_seat = false;
+    fair_release_seat(&c->front->fair, c->turn.flow);
+    turn_later(c->front);
+}
+
+static void push(struct call *c, size_t cost, bool is_heavy, void (*run)(struct call *c))
+{
+    c->run = run;
+    c->turn.cost = (uint32_t)MIN(cost, (size_t)UINT32_MAX);
+    c->turn.needs_seat = is_heavy;
+    fair_push(&c->front->fair, &c->turn);
+    turn_later(c->front);
+}
+
+static void on_again(struct loop_task *t)
+{
+    struct call *c = container_of(t, struct call, task);
+    c->run(c);
+}
+
+void turns_again(struct call *c, uint32_t cost, void (*run)(struct call *c))
+{
+    if (c->turn.flow) {
+        if (!fair_is_waiting(&c->turn))
+            push(c, cost, false, run);
+        return;
+    }
+    c->run = run;
+    loop_defer(apiserver_loop(c->front->server), LOOP_PUBLISH, &c->task);
+}
+
+void turns_cancel(struct call *c)
+{
+    fair_remove(&c->front->fair, &c->turn);
+    loop_task_cancel(&c->task);
+    loop_timer_cancel(&c->rest);
+}
+
+/* ---- refusals ---- */
+
+/* In kube-apiserver's words. */
+static void reject(struct call *c, const char *reason)
+{
+    struct http_header h[FRONT_MAX_HEADERS];
+    size_t n = call_headers(c, STR("text/plain; charset=utf-8"), h);
+    h[n++] = (struct http_header){STR("retry-after"), STR(RETRY_SECONDS)};
+    h[n++] = (struct http_header){STR("x-content-type-options"), STR("nosniff")};
+    metric_add(metric_with(&rejected, str_of(reason)), 1);
+    http_pause(c->x, REFUSED_PAUSE);
+    call_send(c, 429, h, n, slice_static(STR("Too many requests, please try again later.\n")));
+}
+
+size_t turns_held(const struct front *f)
+{
+    return f->held + (f->http ? http_server_held(f->http) : 0);
+}
+
+static size_t size_of(const struct call *c)
+{
+    return c->held + (c->x ? http_stream_pending(c->x) : 0);
+}
+
+/* The one that holds most is cut off; one in each turn of the loop, as that takes effect at its
+ * end. */
+static void shed(struct front *f)
+{
+    uint64_t turn = loop_iterations(apiserver_loop(f->server));
+    struct call *most = NULL;
+    if (f->shed_turn == turn)
+        return;
+    f->shed_turn = turn;
+    list_foreach (it, &f->calls) {
+        struct call *c = list_entry(it, struct call, link);
+        if (c->turn.flow && c->x && size_of(c) > (most ? size_of(most) : SMALL))
+            most = c;
+    }
+    if (!most)
+        return;
+    log_warn("a client was cut off, too much memory waits for clients",
+             LOG_S("user", most->who.user.name), LOG_S("path", most->x->path),
+             LOG_I("bytes", (int64_t)size_of(most)));
+    metric_add(metric_with(&rejected, STR("cut-off")), 1);
+    http_abort(most->x);
+}
+
+void turns_hold(struct call *c, ptrdiff_t bytes)
+{
+    struct front *f = c->front;
+    c->held += (size_t)bytes;
+    f->held += (size_t)bytes;
+    if (!c->turn.flow)
+        return;
+    c->turn.flow->held += (size_t)bytes;
+    if (bytes > 0 && turns_held(f) > f->limits.memory)
+        shed(f);
+}
+
+/* ---- large bodies ---- */
+
+/* One of three megabytes is read in one go, which takes milliseconds that nobody can be served in;
+ * so a user may send several at once, but not without end: LARGE_RATE bytes a second, LARGE_BURST
+ * in advance. `paid_off` is when the bytes sent so far will have had their time. */
+static usec time_for(size_t bytes)
+{
+    enum { LARGE_RATE = 8 << 20 };
+    return (usec)(bytes * USEC_PER_SEC / LARGE_RATE);
+}
+
+static void rest_done(struct front *f, struct fair_flow *w)
+{
+    list_remove(&w->resting);
+    fair_flow_put(&f->fair, w);
+}
+
+static void on_rested(struct loop_timer *t)
+{
+    struct front *f = container_of(t, struct front, rest_timer);
+    usec now = loop_now(apiserver_loop(f->server));
+    list_foreach (it, &f->resting) {
+        struct fair_flow *w = list_entry(it, struct fair_flow, resting);
+        if (w->paid_off <= now)
+            rest_done(f, w);
+    }
+    if (!list_is_empty(&f->resting))
+        loop_timer_set(t, now + USEC_PER_SEC);
+}
+
+/* When its turn may come. The flow is remembered until it has made up for it: a new connection does
+ * not make a new user. */
+static usec when_large(struct call *c)
+{
+    enum { LARGE_BURST = 8 << 20 };
+    struct front *f = c->front;
+    struct fair_flow *w = c->turn.flow;
+    usec now = loop_now(apiserver_loop(f->server));
+    usec at = w->paid_off - time_for(LARGE_BURST);
+    w->paid_off = MAX(w->paid_off, now) + time_for(c->x->body.len);
+    if (!list_is_linked(&w->resting)) {
+        list_push_back(&f->resting, &w->resting);
+        (void)fair_flow_get(&f->fair, w->name);
+        if (!loop_timer_is_set(&f->rest_timer))
+            loop_timer_set(&f->rest_timer, now + USEC_PER_SEC);
+    }
+    return at;
+}
+
+static void on_rest_over(struct loop_timer *t)
+{
+    struct call *c = container_of(t, struct call, rest);
+    push(c, c->turn.cost, c->turn.needs_seat, call_serve);
+}
+
+/* ---- entering ---- */
+
+static bool is_master(const struct user *u)
+{
+    for (size_t i = 0; i < u->n_groups; i++)
+        if (str_is(u->groups[i], "system:masters"))
+            return true;
+    return false;
+}
+
+static bool is_about_health(const struct call *c)
+{
+    str path = c->x->path;
+    return str_starts(path, STR("/healthz")) || str_starts(path, STR("/livez")) ||
+           str_starts(path, STR("/readyz"));
+}
+
+/* The connection is that of the first user who asks on it. False: they have too many. */
+static bool own_connection(struct call *c)
+{
+    struct front *f = c->front;
+    struct fair_flow *w = c->turn.flow;
+    if (*c->x->conn_ctx)
+        return true;
+    if (w->n_connections >= f->limits.user_connections)
+        return false;
+    w->n_connections++;
+    *c->x->conn_ctx = fair_flow_get(&f->fair, w->name);
+    return true;
+}
+
+void turns_gone(void *front, void *flow)
+{
+    struct front *f = front;
+    struct fair_flow *w = flow;
+    w->n_connections--;
+    fair_flow_put(&f->fair, w);
+}
+
+/* NULL: it is not. */
+static const char *why_too_much(const struct call *c)
+{
+    const struct front *f = c->front;
+    const struct fair_flow *w = c->turn.flow;
+    size_t more = w->held + c->x->body.len + (c->route.is_watch ? WATCH_MAY_HOLD : 0);
+    if (more > f->limits.memory / 2 || (more > SMALL && turns_held(f) > f->limits.memory))
+        return "memory";
+    if (c->route.is_watch)
+        return w->n_watches >= f->limits.user_watches ? "watches" : NULL;
+    return w->n_calls >= f->limits.user_requests ? "queue-full" : NULL;
+}
+
+static void set_counted(struct call *c, bool on)
+{
+    struct fair_flow *w = c->turn.flow;
+    if (c->is_counted == on)
+        return;
+    c->is_counted = on;
+    *(c->route.is_watch ? &w->n_watches : &w->n_calls) += on ? 1 : (size_t)-1;
+}
+
+void turns_enter(struct call *c)
+{
+    struct front *f = c->front;
+    if (is_master(&c->who.user) || is_about_health(c)) {
+        call_serve(c);
+        return;
+    }
+    c->turn.flow = fair_flow_get(&f->fair, c->who.user.name);
+    const char *reason = NULL;
+    if (!own_connection(c)) {
+        reason = "connections";
+        http_hang_up(c->x);
+    } else {
+        reason = why_too_much(c);
+    }
+    if (turns_held(f) > f->limits.memory)
+        shed(f);
+    if (reason) {
+        reject(c, reason);
+        return;
+    }
+    bool is_heavy;
+    size_t cost = cost_of(c, &is_heavy);
+    set_counted(c, true);
+    turns_hold(c, (ptrdiff_t)c->x->body.len);
+    if (is_heavy && c->route.is_watch)
+        c->seat_turns = objects_of(c) / REPLAY + 1;
+    usec at = c->x->body.len > LARGE ? when_large(c) : 0;
+    if (at <= loop_now(apiserver_loop(f->server))) {
+        push(c, cost, is_heavy, call_serve);
+        return;
+    }
+    c->turn.cost = (uint32_t)MIN(cost, (size_t)UINT32_MAX);
+    c->turn.needs_seat = is_heavy;
+    loop_timer_set(&c->rest, at);
+}
+
+/* ---- afterwards ---- */
+
+static void on_replayed(struct loop_task *t)
+{
+    struct call *c = container_of(t, struct call, task);
+    if (c->seat_turns-- > 1)
+        loop_defer(apiserver_loop(c->front->server), LOOP_PUBLISH, t);
+    else
+        release_seat(c);
+}
+
+void turns_watching(struct call *c, bool on)
+{
+    struct front *f = c->front;
+    const struct kind *k = c->route.kind;
+    struct watched *w = map_get(&f->watched, str_n((const char *)&k, sizeof(k)));
+    list_remove(&c->due);
+    if (!w) {
+        w = xnew(struct watched);
+        w->kind = k;
+        (void)map_put(&f->watched, str_n((const char *)&w->kind, sizeof(w->kind)), w);
+    }
+    w->n += on ? 1 : (size_t)-1;
+    if (w->n == 0) {
+        (void)map_del(&f->watched, str_n((const char *)&w->kind, sizeof(w->kind)));
+        free(w);
+    }
+    if (on && c->has_seat) {
+        loop_task_init(&c->task, on_replayed);
+        loop_defer(apiserver_loop(f->server), LOOP_PUBLISH, &c->task);
+    }
+}
+
+void turns_answered(struct call *c)
+{
+    if (c->front)
+        release_seat(c);
+}
+
+/* ---- time ---- */
+
+static void expire(struct call *c)
+{
+    if (c->code || !c->x)
+        return;
+    if (fair_is_waiting(&c->turn) || loop_timer_is_set(&c->rest)) {
+        turns_cancel(c);
+        reject(c, "time-out");
+        return;
+    }
+    call_reply_status(c, status_new(&c->arena, 504, "Timeout",
+                                    "Timeout: request did not complete within the allotted "
+                                    "timeout"));
+}
+
+static void arm(struct front *f)
+{
+    if (list_is_empty(&f->unbegun))
+        loop_timer_cancel(&f->timeout);
+    else
+        loop_timer_set(&f->timeout, list_entry(f->unbegun.next, struct call, due)->began +
+                                        f->limits.request_timeout);
+}
+
+static void on_timeout(struct loop_timer *t)
+{
+    struct front *f = container_of(t, struct front, timeout);
+    usec before = loop_now(apiserver_loop(f->server)) - f->limits.request_timeout;
+    while (!list_is_empty(&f->unbegun)) {
+        struct call *c = list_entry(f->unbegun.next, struct call, due);
+        if (c->began > before)
+            break;
+        list_remove(&c->due);
+        expire(c);
+    }
+    arm(f);
+}
+
+/* ---- life ---- */
+
+void turns_begin(struct call *c)
+{
+    struct front *f = c->front;
+    list_push_back(&f->calls, &c->link);
+    list_push_back(&f->unbegun, &c->due);
+    list_init(&c->turn.link);
+    loop_task_init(&c->task, on_again);
+    loop_timer_init(apiserver_loop(f->server), &c->rest, on_rest_over);
+    if (f->unbegun.next == &c->due)
+        arm(f);
+}
+
+void turns_end(struct call *c)
+{
+    struct front *f = c->front;
+    struct fair_flow *w = c->turn.flow;
+    if (!f)
+        return;
+    list_remove(&c->link);
+    list_remove(&c->due);
+    if (list_is_empty(&f->unbegun))
+        arm(f);
+    turns_cancel(c);
+    turns_hold(c, -(ptrdiff_t)c->held);
+    if (!w)
+        return;
+    release_seat(c);
+    set_counted(c, false);
+    fair_flow_put(&f->fair, w);
+}
+
+/* Every connection needs a descriptor. */
+static size_t most_connections(size_t asked)
+{
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur == RLIM_INFINITY)
+        return asked;
+    return MIN(asked, (size_t)MAX(r.rlim_cur, 2 * KEPT_BACK) - KEPT_BACK);
+}
+
+void turns_init(struct front *f, const struct front_limits *limits)
+{
+    struct front_limits *l = &f->limits;
+    *l = *limits;
+    l->connections = most_connections(l->connections ? l->connections : defaults.connections);
+    l->user_connections = l->user_connections ? l->user_connections : MAX(l->connections / 4, 1);
+    l->user_requests = l->user_requests ? l->user_requests : defaults.user_requests;
+    l->user_watches = l->user_watches ? l->user_watches : defaults.user_watches;
+    l->memory = l->memory ? l->memory : defaults.memory;
+    l->request_timeout = l->request_timeout ? l->request_timeout : defaults.request_timeout;
+    fair_init(&f->fair);
+    list_init(&f->calls);
+    list_init(&f->unbegun);
+    loop_task_init(&f->turn_task, on_turn);
+    list_init(&f->resting);
+    loop_timer_init(apiserver_loop(f->server), &f->timeout, on_timeout);
+    loop_timer_init(apiserver_loop(f->server), &f->rest_timer, on_rested);
+}
+
+void turns_done(struct front *f)
+{
+    /* Writes that nobody waits for go on without us. */
+    for (struct list *it; !list_is_empty(&f->calls);) {
+        it = f->calls.next;
+        struct call *c = list_entry(it, struct call, link);
+        turns_end(c);
+        c->front = NULL;
+    }
+    loop_task_cancel(&f->turn_task);
+    while (!list_is_empty(&f->resting))
+        rest_done(f, list_entry(f->resting.next, struct fair_flow, resting));
+    loop_timer_cancel(&f->rest_timer);
+    loop_timer_cancel(&f->timeout);
+    map_done(&f->watched);
+    fair_done(&f->fair);
+}

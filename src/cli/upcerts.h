@@ -1,0 +1,31 @@
+/*
+ * The certificates that `grove up` serves with, while it runs: read again when their files change,
+ * made anew when our own near their end. Connections that stand go on with what they have. Files
+ * that cannot be used (half written, a key that belongs to another certificate) change nothing; the
+ * next change is looked at again.
+ */
+#ifndef CLI_UPCERTS_H
+#define CLI_UPCERTS_H
+
+#include "cli/pki.h"
+#include "loop/loop.h"
+
+struct upcerts_options {
+    const char *dir;       /* of our own */
+    str cert, key;         /* files; empty: our own */
+    str client_ca;         /* file; empty: our own CA */
+    struct plane_pki *pki; /* of dir, open; kept up to date */
+    /* Our own were made anew, or the file of those that are not ours was read again. */
+    void (*on_new)(void *ctx);
+    void *ctx;
+};
+
+struct upcerts;
+
+struct upcerts *upcerts_new(struct loop *l, const struct upcerts_options *o, struct err *err);
+void upcerts_free(struct upcerts *c);
+struct tls_server *upcerts_tls(struct upcerts *c);
+/* What clients need to trust the server: our CA, and with it the file given instead of our own. */
+void upcerts_trust(const struct upcerts *c, struct strbuf *ret);
+
+#endif

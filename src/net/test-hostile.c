@@ -1,0 +1,311 @@
+/* Peers that mean harm, or might as well: what they can take from the server, and from others. */
+#include "net/test-peer.h"
+
+#define GET(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
+
+static void call_hello(struct fx *f, struct fx_call *c)
+{
+    fx_call_init(c, "GET", "/hello", STR_NONE);
+    fx_call_send(f, c);
+    WAIT_FOR(f, c->n_end);
+}
+
+TEST(connections_above_the_maximum_are_closed)
+{
+    struct fx f;
+    fx_init(&f, FX_TCP_TLS);
+    f.limits.max_connections = 2;
+    fx_start(&f);
+    struct raw r[2];
+    for (int i = 0; i < 2; i++) {
+        raw_open(&r[i], &f);
+        raw_send(&r[i], STR(GET("/hello")));
+        WAIT_FOR(&f, raw_has(&r[i], "hello"));
+    }
+    struct fx_call c;
+    call_hello(&f, &c);
+    CHECK(!c.is_ok);
+    CHECK_INT(c.err.code, ERR_UNAVAILABLE);
+    fx_call_done(&c);
+    raw_close(&r[0]);
+    WAIT_FOR(&f, f.server->n_conns == 1);
+    call_hello(&f, &c);
+    CHECK(c.is_ok);
+    fx_call_done(&c);
+    raw_close(&r[1]);
+    fx_done(&f);
+}
+
+TEST(connections_above_the_maximum_are_closed_over_http_2)
+{
+    struct fx f;
+    fx_init(&f, FX_H2_TCP_TLS);
+    f.limits.max_connections = 1;
+    fx_start(&f);
+    struct peer p;
+    peer_connect(&p, &f);
+    int32_t id = peer_get(&p, "/hello");
+    PEER_WAIT(&p, peer_stream(&p, id)->has_ended);
+    struct fx_call c;
+    call_hello(&f, &c);
+    CHECK(!c.is_ok);
+    CHECK_INT(c.err.code, ERR_UNAVAILABLE);
+    fx_call_done(&c);
+    peer_done(&p);
+    WAIT_FOR(&f, f.server->n_conns == 0);
+    call_hello(&f, &c);
+    CHECK(c.is_ok);
+    fx_call_done(&c);
+    fx_done(&f);
+}
+
+/* Those who only hold connections open cannot keep others out: the oldest silent one goes. */
+TEST_BOTH(silent_connections_make_room, FX_TCP_TLS)
+{
+    struct fx f;
+    fx_init(&f, kind);
+    f.limits.max_connections = 3;
+    fx_start(&f);
+    struct raw r[3];
+    for (int i = 0; i < 3; i++) {
+        raw_open(&r[i], &f);
+        WAIT_FOR(&f, f.server->n_conns == (size_t)i + 1);
+    }
+    struct fx_call c;
+    call_hello(&f, &c);
+    CHECK(c.is_ok);
+    WAIT_FOR(&f, r[0].has_ended || r[0].has_failed);
+    CHECK(!r[1].has_ended && !r[2].has_ended);
+    CHECK_INT(f.server->n_conns, 3);
+    fx_call_done(&c);
+    for (int i = 0; i < 3; i++)
+        raw_close(&r[i]);
+    fx_done(&f);
+}
+
+TEST(a_connection_that_is_paused_is_not_read)
+{
+    struct fx f;
+    fx_init(&f, FX_PIPE);
+    fx_start(&f);
+    struct raw r;
+    raw_open(&r, &f);
+    raw_send(&r, STR(GET("/later")));
+    WAIT_FOR(&f, f.later);
+    http_pause(f.later, USEC_PER_SEC);
+    http_pause(f.later, USEC_PER_MSEC); /* makes it no shorter */
+    raw_send(&r, STR(GET("/hello")));
+    fx_release(&f);
+    WAIT_FOR(&f, raw_has(&r, "late"));
+    f.wait = 900 * USEC_PER_MSEC;
+    fx_step(&f);
+    CHECK_INT(f.n_requests, 1);
+    f.wait = 200 * USEC_PER_MSEC;
+    fx_step(&f);
+    f.wait = USEC_PER_MSEC;
+    WAIT_FOR(&f, raw_has(&r, "hello"));
+    CHECK_INT(f.n_requests, 2);
+    raw_close(&r);
+    fx_done(&f);
+}
+
+TEST(a_connection_that_is_paused_is_not_read_over_http_2)
+{
+    struct fx f;
+    fx_init(&f, FX_H2_PIPE);
+    fx_start(&f);
+    struct peer p;
+    peer_connect(&p, &f);
+    (void)peer_get(&p, "/later");
+    PEER_WAIT(&p, f.later);
+    http_pause(f.later, USEC_PER_SEC);
+    int32_t id = peer_get(&p, "/hello");
+    peer_steps(&p, 20);
+    CHECK_INT(f.n_requests, 1);
+    fx_release(&f);
+    f.wait = 2 * USEC_PER_SEC;
+    fx_step(&f);
+    f.wait = USEC_PER_MSEC;
+    PEER_WAIT(&p, peer_stream(&p, id)->has_ended);
+    CHECK_INT(f.n_requests, 2);
+    peer_done(&p);
+    fx_done(&f);
+}
+
+TEST(a_connection_may_be_ended_after_its_reply)
+{
+    struct fx f;
+    fx_init(&f, FX_PIPE);
+    fx_start(&f);
+    struct raw r;
+    raw_open(&r, &f);
+    raw_send(&r, STR(GET("/later") GET("/hello")));
+    WAIT_FOR(&f, f.later);
+    http_hang_up(f.later);
+    fx_release(&f);
+    WAIT_FOR(&f, r.has_ended);
+    CHECK(raw_has(&r, "\r\nconnection: close\r\n"));
+    CHECK(raw_has(&r, "late"));
+    CHECK(!raw_has(&r, "hello"));
+    CHECK_INT(f.n_requests, 1);
+    raw_close(&r);
+    fx_done(&f);
+}
+
+TEST_BOTH(an_exchange_that_is_aborted_ends_and_gives_back_what_it_held, FX_PIPE)
+{
+    struct fx f;
+    fx_init(&f, kind);
+    fx_start(&f);
+    struct fx_call c;
+    fx_call_init(&c, "GET", "/stream", STR_NONE);
+    fx_call_send(&f, &c);
+    WAIT_FOR(&f, f.stream);
+    fx_stream_bytes(&f, f.stream, 1 << 20);
+    CHECK(http_server_held(f.server) >= 1 << 20);
+    http_abort(f.stream);
+    WAIT_FOR(&f, f.n_closed == 1);
+    CHECK_INT(f.n_aborted, 1);
+    WAIT_FOR(&f, c.n_end);
+    CHECK(!c.is_ok);
+    CHECK_INT(http_server_held(f.server), 0);
+    fx_call_done(&c);
+    fx_done(&f);
+}
+
+/* A byte now and then is no progress. */
+TEST(a_reader_that_takes_next_to_nothing_is_cut_off)
+{
+    struct fx f;
+    fx_init(&f, FX_PIPE);
+    f.pipe_capacity = 16;
+    f.big = 1 << 20;
+    fx_start(&f);
+    struct raw r;
+    raw_open(&r, &f);
+    raw_listen(&r, false);
+    raw_send(&r, STR(GET("/big")));
+    WAIT_FOR(&f, f.n_requests == 1);
+    f.wait = f.limits.idle_timeout / 8;
+    for (int i = 0; i < 12 && !f.n_closed; i++) {
+        fx_step(&f);
+        raw_listen(&r, true); /* a few times the pipe's 16 bytes */
+        raw_listen(&r, false);
+    }
+    CHECK_INT(f.n_closed, 1);
+    CHECK_INT(f.n_aborted, 1);
+    raw_close(&r);
+    fx_done(&f);
+}
+
+static void send_part(struct raw *r, size_t length, size_t n)
+{
+    struct strbuf b = STRBUF_INIT(8 << 20);
+    strbuf_printf(&b, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: %zu\r\n\r\n", length);
+    for (size_t i = 0; i < n; i++)
+        strbuf_add_char(&b, 'x');
+    raw_send(r, strbuf_str(&b));
+    strbuf_done(&b);
+}
+
+TEST(above_the_limit_of_memory_the_oldest_unfinished_body_is_refused)
+{
+    enum { SIZE = 1 << 20, PEERS = 6 };
+    struct fx f;
+    fx_init(&f, FX_PIPE);
+    f.limits.max_held = 3 << 20;
+    fx_start(&f);
+    struct raw r[PEERS], small;
+    for (int i = 0; i < PEERS; i++) {
+        raw_open(&r[i], &f);
+        send_part(&r[i], SIZE, SIZE - 1);
+        for (int k = 0; k < 200 && r[i].out.len; k++)
+            fx_step(&f);
+        CHECK(http_server_held(f.server) <= f.limits.max_held + SIZE);
+    }
+    fx_step(&f);
+    CHECK(raw_has(&r[0], "HTTP/1.1 429 Too Many Requests\r\n"));
+    CHECK(raw_has(&r[0], "\r\nretry-after: 1\r\n"));
+    /* The newest is not, and what is small goes on in any case. */
+    CHECK_INT(r[PEERS - 1].in.len, 0);
+    raw_open(&small, &f);
+    send_part(&small, 10, 10);
+    WAIT_FOR(&f, raw_has(&small, "xxxxxxxxxx"));
+    raw_send(&r[PEERS - 1], STR("y"));
+    WAIT_FOR(&f, raw_has(&r[PEERS - 1], "HTTP/1.1 201 Created\r\n"));
+    for (int i = 0; i < PEERS; i++)
+        raw_close(&r[i]);
+    raw_close(&small);
+    WAIT_FOR(&f, f.server->n_conns == 0);
+    CHECK_INT(http_server_held(f.server), 0);
+    fx_done(&f);
+}
+
+/* More than have their turn in one iteration. */
+TEST(events_of_many_streams_all_arrive)
+{
+    enum { STREAMS = 100 };
+    struct fx f;
+    fx_init(&f, FX_PIPE);
+    fx_start(&f);
+    static struct raw r[STREAMS];
+    for (int i = 0; i < STREAMS; i++) {
+        raw_open(&r[i], &f);
+        raw_send(&r[i], STR(GET("/stream")));
+        WAIT_FOR(&f, f.streams.len == (size_t)i + 1);
+    }
+    for (int i = 0; i < STREAMS; i++)
+        WAIT_FOR(&f, raw_has(&r[i], "200 OK"));
+    struct raw one;
+    raw_open(&one, &f);
+    raw_send(&one, STR(GET("/later")));
+    WAIT_FOR(&f, f.later);
+    for (size_t i = 0; i < STREAMS; i++)
+        http_stream_write(f.streams.p[i], &(struct http_slice){STR("event"), NULL, NULL}, 1);
+    fx_release(&f);
+    WAIT_FOR(&f, raw_has(&r[STREAMS - 1], "event"));
+    for (int i = 0; i < STREAMS; i++)
+        CHECK_INT(raw_count(&r[i], "event"), 1);
+    CHECK(raw_has(&one, "late"));
+    for (int i = 0; i < STREAMS; i++)
+        raw_close(&r[i]);
+    raw_close(&one);
+    fx_done(&f);
+}
+
+TEST(a_new_certificate_is_for_new_connections)
+{
+    struct fx f;
+    struct err err = ERR_INIT;
+    struct pki_identity ca = {0}, id = {0};
+    fx_init(&f, FX_TCP_TLS);
+    fx_start(&f);
+    struct raw old;
+    raw_open(&old, &f);
+    raw_send(&old, STR(GET("/hello")));
+    WAIT_FOR(&f, raw_has(&old, "hello"));
+    str cert = strbuf_str(&f.server_id.cert_pem), key = strbuf_str(&f.client_id.key_pem);
+    CHECK(tls_server_replace(f.tls_server, cert, key, STR_NONE, &err) < 0);
+    /* Nothing has changed: the client's authority has signed what is served. */
+    struct raw same;
+    raw_open(&same, &f);
+    raw_close(&same);
+    REQUIRE(pki_make_ca("other-ca", FX_PKI_BEGIN, FX_PKI_LIFETIME, &ca, &err) == 0);
+    REQUIRE(pki_issue(&ca, "server", NULL, "IP:127.0.0.1", FX_PKI_BEGIN, FX_PKI_LIFETIME, &id,
+                      &err) == 0);
+    CHECK_INT(tls_server_replace(f.tls_server, strbuf_str(&id.cert_pem), strbuf_str(&id.key_pem),
+                                 STR_NONE, &err),
+              0);
+    raw_send(&old, STR(GET("/hello")));
+    WAIT_FOR(&f, raw_count(&old, "hello") == 2);
+    /* The client trusts the first authority only. */
+    struct fx_call c;
+    call_hello(&f, &c);
+    CHECK(!c.is_ok);
+    CHECK(str_find(str_of(c.err.message), STR("TLS")) >= 0);
+    fx_call_done(&c);
+    raw_close(&old);
+    pki_identity_done(&ca);
+    pki_identity_done(&id);
+    fx_done(&f);
+}
