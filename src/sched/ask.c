@@ -2,6 +2,7 @@
 #include "sched/ask.h"
 
 #include "base/map.h"
+#include "grove/names.h"
 #include "grove/types.h"
 #include "sched/order.h"
 
@@ -220,6 +221,51 @@ static void finish_group(struct ask *q, struct ask_group *g, bool scheduled)
     q->bound += g->bound;
 }
 
+/* ---- who is named ---- */
+
+static void note_fault(struct ask *q, size_t *count, str pod)
+{
+    (*count)++;
+    if (str_is_empty(q->faults.example))
+        q->faults.example = pod;
+}
+
+/* The pod is this group's: named once, of this gang, and of this clique as far as it says. */
+static bool is_member(struct ask *q, const struct tables *t, const struct ask_group *g,
+                      struct tpod *p, struct arena *a)
+{
+    if (p->named == t->naming) {
+        note_fault(q, &q->faults.again, p->obj->name);
+        return false;
+    }
+    p->named = t->naming;
+    if (p->gang != q->gang) {
+        note_fault(q, &q->faults.foreign, p->obj->name);
+        return false;
+    }
+    str label = obj_label(p->obj, STR(LABEL_PCLQ));
+    if (str_is_empty(label) || str_eq(label, g->name) || str_eq(label, name_label(a, g->name)))
+        return true;
+    note_fault(q, &q->faults.misplaced, p->obj->name);
+    return false;
+}
+
+/* Pods that say they are of the gang and that it does not name; those of its groups are yet to be.
+ */
+static void find_unknown(struct ask *q, const struct tables *t, struct arena *a)
+{
+    list_foreach (it, &q->gang->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        str label = obj_label(p->obj, STR(LABEL_PCLQ));
+        bool known = p->named == t->naming || str_is_empty(label) || p->obj->deleting;
+        for (size_t i = 0; i < q->n_groups && !known; i++)
+            known =
+                str_eq(label, q->groups[i].name) || str_eq(label, name_label(a, q->groups[i].name));
+        if (!known)
+            note_fault(q, &q->faults.unknown, p->obj->name);
+    }
+}
+
 /* A group is of the first set that names it. What a second one prefers becomes a preference of the
  * whole gang; what it requires cannot be had beside the first. */
 static int32_t bundle_of(struct ask *q, jval configs, str group)
@@ -240,6 +286,22 @@ static int32_t bundle_of(struct ask *q, jval configs, str group)
         }
     }
     return found;
+}
+
+static void read_reference(struct ask *q, struct tables *t, struct ask_group *g, str name,
+                           struct arena *a)
+{
+    struct tpod *p = tables_pod(t, q->gang->obj->ns, name);
+    q->faults.named++;
+    q->faults.missing += !p;
+    if (p && !is_member(q, t, g, p, a))
+        return;
+    g->coming += !p || (p->node == CORE_NONE && !p->obj->deleting);
+    if (!p)
+        return;
+    g->members[g->n_members++] = p;
+    if (tables_serve(t, p->obj))
+        add_pod(q, t, g, p);
 }
 
 static void read_gang(struct ask *q, struct tables *t, struct arena *a)
@@ -265,16 +327,12 @@ static void read_gang(struct ask *q, struct tables *t, struct arena *a)
         g->bundle = bundle_of(q, configs, g->name);
         g->pods = arena_array(a, struct tpod *, jlen(references) + 1);
         g->members = arena_array(a, struct tpod *, jlen(references) + 1);
-        for (struct jiter k = jiter(references); jnext(&k);) {
-            struct tpod *p = tables_pod(t, gang->ns, jstr(jgetc(k.value, "name")));
-            g->coming += !p || (p->node == CORE_NONE && !p->obj->deleting);
-            if (p)
-                g->members[g->n_members++] = p;
-            if (p && tables_serve(t, p->obj))
-                add_pod(q, t, g, p);
-        }
+        for (struct jiter k = jiter(references); jnext(&k);)
+            read_reference(q, t, g, jstr(jgetc(k.value, "name")), a);
         finish_group(q, g, scheduled);
     }
+    if (q->gang->n_pods + q->faults.missing > q->faults.named)
+        find_unknown(q, t, a);
 }
 
 static void read_single(struct ask *q, struct tables *t, struct arena *a)
@@ -294,6 +352,7 @@ static void read_single(struct ask *q, struct tables *t, struct arena *a)
 void ask_read(struct ask *q, struct tables *t, struct tgang *g, struct arena *a)
 {
     *q = (struct ask){.gang = g, .tree = find_tree(t, g->obj), .home = CORE_NONE};
+    t->naming++;
     if (g->single) {
         read_single(q, t, a);
         return;

@@ -22,8 +22,21 @@ struct ask_group {
     int32_t bundle;
 };
 
+/* What is wrong with the pods a gang names. Those of others, and what is named again, are left out.
+ */
+struct ask_faults {
+    size_t named;     /* references */
+    size_t missing;   /* no such pod */
+    size_t again;     /* named twice */
+    size_t foreign;   /* of another gang, or of none */
+    size_t misplaced; /* of another group, as its own label says */
+    size_t unknown;   /* say they are of the gang, and of a group it does not have */
+    str example;      /* one of them, if any is there */
+};
+
 struct ask {
     struct tgang *gang;
+    struct ask_faults faults;
     struct ask_group *groups;
     size_t n_groups;
     struct core_scope *bundles;
@@ -37,6 +50,14 @@ struct ask {
     bool short_of; /* a group has fewer pods than it needs */
     bool packed;   /* it has a wish or demand for packing */
     str wrong;     /* it cannot be placed as it is written */
+    const char *wrong_reason;
+    bool wrong_for_now; /* whatever becomes free may change it */
+    int32_t over_limit; /* then: the queue that has its limit, and by how much of what */
+    size_t over_resource;
+    int64_t over_amount;
+    str misnamed; /* the pods it names are not all its own; health.h */
+    bool checked; /* where it is was looked at: */
+    str apart;    /* what must be together is not */
     /* Replicas of a set keep to different domains of a level; 0: they need not. */
     int spread_level;
     bool spread_required;

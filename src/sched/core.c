@@ -338,6 +338,8 @@ void core_free(struct core *c)
     vec_done(&c->terms);
     vec_done(&c->classes);
     vec_done(&c->changes);
+    vec_done(&c->grown);
+    free(c->closed);
     free(c);
 }
 
@@ -351,16 +353,6 @@ int32_t core_add_node(struct core *c, const int64_t *total)
 size_t core_n_nodes(const struct core *c)
 {
     return c->n_nodes;
-}
-
-uint64_t core_growth(const struct core *c)
-{
-    return c->growth;
-}
-
-void core_set_growth(struct core *c, uint64_t growth)
-{
-    c->growth = growth;
 }
 
 int64_t core_free_of(const struct core *c, int32_t node, int32_t resource)
@@ -399,11 +391,14 @@ static void note_change(struct core *c, int32_t node)
 void core_change_total(struct core *c, int32_t node, const int64_t *delta)
 {
     int64_t *free = c->free.p + (size_t)node * c->n_resources;
+    bool more = false;
     for (size_t r = 0; r < c->n_resources; r++) {
         free[r] = add_clamped(free[r], delta[r]);
-        c->growth += delta[r] > 0;
+        more = more || delta[r] > 0;
     }
     note_change(c, node);
+    if (more)
+        core_grow(c, node);
 }
 
 /* ---- terms ---- */
@@ -516,7 +511,7 @@ static bool host_terms_admit(const struct core *c, const struct class *k, int32_
 
 static int32_t count_slots(const struct core *c, const struct class *k, int32_t node)
 {
-    if (!k->admitted[node])
+    if (!k->admitted[node] || (c->closed && c->closed[node]))
         return 0;
     const int64_t *free = c->free.p + (size_t)node * c->n_resources;
     int32_t slots = k->per_node;
@@ -647,6 +642,7 @@ int32_t core_add_class(struct core *c, const struct core_class_def *def)
     fit_init(&k->fit, c->n_nodes);
     count_all(c, k);
     k->seen = c->changes.len;
+    c->n_looking += k->n_spreads + k->n_wants > 0;
     *vec_push(&c->classes) = k;
     return (int32_t)c->classes.len - 1;
 }
@@ -657,8 +653,24 @@ void core_set_admitted(struct core *c, int32_t cls, int32_t node, bool admitted)
     if (k->admitted[node] == admitted)
         return;
     k->admitted[node] = admitted;
-    c->growth += admitted;
     note_change(c, node);
+    if (admitted)
+        core_grow(c, node);
+}
+
+void core_close(struct core *c, int32_t node, bool closed)
+{
+    if (!c->closed)
+        c->closed = xcalloc(c->n_nodes, sizeof(*c->closed));
+    if (c->closed[node] == closed)
+        return;
+    c->closed[node] = closed;
+    note_change(c, node);
+}
+
+bool core_is_closed(const struct core *c, int32_t node)
+{
+    return c->closed && c->closed[node];
 }
 
 void core_take(struct core *c, int32_t cls, int32_t node, int32_t count)
@@ -676,7 +688,6 @@ void core_take(struct core *c, int32_t cls, int32_t node, int32_t count)
         if (d >= 0)
             t->count[d] += count;
     }
-    c->growth += count < 0;
     note_change(c, node);
 }
 
@@ -709,16 +720,6 @@ int32_t core_per_node(const struct core *c, int32_t cls)
 bool core_is_admitted(const struct core *c, int32_t cls, int32_t node)
 {
     return c->classes.p[cls]->admitted[node];
-}
-
-bool core_cert_holds(struct core *c, const struct core_cert *cert, int32_t tree)
-{
-    if (cert->why != CORE_TOO_FEW || cert->need <= 0)
-        return false;
-    if (cert->fixed)
-        return core_sum(c, cert->cls, tree, cert->domain) < cert->need;
-    return core_most_at(c, cert->cls, tree, cert->level) < cert->need ||
-           core_sum(c, cert->cls, tree, cert->within) < cert->need;
 }
 
 int32_t core_sum(struct core *c, int32_t cls, int32_t tree, int32_t domain)

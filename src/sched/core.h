@@ -72,17 +72,17 @@ struct core_class_def {
 
 int32_t core_add_class(struct core *c, const struct core_class_def *def);
 void core_set_admitted(struct core *c, int32_t cls, int32_t node, bool admitted);
+/* Nobody may go to the node for the while; no growth when that ends. */
+void core_close(struct core *c, int32_t node, bool closed);
+bool core_is_closed(const struct core *c, int32_t node);
 /* The node has more or less than it had. */
 void core_change_total(struct core *c, int32_t node, const int64_t *delta);
-/* count pods of the class come to the node (or, below 0, go). May overbook. */
+/* count pods of the class come to the node (or, below 0, go). May overbook. For a try or for good:
+ * what is for good is also said to those who wait, see below. */
 void core_take(struct core *c, int32_t cls, int32_t node, int32_t count);
 
 /* ---- questions ---- */
 
-/* Raised whenever a node may take more than before. */
-uint64_t core_growth(const struct core *c);
-/* What was given since then was taken before and is no growth. */
-void core_set_growth(struct core *c, uint64_t growth);
 int64_t core_free_of(const struct core *c, int32_t node, int32_t resource);
 int32_t core_slots(struct core *c, int32_t cls, int32_t node);
 /* How many pods of the class the nodes of the domain take now, each counted by itself. */
@@ -160,10 +160,12 @@ enum core_why {
     CORE_TOO_FEW,  /* no domain of the level holds what the scope needs of one class */
     CORE_TOGETHER, /* each part fits by itself, all of them do not */
     CORE_BUDGET,   /* the search was given up */
+    CORE_SURPLUS,  /* none of several pods fits where it may go; the gang itself is placed */
+    CORE_ITSELF,   /* it is not a matter of room */
 };
 
 /* Why not: a scope, a level, a class, and the domains that come nearest. */
-enum { CORE_NEAREST = 3 };
+enum { CORE_NEAREST = 3, CORE_CERT_WANTS = 8 };
 struct core_cert {
     enum core_why why;
     int32_t scope; /* 0: gang; then bundles, then leaves */
@@ -177,9 +179,29 @@ struct core_cert {
         int32_t domain, room;
     } near[CORE_NEAREST]; /* the nearest first */
     size_t n_near;
+    /* What is wanted: of the whole gang together, or (CORE_SURPLUS) each where it may go. */
+    struct core_need {
+        int32_t cls, need, domain;
+    } wants[CORE_CERT_WANTS];
+    size_t n_wants;
+    bool vague;      /* there are more of them, or they look around: any growth counts */
+    uint64_t growth; /* up to which it is known to hold; of when it was made */
 };
-/* Nothing that became free since can have made it untrue. */
-bool core_cert_holds(struct core *c, const struct core_cert *cert, int32_t tree);
+/* Nothing that became free since can have made it untrue. What was looked at once is not looked at
+ * again. */
+bool core_cert_holds(struct core *c, struct core_cert *cert, int32_t tree);
+void core_cert_want(struct core *c, struct core_cert *cert, int32_t cls, int32_t need,
+                    int32_t domain);
+
+/*
+ * Growth: nodes that take more than before, in the order in which it happened. Tries are none: who
+ * gives something back for good says so. Bounded; what is forgotten counts as growth of all.
+ */
+uint64_t core_growth(const struct core *c);
+void core_grow(struct core *c, int32_t node);
+/* Pods of the class are on the node for good: those who want to be near such, or spread evenly, may
+ * fit now. */
+void core_arrived(struct core *c, int32_t cls);
 
 struct core_result {
     bool placed;
@@ -207,12 +229,32 @@ struct core_victim {
     size_t n_ops;
 };
 
+/* A pod that a group of a victim's pods can do without. */
+struct core_trim {
+    int32_t victim; /* whose it is, of the victims */
+    int32_t group;  /* of its groups: numbered through over all victims */
+    struct core_op op;
+};
+
+struct core_trims {
+    const struct core_trim *list; /* those to be spared first come last */
+    size_t n;
+    const int32_t *spare; /* by group: how many of it may go at most */
+    size_t n_groups;
+    bool *chosen; /* n entries: who is to go */
+};
+
 /* Victims are in order: those to be spared first come last. Chooses few of them so that the gang
- * fits when they are gone; nothing is taken or given. chosen: n_victims entries. The number of
- * victims is the least possible when that is one, or two of at most CORE_PAIRS; beyond it no
- * single one of them could be spared. */
+ * fits when they are gone; nothing is taken or given. chosen: n_victims entries.
+ *
+ * Pods that can be spared go before gangs do (trims; NULL: there are none): when such pods are
+ * enough, no gang is chosen; else each is chosen only beside the gangs. Their number is the least
+ * possible when that is one, or two of at most CORE_PAIRS; beyond it no single one of them could
+ * stay. The number of gangs is the least possible when that is one, or two of at most CORE_PAIRS;
+ * beyond it no single one of them could be spared. */
 enum { CORE_SINGLES = 512, CORE_PAIRS = 48 };
 bool core_make_room(struct core *c, const struct core_ask *ask, const struct core_victim *victims,
-                    size_t n, bool *chosen, struct core_result *ret);
+                    size_t n, bool *chosen, const struct core_trims *trims,
+                    struct core_result *ret);
 
 #endif

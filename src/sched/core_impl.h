@@ -77,11 +77,14 @@ struct core {
     size_t n_resources;
     size_t n_nodes;
     VEC(int64_t) free; /* node by node */
+    uint8_t *closed;   /* by node; NULL: none ever was */
     VEC(struct topo *) trees;
     VEC(struct term) terms;
     VEC(struct class *) classes;
     VEC(int32_t) changes; /* nodes, in the order of change */
-    uint64_t growth;
+    VEC(int32_t) grown;   /* nodes, see core_growth; CORE_NONE: all */
+    uint64_t forgotten;   /* entries that are no longer there */
+    size_t n_looking;     /* classes that want to be near others, or spread */
 };
 
 static inline struct class *core_class(struct core *c, int32_t cls)

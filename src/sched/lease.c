@@ -7,14 +7,14 @@
 #include "sched/tell.h"
 
 /* Cliques as numbers: 0 is none. */
-static uint64_t clique_of(str label)
+uint64_t lease_clique(str label)
 {
     return str_is_empty(label) ? 0 : hash_fnv1a64(label) | 1;
 }
 
 static uint64_t pod_clique(const struct tpod *p)
 {
-    return clique_of(obj_label(p->obj, STR(LABEL_PCLQ)));
+    return lease_clique(obj_label(p->obj, STR(LABEL_PCLQ)));
 }
 
 struct tlease lease_of(const struct tpod *p)
@@ -39,7 +39,7 @@ static int64_t below_minimum(const struct tgang *g, uint64_t pclq, int64_t bound
     struct arena a = ARENA_INIT;
     int64_t below = 0;
     for (struct jiter it = jiter(jgetc(obj_spec(g->obj), "podgroups")); jnext(&it);) {
-        if (clique_of(name_label(&a, jstr(jgetc(it.value, "name")))) == pclq)
+        if (lease_clique(name_label(&a, jstr(jgetc(it.value, "name")))) == pclq)
             below = jint(jgetc(it.value, "minReplicas"), 0) - bound;
     }
     arena_done(&a);
@@ -68,9 +68,52 @@ static int64_t count_leases(const struct tables *t, const struct tgang *g, uint6
     return n;
 }
 
-static bool gang_may_keep(const struct tgang *g)
+bool lease_is_for(const struct tgang *g)
 {
     return !g->single && g->obj && !g->obj->deleting && !gang_is_marked(g->obj);
+}
+
+/* A coherent update makes pods of a clique anew in another gang of the set: the one that has some
+ * to come for whom no room is kept. NULL: none has. */
+static struct tgang *next_gang(const struct tables *t, const struct tset *set,
+                               const struct tgang *but, uint64_t pclq)
+{
+    for (struct list *it = set ? set->gangs.next : NULL; it && it != &set->gangs; it = it->next) {
+        struct tgang *g = list_entry(it, struct tgang, kin);
+        bool whole = g->n_pods > 0 && g->n_bound == g->n_pods;
+        if (g != but && !whole && lease_is_for(g) &&
+            count_to_come(g, pclq) > count_leases(t, g, pclq))
+            return g;
+    }
+    return NULL;
+}
+
+/* The gang that this one's room goes to: that in which the clique goes on; when that is not known
+ * yet, any of the set holds it for the moment. */
+static struct tgang *heir_of(const struct tables *t, const struct tset *set,
+                             const struct tgang *but, uint64_t pclq)
+{
+    struct tgang *heir = next_gang(t, set, but, pclq);
+    for (struct list *it = set ? set->gangs.next : NULL; !heir && it && it != &set->gangs;
+         it = it->next) {
+        struct tgang *g = list_entry(it, struct tgang, kin);
+        heir = g != but && lease_is_for(g) ? g : NULL;
+    }
+    return heir;
+}
+
+/* The set of a pod whose gang is gone, by what the pod and gangs of the set say. */
+static const struct tset *set_of(const struct tables *t, const struct tpod *p)
+{
+    str key, name = obj_label(p->obj, STR(LABEL_PCS));
+    void *value;
+    for (size_t it = 0; !str_is_empty(name) && map_next(&t->sets, &it, &key, &value);) {
+        const struct tset *set = value;
+        const struct tgang *g = list_entry(set->gangs.next, struct tgang, kin);
+        if (str_eq(g->obj->ns, p->obj->ns) && str_eq(obj_label(g->obj, STR(LABEL_PCS)), name))
+            return set;
+    }
+    return NULL;
 }
 
 /* ---- taking and giving ---- */
@@ -82,12 +125,10 @@ static void take(struct tables *t, struct tlease *l)
     l->open = false;
 }
 
-/* As if nothing had become free: it is somebody's. */
+/* It is somebody's: nothing has become free. */
 static void give(struct tables *t, struct tlease *l)
 {
-    uint64_t growth = core_growth(t->core);
     core_take(t->core, l->cls, l->node, -1);
-    core_set_growth(t->core, growth);
     t->n_open += !l->open;
     l->open = true;
 }
@@ -106,21 +147,41 @@ static void drop(struct tables *t, size_t i)
 {
     if (!t->leases.p[i].open)
         give(t, &t->leases.p[i]);
-    core_set_growth(t->core, core_growth(t->core) + 1);
+    core_grow(t->core, t->leases.p[i].node);
     forget(t, i);
 }
 
-void lease_keep(struct tables *t, const struct tpod *p, const struct tlease *room)
+/* For whom the room of a pod that left is kept. */
+static struct tgang *gang_after(const struct tables *t, const struct tpod *p, uint64_t pclq)
 {
     struct tgang *g = p->gang;
+    bool gone = !g->obj || g->obj->deleting;
+    if (g->single || lease_is_for(g))
+        return g->single ? NULL : g;
+    return gone ? heir_of(t, set_of(t, p), g, pclq) : NULL;
+}
+
+bool lease_keep(struct tables *t, const struct tpod *p, const struct tlease *room)
+{
     if (room->node == CORE_NONE || t->leases.len >= LEASES_MAX || !room->pclq ||
-        !gang_may_keep(g) || !tables_serve(t, p->obj) || !t->snap.nodes.p[room->node].open)
-        return;
+        !tables_serve(t, p->obj) || !t->snap.nodes.p[room->node].open)
+        return false;
+    struct tlease kept = *room;
+    kept.gang = gang_after(t, p, room->pclq);
+    if (!kept.gang)
+        return false;
+    lease_add(t, &kept);
+    if (kept.gang != p->gang) /* it may have been refused for want of this */
+        core_grow(t->core, kept.node);
+    return true;
+}
+
+void lease_add(struct tables *t, const struct tlease *room)
+{
     struct tlease *l = vec_push(&t->leases);
     *l = *room;
-    g->n_leases++;
+    l->gang->n_leases++;
     take(t, l);
-    core_set_growth(t->core, core_growth(t->core) - 1); /* of its leaving */
 }
 
 /* A gang that was told to use this one's place. */
@@ -130,10 +191,19 @@ static struct tgang *successor(const struct tgang *g)
          it = it->next) {
         struct tgang *x = list_entry(it, struct tgang, kin);
         jval ref = jgetc(obj_spec(x->obj), "reuseReservationRef");
-        if (x != g && gang_may_keep(x) && str_eq(jstr(jgetc(ref, "name")), g->obj->name))
+        if (x != g && lease_is_for(x) && str_eq(jstr(jgetc(ref, "name")), g->obj->name))
             return x;
     }
     return NULL;
+}
+
+/* Who has it now may have been refused for want of it. */
+static void hand_over(struct tables *t, struct tlease *l, struct tgang *to)
+{
+    l->gang->n_leases--;
+    to->n_leases++;
+    l->gang = to;
+    core_grow(t->core, l->node);
 }
 
 void lease_gang_gone(struct tables *t, struct tgang *g)
@@ -143,14 +213,13 @@ void lease_gang_gone(struct tables *t, struct tgang *g)
         struct tlease *l = &t->leases.p[i];
         if (l->gang != g)
             continue;
-        if (!heir) {
+        struct tgang *to = heir ? heir : heir_of(t, g->set, g, l->pclq);
+        if (!to) {
             drop(t, i);
             continue;
         }
-        l->gang = heir;
-        l->pclq = 0;
-        heir->n_leases++;
-        g->n_leases--;
+        l->pclq = heir ? 0 : l->pclq;
+        hand_over(t, l, to);
     }
 }
 
@@ -162,6 +231,36 @@ void lease_node_lost(struct tables *t, int32_t node)
     }
 }
 
+static bool would_fit(struct tables *t, struct tlease *l, struct tpod *p)
+{
+    if (!tables_judge(t, p))
+        return false;
+    give(t, l);
+    bool fits = core_admits(t->core, p->cls, l->node);
+    take(t, l);
+    return fits;
+}
+
+/* Room whose clique needs it no more in its gang: the clique may go on in another one, and within
+ * the gang a pod may have taken the place of another clique while its own was still to come. */
+static bool pass_on(struct tables *t, struct tlease *l)
+{
+    struct tgang *next = l->pclq ? next_gang(t, l->gang->set, l->gang, l->pclq) : NULL;
+    if (next)
+        hand_over(t, l, next);
+    for (struct list *it = l->gang->pods.next; !next && it != &l->gang->pods; it = it->next) {
+        struct tpod *p = list_entry(it, struct tpod, link);
+        uint64_t pclq = pod_clique(p);
+        if (!p->waits || p->node != CORE_NONE || p->obj->deleting || !pclq ||
+            count_to_come(l->gang, pclq) <= count_leases(t, l->gang, pclq) || !would_fit(t, l, p))
+            continue;
+        l->pclq = pclq;
+        next = l->gang;
+        core_grow(t->core, l->node);
+    }
+    return next != NULL;
+}
+
 usec lease_review(struct tables *t, usec now)
 {
     usec next = 0;
@@ -171,8 +270,9 @@ usec lease_review(struct tables *t, usec now)
             l->until = now + LEASE_TIME;
         usec grace = l->until - LEASE_TIME + LEASE_GRACE;
         bool wanted = count_to_come(l->gang, l->pclq) >= count_leases(t, l->gang, l->pclq);
+        wanted = wanted || pass_on(t, l);
         usec end = wanted ? l->until : grace;
-        if (end <= now || !gang_may_keep(l->gang))
+        if (end <= now || !lease_is_for(l->gang))
             drop(t, i);
         else if (next == 0 || end < next)
             next = end;
@@ -182,9 +282,22 @@ usec lease_review(struct tables *t, usec now)
 
 /* ---- one gang's question ---- */
 
+/* A pod of it is going and still has its place. */
+static bool is_making_room(const struct tgang *g)
+{
+    list_foreach (it, &g->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        if (p->obj->deleting && p->node != CORE_NONE)
+            return true;
+    }
+    return false;
+}
+
 void lease_open(struct tables *t, const struct tgang *g)
 {
-    for (size_t i = 0; g->n_leases > 0 && i < t->leases.len; i++) {
+    if (g->n_leases == 0 || is_making_room(g))
+        return;
+    for (size_t i = 0; i < t->leases.len; i++) {
         if (t->leases.p[i].gang == g && !t->leases.p[i].open)
             give(t, &t->leases.p[i]);
     }
@@ -274,9 +387,13 @@ void lease_fill(struct ask *q, struct tables *t, struct arena *a, struct lease_f
     memcpy(ret->bundles, q->bundles, q->n_bundles * sizeof(*q->bundles));
     leaves = (struct core_leaf *)q->core.leaves; /* the ask's own, see ask_minimum */
     for (size_t i = 0; i < t->leases.len; i++) {
-        const struct tlease *l = &t->leases.p[i];
-        for (size_t k = 0; l->open && k < q->core.n_leaves; k++) {
-            if (leaves[k].need <= 0 || !is_for(l, q, k) || !may_go(q, t, &leaves[k], l->node))
+        struct tlease *l = &t->leases.p[i];
+        for (size_t k = 0; k < q->core.n_leaves; k++) {
+            if (leaves[k].need <= 0 || !is_for(l, q, k))
+                continue;
+            if (!l->open)
+                give(t, l);
+            if (!may_go(q, t, &leaves[k], l->node))
                 continue;
             core_take(t->core, leaves[k].cls, l->node, 1);
             *vec_push(&ret->result.ops) = (struct core_op){(int32_t)k, leaves[k].cls, l->node, 1};
@@ -291,9 +408,7 @@ void lease_unfill(struct ask *q, struct tables *t, struct lease_fill *f)
 {
     if (!f->leaves)
         return;
-    uint64_t growth = core_growth(t->core);
     core_undo(t->core, &f->result);
-    core_set_growth(t->core, growth);
     vec_clear(&f->result.ops);
     memcpy((struct core_leaf *)q->core.leaves, f->leaves, q->core.n_leaves * sizeof(*f->leaves));
     memcpy(q->bundles, f->bundles, q->n_bundles * sizeof(*f->bundles));

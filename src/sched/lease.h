@@ -2,16 +2,18 @@
  * Room kept for those who replace others. When a pod of a living gang leaves its node, what it held
  * there stays taken, for nobody but the pods of its clique: for a second, since its successor may
  * not be made yet, and for two minutes when there is one to come. A rolling update finds its racks
- * again.
+ * again. A coherent one makes the pods of a clique anew in another gang of the set: room that the
+ * old gang does not need goes to that one.
  *
  *   keep     the pod left
- *   open     the gang's own question is asked: its room is free for the while
+ *   open     the gang's own question is asked: its room is free for the while; not while a pod of
+ *            it is going, since then room is about to come for those who ask
  *   fill     pods go to their clique's room first, as far as it fits and what must be together is
  *   close    what was not used is taken again, unless nobody is to come any more
  *
  * Room is let go when its time is over, its node is lost, its gang is gone or must make room, or a
- * more important gang can be placed no other way. It is derived state: a restart forgets it, and
- * pods may land elsewhere.
+ * more important gang can be placed no other way. What is kept for longer than a moment is written
+ * to the gang's status (lease_store.c), so that a scheduler that starts finds it.
  */
 #ifndef SCHED_LEASE_H
 #define SCHED_LEASE_H
@@ -20,16 +22,30 @@
 
 #define LEASE_TIME (120 * USEC_PER_SEC)
 #define LEASE_GRACE (1 * USEC_PER_SEC)
+/* Most pods are replaced sooner, and nothing is written for them. */
+#define LEASE_STORE_AFTER (200 * USEC_PER_MSEC)
 /* More at a time is no update but an upheaval: then everybody looks for room anew. */
 enum { LEASES_MAX = 512 };
 
 /* What the pod holds, to be asked before it leaves. */
 struct tlease lease_of(const struct tpod *p);
-void lease_keep(struct tables *t, const struct tpod *p, const struct tlease *room);
+/* False: it is not, and the room is anybody's. */
+bool lease_keep(struct tables *t, const struct tpod *p, const struct tlease *room);
 void lease_gang_gone(struct tables *t, struct tgang *g);
 void lease_node_lost(struct tables *t, int32_t node);
 /* Once in a round. Returns when the next one ends; 0: there are none. */
 usec lease_review(struct tables *t, usec now);
+
+/* Cliques as numbers, by the label of their pods; 0 is none. */
+uint64_t lease_clique(str label);
+/* The gang may keep room at all. */
+bool lease_is_for(const struct tgang *g);
+void lease_add(struct tables *t, const struct tlease *l);
+
+/* From gangs' statuses, when the tables are made. */
+void lease_restore(struct tables *t, usec now);
+/* At the end of a round: what is kept is written where it differs from what is stored. */
+void lease_store(struct tables *t, const struct world *w, struct plan *p);
 
 void lease_open(struct tables *t, const struct tgang *g);
 /* That of less important gangs; false when there is none. */

@@ -11,27 +11,13 @@
 #include "sched/sched.h"
 
 #include "grove/types.h"
+#include "sched/health.h"
 #include "sched/lease.h"
 #include "sched/order.h"
+#include "sched/quota.h"
+#include "sched/round.h"
 #include "sched/score.h"
 #include "sched/tell.h"
-
-/* Pods placed and domains tried in one call. */
-#define ROUND_BUDGET 4096
-#define HOLD_AFTER (30 * USEC_PER_SEC)
-#define ROUND_SEEKS 4
-
-struct round {
-    const struct world *world;
-    struct plan *plan;
-    struct tables *tables;
-    VEC(struct tgang *) gangs;
-    VEC(struct ask *) surplus;
-    size_t budget;
-    unsigned seeks; /* how often room may yet be sought: it is dear */
-    bool lowest_known;
-    int64_t lowest; /* priority of a gang on nodes */
-};
 
 /* ---- order ---- */
 
@@ -50,8 +36,26 @@ static bool let_go(struct round *r)
     bool waits = g && g->parked;
     if (waits)
         touch_again(r, g);
+    if (t->hold_key)
+        r->held_for = xstrdup(t->hold_key);
+    for (size_t i = 0; i < t->hold.len; i++)
+        *vec_push(&r->held) = t->hold.p[i];
     tables_unhold(t);
     return waits;
+}
+
+/* Room that is held no longer, or elsewhere, is news to those who were refused for it. */
+static void tell_unheld(struct round *r)
+{
+    struct tables *t = r->tables;
+    bool same = t->hold_key && r->held_for && strcmp(t->hold_key, r->held_for) == 0 &&
+                t->hold.len == r->held.len;
+    for (size_t i = 0; same && i < t->hold.len; i++)
+        same = t->hold.p[i].node == r->held.p[i].node && t->hold.p[i].cls == r->held.p[i].cls;
+    for (size_t i = 0; !same && i < r->held.len; i++)
+        core_grow(t->core, r->held.p[i].node);
+    free(r->held_for);
+    vec_done(&r->held);
 }
 
 /* Nobody holds room: the first of those who have waited long enough is looked at, although nothing
@@ -72,184 +76,29 @@ static void choose_holder(struct round *r)
         touch_again(r, head);
 }
 
-/* Whoever is ready and has something to place or to take back; the others rest until touched. */
+static bool says_any(const struct obj *gang)
+{
+    bool any = false;
+    for (int i = 0; i < N_WORDS; i++)
+        any = any || gang_says(gang, i);
+    return any;
+}
+
+/* Whoever is ready and has something to place, to be looked at or to take back; the others rest
+ * until touched. */
 static void collect(struct round *r)
 {
     struct tables *t = r->tables;
     list_foreach (it, &t->ready) {
         struct tgang *g = list_entry(it, struct tgang, link);
         bool there = g->single ? !list_is_empty(&g->pods) : g->obj && !g->obj->deleting;
-        if (!there || (g->n_waiting == 0 && !gang_complains(g->obj) && !gang_is_marked(g->obj))) {
+        if (!there || (g->n_waiting == 0 && !g->unsure && !says_any(g->obj))) {
             list_remove(&g->link);
             continue;
         }
         *vec_push(&r->gangs) = g;
     }
     order_gangs(t, r->gangs.p, r->gangs.len, r->world->now);
-}
-
-/* ---- making room ---- */
-
-/* What gangs that must go, and pods that are going, still hold. */
-static void add_releasing(struct tables *t, struct tgang *g, bool all,
-                          struct core_result *ret_releasing)
-{
-    list_foreach (it, &g->pods) {
-        const struct tpod *p = list_entry(it, struct tpod, link);
-        if (p->node != CORE_NONE && (all || p->obj->deleting))
-            *vec_push(&ret_releasing->ops) = (struct core_op){0, p->cls, p->node, 1};
-    }
-    (void)t;
-}
-
-struct rival {
-    struct tgang *gang;
-    struct core_result holds;
-};
-
-struct rivals {
-    VEC(struct rival) list;
-    struct core_result releasing;
-};
-
-static int cmp_rivals(const void *a, const void *b)
-{
-    const struct rival *x = a, *y = b;
-    if (x->gang->priority != y->gang->priority)
-        return x->gang->priority < y->gang->priority ? -1 : 1;
-    if (x->holds.ops.len != y->holds.ops.len)
-        return x->holds.ops.len < y->holds.ops.len ? -1 : 1;
-    return -strcmp(x->gang->key, y->gang->key);
-}
-
-static int cmp_ops(const void *a, const void *b)
-{
-    const struct core_op *x = a, *y = b;
-    if (x->node != y->node)
-        return x->node < y->node ? -1 : 1;
-    return x->cls < y->cls ? -1 : x->cls > y->cls;
-}
-
-/* A gang of ours that is less important. */
-static bool may_be_asked(const struct round *r, const struct tgang *g, int64_t priority)
-{
-    return !g->single && g->obj && !g->obj->deleting && g->priority < priority &&
-           tables_serve(r->tables, list_entry(g->pods.next, struct tpod, link)->obj);
-}
-
-/* Gangs with pods on nodes: below the priority, or all of them. */
-static void find_rivals(struct round *r, const struct tgang *for_whom, bool any, struct rivals *ret)
-{
-    str key;
-    void *value;
-    for (size_t it = 0; map_next(&r->tables->gangs, &it, &key, &value);) {
-        struct tgang *g = value;
-        bool marked = gang_is_marked(g->obj);
-        add_releasing(r->tables, g, marked, &ret->releasing);
-        if (marked || g == for_whom || g->n_bound == 0 ||
-            (!any && !may_be_asked(r, g, for_whom->priority)))
-            continue;
-        struct rival rival = {.gang = g};
-        list_foreach (k, &g->pods) {
-            const struct tpod *p = list_entry(k, struct tpod, link);
-            if (p->node != CORE_NONE && !p->obj->deleting)
-                *vec_push(&rival.holds.ops) = (struct core_op){0, p->cls, p->node, 1};
-        }
-        *vec_push(&ret->list) = rival;
-    }
-    vec_sort(&ret->list, cmp_rivals);
-    vec_sort(&ret->releasing.ops, cmp_ops);
-}
-
-static void rivals_done(struct rivals *rs)
-{
-    for (size_t i = 0; i < rs->list.len; i++)
-        core_result_done(&rs->list.p[i].holds);
-    vec_done(&rs->list);
-    core_result_done(&rs->releasing);
-}
-
-static void mark_victims(struct round *r, const struct tgang *g, const struct rivals *rs,
-                         const bool *chosen)
-{
-    for (size_t i = 0; i < rs->list.len; i++) {
-        if (!chosen[i])
-            continue;
-        struct verdict v = {.score = -1,
-                            .disrupt = true,
-                            .waits = gang_complains(rs->list.p[i].gang->obj),
-                            .disrupt_why = arena_printf(r->plan->arena,
-                                                        "gang %s of priority %lld needs the room",
-                                                        g->key, (long long)g->priority)};
-        tell_gang(r->plan, r->world, rs->list.p[i].gang->obj, &v);
-    }
-}
-
-/* Room that will be free is held; with `ask_to_go`, lower gangs are asked for it when that is not
- * enough. Without, it is computed as if everybody might leave and nobody is asked. */
-static bool reserve(struct round *r, struct ask *q, bool ask_to_go)
-{
-    struct core *c = r->tables->core;
-    struct rivals rs = {0};
-    struct core_result result;
-    find_rivals(r, q->gang, !ask_to_go, &rs);
-    core_give_ops(c, rs.releasing.ops.p, rs.releasing.ops.len);
-    bool fits = core_place(c, &q->core, &result);
-    if (fits) {
-        core_undo(c, &result);
-    } else {
-        struct core_victim *victims = xcalloc(rs.list.len + 1, sizeof(*victims));
-        bool *chosen = xcalloc(rs.list.len + 1, sizeof(*chosen));
-        for (size_t i = 0; i < rs.list.len; i++) {
-            const struct rival *x = &rs.list.p[i];
-            victims[i] = (struct core_victim){(int32_t)x->gang->priority, (int32_t)x->holds.ops.len,
-                                              x->holds.ops.p, x->holds.ops.len};
-        }
-        core_result_done(&result);
-        fits = core_make_room(c, &q->core, victims, rs.list.len, chosen, &result);
-        if (fits && ask_to_go)
-            mark_victims(r, q->gang, &rs, chosen);
-        free(victims);
-        free(chosen);
-    }
-    core_take_ops(c, rs.releasing.ops.p, rs.releasing.ops.len);
-    if (fits)
-        tables_hold(r->tables, q->gang->key, result.ops.p, result.ops.len);
-    core_result_done(&result);
-    rivals_done(&rs);
-    return fits;
-}
-
-static bool has_lower(struct round *r, const struct tgang *g)
-{
-    str key;
-    void *value;
-    for (size_t it = 0; !r->lowest_known && map_next(&r->tables->gangs, &it, &key, &value);) {
-        const struct tgang *x = value;
-        if (x->n_bound > 0 && x->obj)
-            r->lowest = MIN(r->lowest, x->priority);
-    }
-    r->lowest_known = true;
-    return r->lowest < g->priority;
-}
-
-/* It does not fit now: may it have room of others, or keep what becomes free? */
-static void seek_room(struct round *r, struct ask *q)
-{
-    usec since = gang_waits_since(q->gang->obj);
-    if (r->tables->hold_key || q->core.n_leaves == 0)
-        return;
-    if (r->seeks > 0 && !q->gang->spares_others && has_lower(r, q->gang)) {
-        r->seeks--;
-        if (reserve(r, q, true))
-            return;
-    }
-    if (since == 0)
-        plan_look_again(r->plan, r->world->now + HOLD_AFTER);
-    else if (r->world->now - since < HOLD_AFTER)
-        plan_look_again(r->plan, since + HOLD_AFTER);
-    else if (r->seeks > 0 && r->seeks-- && !reserve(r, q, false))
-        q->gang->hopeless = r->tables->shape;
 }
 
 /* ---- one gang ---- */
@@ -268,12 +117,25 @@ static void assign(struct round *r, struct ask *q, const struct core_result *res
     }
 }
 
-static void tell_placed(struct round *r, struct ask *q)
+/* It neither waits nor is in the way, and what else is known of it. */
+static struct verdict calm(const struct ask *q)
 {
     struct verdict v = {.score = -1};
+    v.words[WORD_WAITS].known = v.words[WORD_DISRUPT].known = true;
+    v.words[WORD_MEMBERS] = (struct word){true, !str_is_empty(q->misnamed), NULL, q->misnamed};
+    if (q->checked)
+        v.words[WORD_TOPOLOGY] = (struct word){true, !str_is_empty(q->apart), NULL, q->apart};
+    return v;
+}
+
+static void tell_placed(struct round *r, struct ask *q)
+{
+    struct verdict v = calm(q);
+    if (q->gang->marked == r->tables->rounds)
+        return; /* that is all there is to say */
     if (q->packed) {
         v.score = score_of(q, r->tables);
-        v.why = score_text(q, r->tables, r->plan->arena);
+        v.words[WORD_WAITS].why = score_text(q, r->tables, r->plan->arena);
     }
     tell_gang(r->plan, r->world, q->gang->obj, &v);
 }
@@ -282,7 +144,8 @@ static void tell_waiting(struct round *r, struct ask *q, const struct core_cert 
 {
     struct reasons why;
     tell_reasons(q, r->tables, cert, r->plan->arena, &why);
-    struct verdict v = {.waits = true, .why = why.story, .score = -1};
+    struct verdict v = calm(q);
+    v.words[WORD_WAITS] = (struct word){true, true, q->wrong_reason, why.story};
     tell_gang(r->plan, r->world, q->gang->obj, &v);
     for (size_t i = 0; i < q->n_groups; i++) {
         for (size_t k = 0; k < q->groups[i].n_pods; k++)
@@ -295,9 +158,11 @@ static void refuse(struct round *r, struct ask *q, const struct core_cert *cert)
     tell_waiting(r, q, cert);
     usec since = gang_waits_since(q->gang->obj);
     q->gang->hold_due = 0;
+    if (q->wrong_for_now)
+        preempt_in_queue(r, q);
     if (str_is_empty(q->wrong)) {
         q->gang->hold_due = (since ? since : r->world->now) + HOLD_AFTER;
-        seek_room(r, q);
+        preempt_seek(r, q);
     }
     tables_park(r->tables, q->gang, cert, q->tree);
 }
@@ -310,23 +175,12 @@ static void lacks_pods(struct round *r, struct ask *q)
             q->wrong = arena_printf(r->plan->arena, "%.*s has %zu pods to place and needs %lld",
                                     STR_ARG(g->name), g->n_pods, (long long)g->need);
     }
-    refuse(r, q, &(struct core_cert){.why = CORE_TOGETHER});
-}
-
-/* The victim is gone from its nodes: it may be placed again. */
-static bool take_back_mark(struct round *r, struct tgang *g)
-{
-    if (!gang_is_marked(g->obj))
-        return false;
-    bool holds = false;
-    list_foreach (it, &g->pods)
-        holds = holds || list_entry(it, struct tpod, link)->node != CORE_NONE;
-    if (!holds) {
-        struct verdict v = {.score = -1};
-        tell_gang(r->plan, r->world, g->obj, &v);
-        plan_look_again(r->plan, r->world->now);
+    if (!str_is_empty(q->misnamed)) {
+        q->wrong =
+            arena_printf(r->plan->arena, "%.*s; %.*s", STR_ARG(q->wrong), STR_ARG(q->misnamed));
+        q->wrong_reason = "InvalidPodReference";
     }
-    return true;
+    refuse(r, q, &(struct core_cert){.why = CORE_ITSELF});
 }
 
 /* Pods go where their clique's room is kept, if they may; the others, or else all of them, where
@@ -368,11 +222,16 @@ static void place_asked(struct round *r, struct ask *q)
 {
     struct core_result result = {0};
     bool asked = str_is_empty(q->wrong) && ask_minimum(q, r->tables, r->plan->arena);
+    asked = str_is_empty(q->wrong) && quota_admits(r, q) && asked;
     lease_open(r->tables, q->gang);
     bool placed = asked && place_all(r, q, &result);
     if (placed)
         lease_settle(r->tables, q->gang, result.ops.p, result.ops.len);
     lease_close(r->tables);
+    if (!str_is_empty(q->wrong))
+        result.cert = (struct core_cert){.why = q->wrong_for_now ? CORE_TOGETHER : CORE_ITSELF,
+                                         .vague = true,
+                                         .growth = core_growth(r->tables->core)};
     if (!str_is_empty(q->wrong) || (asked && !placed)) {
         refuse(r, q, &result.cert);
     } else {
@@ -383,22 +242,33 @@ static void place_asked(struct round *r, struct ask *q)
     core_result_done(&result);
 }
 
+/* Once, when it comes to be so. */
+static void warn_apart(struct round *r, const struct ask *q)
+{
+    if (!str_is_empty(q->apart) && !gang_says(q->gang->obj, WORD_TOPOLOGY))
+        plan_event(r->plan, q->gang->obj, true, STR("TopologyViolated"), "%.*s", STR_ARG(q->apart));
+}
+
 static void place_minimum(struct round *r, struct tgang *g)
 {
     struct ask *q = arena_new(r->plan->arena, struct ask);
-    if (take_back_mark(r, g))
+    if (preempt_goes_on(r, g))
         return;
-    r->tables->looks++;
     ask_read(q, r->tables, g, r->plan->arena);
+    health_check(q, r->tables, r->world->now, r->plan->arena);
+    warn_apart(r, q);
     list_remove(&g->link);
     /* Gates are lifted clique by clique: a gang that has some to go is not judged yet. */
-    if (q->short_of && q->gated > 0)
+    if (q->short_of && q->gated > 0) {
+        g->unsure = true;
         return;
+    }
     if (q->waiting == 0) {
-        struct verdict v = {.score = -1};
+        struct verdict v = calm(q);
         tell_gang(r->plan, r->world, g->obj, &v);
         return;
     }
+    r->tables->looks++;
     if (q->short_of)
         lacks_pods(r, q);
     else
@@ -412,6 +282,8 @@ static void place_leaf(struct round *r, struct ask *q, size_t leaf)
 {
     struct core *c = r->tables->core;
     struct core_leaf *f = (struct core_leaf *)&q->core.leaves[leaf]; /* the ask's own */
+    int32_t barred = f->need - quota_room(r->tables, q->gang, f->cls, f->need);
+    f->need -= barred;
     for (int turn = 0; turn < 2 && f->need > 0; turn++) {
         struct core_result result = {0};
         f->need -= core_place_some(c, &q->core, (int32_t)leaf, &result);
@@ -423,14 +295,15 @@ static void place_leaf(struct round *r, struct ask *q, size_t leaf)
             break;
         q->core.within = q->within;
     }
+    f->need += barred;
 }
 
-/* Which leaf is left over: the only one wakes the gang by what it lacks, several by anything. */
+/* What is left over, if anything: the first of the leaves is told, a place for any of them wakes
+ * the gang. */
 static bool place_leaves(struct round *r, struct ask *q, struct core_cert *ret)
 {
     struct tables *t = r->tables;
     struct lease_fill kept;
-    size_t left = 0;
     int32_t home = q->core.within;
     lease_open(t, q->gang);
     lease_fill(q, t, r->plan->arena, &kept);
@@ -442,19 +315,18 @@ static bool place_leaves(struct round *r, struct ask *q, struct core_cert *ret)
         const struct core_leaf *leaf = &q->core.leaves[i];
         q->core.within = home;
         place_leaf(r, q, i);
-        if (leaf->need <= 0 || left++ > 0)
+        int32_t domain = ask_domain(q, t, &q->groups[q->leaf_group[i]]);
+        if (leaf->need <= 0)
             continue;
-        *ret = (struct core_cert){
-            .why = CORE_TOO_FEW,
-            .scope = (int32_t)(1 + q->n_bundles + i),
-            .cls = leaf->cls,
-            .need = leaf->need,
-            .fixed = true,
-            .domain = ask_domain(q, t, &q->groups[q->leaf_group[i]]),
-        };
+        if (ret->need == 0) {
+            ret->scope = (int32_t)(1 + q->n_bundles + i);
+            ret->cls = leaf->cls;
+            ret->need = leaf->need;
+            ret->domain = domain;
+        }
+        core_cert_want(t->core, ret, leaf->cls, 1, domain);
     }
-    ret->n_near = left; /* of leaves, for the caller */
-    return left > 0;
+    return ret->need > 0;
 }
 
 /* What is left over of a leaf, the last pods of its group, waits. */
@@ -462,7 +334,7 @@ static void place_surplus(struct round *r, struct ask *q)
 {
     struct tables *t = r->tables;
     bool left = false;
-    struct core_cert cert = {.why = CORE_TOO_FEW};
+    struct core_cert cert = {.why = CORE_TOO_FEW, .fixed = true};
     if (ask_surplus(q, t, r->plan->arena))
         left = place_leaves(r, q, &cert);
     else
@@ -471,22 +343,35 @@ static void place_surplus(struct round *r, struct ask *q)
     if (!left)
         return;
     struct reasons why;
-    size_t leaves = cert.n_near;
-    cert.n_near = 0;
     tell_reasons(q, t, &cert, r->plan->arena, &why);
     for (size_t i = 0; i < q->n_groups; i++) {
         for (size_t k = q->groups[i].n_placed; k < q->groups[i].n_pods; k++)
             tell_pod(r->plan, r->world, q->groups[i].pods[k]->obj, why.cause);
     }
-    cert.need = leaves == 1; /* one more place, or anything */
+    cert.why = str_is_empty(q->wrong) ? CORE_SURPLUS : CORE_ITSELF;
+    cert.growth = core_growth(t->core);
     q->gang->hold_due = 0;
     tables_park(t, q->gang, &cert, q->tree);
 }
 
 /* ---- the round ---- */
 
+/* Nothing is placed before it is known who may have how much; a server that does not say so, or
+ * not soon, is one without queues until it does. */
+static bool queues_are_known(struct sched *s, const struct world *w, struct plan *p)
+{
+    if (!s->queues_cache || cache_is_synced(s->queues_cache) || cache_is_absent(s->queues_cache))
+        return true;
+    s->queues_due = s->queues_due ? s->queues_due : w->now + QUEUES_WAIT;
+    if (s->queues_due > w->now)
+        plan_look_again(p, s->queues_due);
+    return s->queues_due <= w->now;
+}
+
 void sched_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
+    if (!queues_are_known(ctx, w, p))
+        return;
     struct round r = {.world = w,
                       .plan = p,
                       .tables = tables_get(ctx, w),
@@ -494,29 +379,42 @@ void sched_plan(const struct world *w, const struct key *key, void *ctx, struct 
                       .seeks = ROUND_SEEKS,
                       .lowest = INT64_MAX};
     (void)key;
+    r.tables->rounds++;
     tables_release_assumed(r.tables);
     usec kept = lease_review(r.tables, w->now);
     if (kept)
         plan_look_again(p, kept);
     if (!let_go(&r))
         choose_holder(&r);
+    preempt_review(&r);
+    usec doubt = health_review(r.tables, w->now);
+    if (doubt)
+        plan_look_again(p, doubt);
     tables_wake(r.tables);
+    quota_begin(&r);
     collect(&r);
-    size_t i = 0;
-    for (; i < r.gangs.len && r.budget > 0; i++)
-        place_minimum(&r, r.gangs.p[i]);
+    quota_order(&r);
+    for (struct tgang *g; r.budget > 0 && (g = quota_next(&r));) {
+        quota_open_for(r.tables, g);
+        place_minimum(&r, g);
+    }
     /* All minimums before any surplus. */
     for (size_t k = 0; k < r.surplus.len; k++) {
-        if (i == r.gangs.len) {
+        if (r.at == r.gangs.len) {
+            quota_open_for(r.tables, r.surplus.p[k]->gang);
             place_surplus(&r, r.surplus.p[k]);
             continue;
         }
         tell_placed(&r, r.surplus.p[k]);
         touch_again(&r, r.surplus.p[k]->gang);
     }
-    if (i < r.gangs.len)
+    quota_open_for(r.tables, NULL);
+    tell_unheld(&r);
+    lease_store(r.tables, w, p);
+    if (!list_is_empty(&r.tables->doubts))
+        plan_look_again(p, w->now + HEALTH_DOUBT);
+    if (r.at < r.gangs.len || core_growth(r.tables->core) != r.tables->growth_seen)
         plan_look_again(p, w->now);
-    r.tables->growth_seen = core_growth(r.tables->core);
     vec_done(&r.gangs);
     vec_done(&r.surplus);
 }
@@ -592,10 +490,25 @@ void sched_free(void *sched)
     if (!s)
         return;
     tables_drop(s);
+    quota_config_free(s->queues);
+    obj_unref(s->wrong_queues);
+    if (s->queues_cache)
+        cache_free(s->queues_cache);
     for (size_t i = 0; i < s->n_names; i++)
         free(s->names[i]);
     free(s->names);
     free(s);
+}
+
+static void on_queues_known(void *ctx)
+{
+    next_round(((struct sched *)ctx)->controller);
+}
+
+static void on_queues(void *ctx, const struct obj *old, const struct obj *new)
+{
+    quota_on_config(ctx, old, new);
+    on_queues_known(ctx);
 }
 
 void sched_add(struct runtime *r, struct api *api, const struct sched_options *o)
@@ -606,6 +519,13 @@ void sched_add(struct runtime *r, struct api *api, const struct sched_options *o
                                  .n_watches = ARRAY_LEN(watches),
                                  .max_in_flight = 256,
                                  .ctx_free = sched_free};
-    def.ctx = sched_new(r, o ? o : &sched_defaults);
-    (void)runtime_add(r, &def, api);
+    struct sched *s = def.ctx = sched_new(r, o ? o : &sched_defaults);
+    s->controller = runtime_add(r, &def, api);
+    s->queues_cache =
+        cache_new(runtime_loop(r), api,
+                  &(struct cache_options){.kind = &kind_config_map,
+                                          .field_selector = STR("metadata.name=" QUOTA_NAME)});
+    cache_add_handler(s->queues_cache, on_queues, s);
+    cache_on_synced(s->queues_cache, on_queues_known, s);
+    cache_start(s->queues_cache);
 }

@@ -273,12 +273,8 @@ int score_level(const struct tables *t, int32_t tree, const int32_t *nodes, size
 
 static str level_text(const struct tables *t, int32_t tree, int level, struct arena *a)
 {
-    const struct ttree *x = tables_tree(t, tree);
-    if (level == 0)
-        return STR("over several domains");
-    return arena_printf(
-        a, "in one %.*s",
-        STR_ARG(level > x->n_levels ? STR("kubernetes.io/hostname") : x->keys[level - 1]));
+    return level == 0 ? STR("over several domains")
+                      : arena_printf(a, "in one %.*s", STR_ARG(tables_level_key(t, tree, level)));
 }
 
 str score_text(const struct ask *q, struct tables *t, struct arena *a)

@@ -23,12 +23,10 @@ void search_take(struct search *s, int32_t leaf, int32_t cls, int32_t node, int3
 
 void search_undo(struct search *s, size_t mark)
 {
-    uint64_t growth = s->core->growth;
     while (s->result->ops.len > mark) {
         struct core_op op = vec_pop(&s->result->ops);
         core_take(s->core, op.cls, op.node, -op.count);
     }
-    s->core->growth = growth; /* as it was */
 }
 
 /* ---- bounds ---- */
@@ -642,6 +640,8 @@ static void certify(struct search *s, struct core_cert *ret)
                               .within = s->ask->within};
     if (p->n_wants)
         find_nearest(s, ret);
+    for (size_t i = 0; i < p->n_wants; i++)
+        core_cert_want(s->core, ret, p->wants[i].cls, p->wants[i].need, ret->within);
 }
 
 /* No bound speaks against it. */
@@ -669,6 +669,7 @@ bool core_place(struct core *c, const struct core_ask *ask, struct core_result *
             ret->placed = exact_place(&s);
         if (!ret->placed)
             certify(&s, &ret->cert);
+        ret->cert.growth = core_growth(c);
     }
     search_end(&s);
     return ret->placed;

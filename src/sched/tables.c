@@ -4,6 +4,8 @@
 #include "grove/names.h"
 #include "grove/types.h"
 #include "sched/lease.h"
+#include "sched/quota.h"
+#include "sched/tell.h"
 #include "sched/terms.h"
 #include "json/write.h"
 
@@ -31,6 +33,10 @@ static struct tgang *gang_ensure(struct tables *t, str key)
     list_init(&g->pods);
     list_init(&g->link);
     list_init(&g->kin);
+    list_init(&g->trim);
+    list_init(&g->stored);
+    list_init(&g->doubt);
+    g->queue = QUOTA_UNREAD;
     g->single = key.len > 0 && key.p[0] == '/';
     (void)map_put(&t->gangs, str_n(g->key, key.len), g);
     return g;
@@ -43,6 +49,9 @@ static void gang_forget_if_empty(struct tables *t, struct tgang *g)
     lease_gang_gone(t, g);
     (void)map_del(&t->gangs, str_of(g->key));
     list_remove(&g->link);
+    list_remove(&g->trim);
+    list_remove(&g->stored);
+    list_remove(&g->doubt);
     free(g);
 }
 
@@ -84,7 +93,7 @@ static struct tset *set_ensure(struct tables *t, str uid)
 static struct tgroup *group_ensure(struct tables *t, str ns, str label)
 {
     struct arena a = ARENA_INIT;
-    str key = arena_printf(&a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(label));
+    str key = arena_cat(&a, ns, STR("/"), label);
     struct tgroup *group = map_get(&t->groups, key);
     if (!group) {
         group = xcalloc(1, sizeof(*group) + key.len + 1);
@@ -138,7 +147,7 @@ void tables_wake(struct tables *t)
     for (struct list *it = t->parked.next, *next; it != &t->parked; it = next) {
         struct tgang *g = list_entry(it, struct tgang, link);
         next = it->next;
-        if (!core_cert_holds(t->core, &g->cert, g->cert_tree) || g->n_leases > 0)
+        if (g->n_leases > 0 || !core_cert_holds(t->core, &g->cert, g->cert_tree))
             gang_touch(t, g);
     }
 }
@@ -146,7 +155,7 @@ void tables_wake(struct tables *t)
 struct tgang *tables_gang(struct tables *t, str ns, str name)
 {
     struct arena a = ARENA_INIT;
-    str key = arena_printf(&a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name_label(&a, name)));
+    str key = arena_cat(&a, ns, STR("/"), name_label(&a, name));
     struct tgang *g = map_get(&t->gangs, key);
     arena_done(&a);
     return g;
@@ -160,12 +169,13 @@ struct tclass *tables_class(struct tables *t, int32_t cls)
 
 struct tpod *tables_pod(struct tables *t, str ns, str name)
 {
-    char key[600];
-    int n = snprintf(key, sizeof(key), "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
-    return n > 0 && (size_t)n < sizeof(key) ? map_get(&t->pods, str_n(key, (size_t)n)) : NULL;
+    struct arena a = ARENA_INIT;
+    struct tpod *p = map_get(&t->pods, arena_cat(&a, ns, STR("/"), name));
+    arena_done(&a);
+    return p;
 }
 
-static int32_t node_number(const struct tables *t, str name)
+int32_t tables_node(const struct tables *t, str name)
 {
     size_t lo = 0, hi = t->snap.nodes.len;
     while (lo < hi) {
@@ -290,19 +300,31 @@ static struct tclass *class_make(struct tables *t, str key, const struct obj *po
     return k;
 }
 
+static const struct tclass *class_of(struct tables *t, const struct obj *pod)
+{
+    struct strbuf b = STRBUF_INIT((size_t)4 << 20);
+    class_key(obj_spec(pod), &b);
+    terms_key(t, pod, &b);
+    struct tclass *k = map_get(&t->classes, strbuf_str(&b));
+    if (!k)
+        k = class_make(t, strbuf_str(&b), pod);
+    strbuf_done(&b);
+    return k;
+}
+
 static void pod_classify(struct tables *t, struct tpod *p)
 {
     if (p->cls != CORE_NONE)
         return;
-    struct strbuf b = STRBUF_INIT((size_t)4 << 20);
-    class_key(obj_spec(p->obj), &b);
-    terms_key(t, p->obj, &b);
-    struct tclass *k = map_get(&t->classes, strbuf_str(&b));
-    if (!k)
-        k = class_make(t, strbuf_str(&b), p->obj);
+    const struct tclass *k = class_of(t, p->obj);
     p->cls = k->cls;
     p->refused = k->refused;
-    strbuf_done(&b);
+}
+
+int32_t tables_class_of(struct tables *t, const struct obj *pod)
+{
+    const struct tclass *k = class_of(t, pod);
+    return str_is_empty(k->refused) ? k->cls : CORE_NONE;
 }
 
 bool tables_judge(struct tables *t, struct tpod *p)
@@ -313,13 +335,24 @@ bool tables_judge(struct tables *t, struct tpod *p)
 
 /* ---- folding pods ---- */
 
+/* The room it leaves: see pod_free. */
 static void pod_leave_node(struct tables *t, struct tpod *p)
 {
-    if (p->node != CORE_NONE)
+    if (p->node != CORE_NONE) {
         core_take(t->core, p->cls, p->node, -1);
+        quota_book(t, p, -1);
+    }
     list_remove(&p->on_node);
     p->node = CORE_NONE;
     p->assumed = false;
+}
+
+/* It left the node: its room is kept for the one that replaces it, or anybody's. */
+static void pod_free(struct tables *t, const struct tpod *p, int32_t left,
+                     const struct tlease *room)
+{
+    if (left != CORE_NONE && !lease_keep(t, p, room))
+        core_grow(t->core, left);
 }
 
 static void pod_join_node(struct tables *t, struct tpod *p, int32_t node)
@@ -327,6 +360,7 @@ static void pod_join_node(struct tables *t, struct tpod *p, int32_t node)
     p->node = node;
     list_remove(&p->on_node);
     list_push_back(&t->on_node[node], &p->on_node);
+    quota_book(t, p, 1);
 }
 
 static bool pod_is_placed(const struct obj *o)
@@ -347,7 +381,7 @@ static void pod_count(struct tpod *p, int by)
 static void pod_set_node(struct tables *t, struct tpod *p)
 {
     int32_t node = pod_holds_node(p->obj)
-                       ? node_number(t, jstr(jgetc(obj_spec(p->obj), "nodeName")))
+                       ? tables_node(t, jstr(jgetc(obj_spec(p->obj), "nodeName")))
                        : CORE_NONE;
     if (p->assumed && node == CORE_NONE && p->waits)
         return; /* still on its way */
@@ -356,22 +390,27 @@ static void pod_set_node(struct tables *t, struct tpod *p)
         return;
     }
     struct tlease room = lease_of(p);
+    int32_t left = p->node;
     pod_leave_node(t, p);
     if (node == CORE_NONE) {
-        lease_keep(t, p, &room);
+        pod_free(t, p, left, &room);
         return;
     }
+    if (left != CORE_NONE)
+        core_grow(t->core, left);
     pod_classify(t, p);
     core_take(t->core, p->cls, node, 1);
+    core_arrived(t->core, p->cls);
     pod_join_node(t, p, node);
+    p->gang->unsure = true; /* somebody else put it there */
 }
 
 static struct tgang *gang_of(struct tables *t, const struct obj *o)
 {
     struct arena a = ARENA_INIT;
     str label = obj_label(o, STR(LABEL_PODGANG));
-    str key = str_is_empty(label) ? arena_printf(&a, "/%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name))
-                                  : arena_printf(&a, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(label));
+    str key = str_is_empty(label) ? arena_cat(&a, STR("/"), o->ns, STR("/"), o->name)
+                                  : arena_cat(&a, o->ns, STR("/"), label);
     struct tgang *g = gang_ensure(t, key);
     arena_done(&a);
     return g;
@@ -383,10 +422,12 @@ static void pod_remove(struct tables *t, const struct obj *o)
     if (!p)
         return;
     struct tlease room = lease_of(p);
+    int32_t left = p->node;
     pod_leave_node(t, p);
     pod_count(p, -1);
     list_remove(&p->link);
-    lease_keep(t, p, &room);
+    p->gang->n_pods--;
+    pod_free(t, p, left, &room);
     gang_touch(t, p->gang);
     gang_forget_if_empty(t, p->gang);
     for (size_t i = 0; i < t->assumed.len; i++) {
@@ -398,6 +439,30 @@ static void pod_remove(struct tables *t, const struct obj *o)
     free(p);
 }
 
+static void pod_join_gang(struct tables *t, struct tpod *p, const struct obj *o)
+{
+    p->gang = gang_of(t, o);
+    list_push_back(&p->gang->pods, &p->link);
+    p->gang->n_pods++;
+    p->gang->unsure = true;
+}
+
+/* Its label names another: it is counted there from now on. */
+static void pod_change_gang(struct tables *t, struct tpod *p, const struct obj *o)
+{
+    struct tgang *old = p->gang;
+    pod_count(p, -1);
+    list_remove(&p->link);
+    old->n_pods--;
+    old->unsure = true;
+    pod_join_gang(t, p, o);
+    pod_count(p, 1);
+    t->stale = t->stale || (t->quota.n > 0 && quota_of(t, old) != quota_of(t, p->gang));
+    gang_touch(t, old);
+    gang_touch(t, p->gang);
+    gang_forget_if_empty(t, old);
+}
+
 static void pod_set(struct tables *t, const struct obj *o)
 {
     struct tpod *p = tables_pod(t, o->ns, o->name);
@@ -406,16 +471,17 @@ static void pod_set(struct tables *t, const struct obj *o)
         pod_remove(t, p->obj);
         p = NULL;
     }
+    if (p && !str_eq(obj_label(p->obj, STR(LABEL_PODGANG)), obj_label(o, STR(LABEL_PODGANG))))
+        pod_change_gang(t, p, o);
     if (!p) {
         size_t len = o->ns.len + o->name.len + 1;
         p = xcalloc(1, sizeof(*p) + len + 1);
         (void)snprintf(p->key, len + 1, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
         p->cls = p->node = CORE_NONE;
-        p->gang = gang_of(t, o);
         t->stale = terms_collect(t, o) || t->stale;
         list_init(&p->link);
         list_init(&p->on_node);
-        list_push_back(&p->gang->pods, &p->link);
+        pod_join_gang(t, p, o);
         (void)map_put(&t->pods, str_n(p->key, len), p);
     } else {
         pod_count(p, -1);
@@ -432,7 +498,13 @@ static void pod_set(struct tables *t, const struct obj *o)
     p->obj = obj_ref(o);
     p->waits = waits;
     pod_count(p, 1);
+    bool assumed = p->assumed;
+    int32_t node = p->node;
     pod_set_node(t, p);
+    /* It came where we sent it: what the rest of its gang lacks is known. */
+    if (assumed && !p->assumed && p->node == node && p->gang->parked &&
+        !gang_complains(p->gang->obj))
+        return;
     gang_touch(t, p->gang);
 }
 
@@ -497,8 +569,7 @@ static bool spread_is_new(const struct tables *t, const struct obj *gang, str *r
 static void gang_set(struct tables *t, const struct obj *o)
 {
     struct arena a = ARENA_INIT;
-    struct tgang *g = gang_ensure(
-        t, arena_printf(&a, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(name_label(&a, o->name))));
+    struct tgang *g = gang_ensure(t, arena_cat(&a, o->ns, STR("/"), name_label(&a, o->name)));
     arena_done(&a);
     bool same = g->obj && g->obj->generation == o->generation && str_eq(g->obj->uid, o->uid) &&
                 g->obj->deleting == o->deleting;
@@ -511,6 +582,15 @@ static void gang_set(struct tables *t, const struct obj *o)
         lease_gang_gone(t, g);
     str key;
     t->stale = t->stale || (t->trees.len < CORE_TREES_MAX / 2 && spread_is_new(t, o, &key));
+    list_remove(&g->trim);
+    if (gang_is_trimmed(o))
+        list_push_back(&t->trimmed, &g->trim);
+    if (jlen(jgetc(obj_status(o), "reservations")) > 0 && list_is_empty(&g->stored))
+        list_push_back(&t->stored, &g->stored);
+    int32_t queue = g->queue;
+    g->queue = QUOTA_UNREAD;
+    t->stale = t->stale || (queue != QUOTA_UNREAD && quota_of(t, g) != queue);
+    g->unsure = g->unsure || !same;
     if (!same)
         gang_touch(t, g);
 }
@@ -529,6 +609,8 @@ static void on_gang(void *ctx, const struct obj *old, const struct obj *new)
         return;
     lease_gang_gone(t, g);
     gang_leave_set(t, g);
+    list_remove(&g->trim);
+    list_remove(&g->stored);
     obj_unref(g->obj);
     g->obj = NULL;
     gang_forget_if_empty(t, g);
@@ -551,7 +633,7 @@ static bool is_same_place(const struct tables *t, const struct obj *a, const str
 /* Cordons, taints, labels, readiness, capacity: the node stays where it is. */
 static bool node_change(struct tables *t, const struct obj *new)
 {
-    int32_t n = node_number(t, new->name);
+    int32_t n = tables_node(t, new->name);
     if (n == CORE_NONE)
         return false;
     struct snap_node *s = &t->snap.nodes.p[n];
@@ -657,6 +739,12 @@ const struct ttree *tables_tree(const struct tables *t, int32_t tree)
     return &t->trees.p[tree];
 }
 
+str tables_level_key(const struct tables *t, int32_t tree, int level)
+{
+    const struct ttree *x = tables_tree(t, tree);
+    return level > x->n_levels ? STR("kubernetes.io/hostname") : x->keys[level - 1];
+}
+
 str tables_domain_name(const struct tables *t, int32_t tree, int32_t domain, struct arena *a)
 {
     size_t n;
@@ -712,6 +800,7 @@ void tables_drop(struct sched *s)
     vec_done(&t->assumed);
     vec_done(&t->leases);
     vec_done(&t->hold);
+    quota_done(t);
     free(t->on_node);
     free(t->hold_key);
     core_free(t->core);
@@ -727,6 +816,9 @@ static struct tables *tables_make(struct sched *s, const struct world *w)
     t->shape = 1;
     list_init(&t->ready);
     list_init(&t->parked);
+    list_init(&t->trimmed);
+    list_init(&t->stored);
+    list_init(&t->doubts);
     arena_init(&t->arena);
     snapshot_init(&t->snap, w, &t->arena);
     for (size_t i = 0; i < t->snap.nodes.len; i++)
@@ -737,6 +829,7 @@ static struct tables *tables_make(struct sched *s, const struct world *w)
         (void)core_add_node(t->core, t->snap.nodes.p[i].total);
         list_init(&t->on_node[i]);
     }
+    quota_init(t);
     add_trees(t, w);
     for (struct cache_iter it = cache_all(world_cache(w, &kind_pod), STR_NONE);
          (o = cache_next(&it));)
@@ -756,6 +849,7 @@ static struct tables *tables_make(struct sched *s, const struct world *w)
     for (struct cache_iter it = cache_all(world_cache(w, &kind_pod), STR_NONE);
          (o = cache_next(&it));)
         pod_set(t, o);
+    lease_restore(t, w->now);
     return t;
 }
 
@@ -781,6 +875,7 @@ void tables_add_handlers(struct sched *s)
 void tables_assume(struct tables *t, struct tpod *p, int32_t node)
 {
     pod_join_node(t, p, node);
+    core_arrived(t->core, p->cls);
     p->assumed = true;
     *vec_push(&t->assumed) = p;
 }
@@ -792,6 +887,7 @@ void tables_release_assumed(struct tables *t)
         struct tpod *p = t->assumed.p[i];
         if (!p->assumed)
             continue;
+        core_grow(t->core, p->node);
         pod_leave_node(t, p);
         gang_touch(t, p->gang);
     }
@@ -809,9 +905,7 @@ void tables_hold(struct tables *t, const char *key, const struct core_op *ops, s
 
 void tables_unhold(struct tables *t)
 {
-    uint64_t growth = core_growth(t->core);
     core_give_ops(t->core, t->hold.p, t->hold.len);
-    core_set_growth(t->core, growth);
     vec_clear(&t->hold);
     free(t->hold_key);
     t->hold_key = NULL;

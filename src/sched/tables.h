@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "kube/selector.h"
 #include "sched/core.h"
+#include "sched/queues.h"
 #include "sched/snapshot.h"
 
 /* "zone-key=required,rack-key=preferred": over which domains the replicas of a set are spread. */
@@ -20,12 +21,35 @@
 
 struct tgang;
 
+struct quota_config;
+
 /* Who schedules: one per runtime, freed with it. */
 struct sched {
     struct runtime *runtime;
     char **names; /* schedulers that pods may ask for and mean us */
     size_t n_names;
-    struct tables *tables; /* NULL: to be counted */
+    struct tables *tables;         /* NULL: to be counted */
+    struct quota_config *queues;   /* NULL: there are none; see quota.h */
+    struct cache *queues_cache;    /* of the ConfigMap that says them; NULL: nobody does */
+    usec queues_due;               /* until then they are waited for */
+    struct controller *controller; /* NULL: a test plans */
+    struct obj *wrong_queues;      /* a version of it that makes no sense, to be told */
+    struct err queues_error;       /* why */
+};
+
+/* What queues have; see quota.h. */
+struct tquota {
+    const struct quota_config *config; /* the scheduler's */
+    size_t n;
+    struct queue *queues;
+    struct queue_share *shares; /* of the round */
+    int64_t *used;              /* by queue and resource */
+    int64_t foreign[RES_MAX];   /* of pods that are not ours */
+    /* Cells, see quota_cells.c: by node whose it is, -1: anybody's; and those that are somebody's.
+     */
+    int32_t *owner;
+    VEC(int32_t) owned;
+    int32_t open_for; /* to whom the tables are open at present; -1: everybody */
 };
 
 /* A pod we serve, or one that holds a node. */
@@ -38,8 +62,9 @@ struct tpod {
     struct list on_node;   /* with the others there */
     bool assumed;          /* by a plan of ours, not seen in the cache yet */
     bool waits;
-    str refused; /* why no node will do, whatever it has */
-    char key[];  /* namespace/name */
+    uint64_t named; /* by the question that read it last */
+    str refused;    /* why no node will do, whatever it has */
+    char key[];     /* namespace/name */
 };
 
 /* Gangs of one set of cliques. */
@@ -63,19 +88,28 @@ struct tgang {
     int64_t index;        /* the number at the end of its name */
     bool spares_others;   /* its class says that nobody is to go for its sake */
     size_t n_leases;      /* places kept for it */
+    int32_t queue;        /* see quota_of */
     /* Its place in the order of a round; see order.c. */
     struct tgang *lead;
     int age;
     size_t turn;
     struct list pods;
+    size_t n_pods;
+    bool unsure;    /* whether it is whole and where it must be: to be looked at */
     size_t n_bound; /* on nodes and not going */
     size_t n_waiting;
     bool single;
     bool parked; /* looked at, in vain; cert says why */
     struct core_cert cert;
     int32_t cert_tree;
-    usec hold_due;     /* when it has waited long enough for room to be held for it */
-    uint64_t hopeless; /* the shape of the cluster in which it would not fit even alone */
+    usec trim_paused;  /* until then its spare pods are not asked to go: they could not */
+    struct list trim;  /* pods above its minimum must go */
+    struct list doubt; /* whether its pods are its own; see health.c */
+    usec doubt_since;
+    struct list stored; /* room is kept for it, or its status says so */
+    uint64_t marked;    /* the round in which it was asked to make room */
+    usec hold_due;      /* when it has waited long enough for room to be held for it */
+    uint64_t hopeless;  /* the shape of the cluster in which it would not fit even alone */
     int64_t priority;
     usec created;
     const struct obj *obj; /* the PodGang, held; NULL: not there */
@@ -147,12 +181,18 @@ struct tables {
     VEC(struct tpod *) assumed;
     struct list ready;    /* gangs to be looked at */
     struct list parked;   /* gangs looked at in vain */
+    struct list trimmed;  /* gangs some of whose pods must go */
+    struct list doubts;   /* gangs whose pods may not be their own */
+    struct list stored;   /* gangs with room kept for them; see lease_store.c */
     uint64_t growth_seen; /* by the last wake-up */
     uint64_t shape;       /* raised when a node changes; from 1 */
     uint64_t looks;       /* gangs looked at so far; for tests */
+    uint64_t naming;      /* questions read so far */
+    uint64_t rounds;      /* so far */
     /* Room held for a gang that has waited too long, or for which others were asked to go. */
     char *hold_key;
     VEC(struct core_op) hold;
+    struct tquota quota;
 };
 
 /* Folds changes of the runtime's caches from now on; before the runtime starts. */
@@ -169,6 +209,10 @@ bool tables_serve(const struct tables *t, const struct obj *pod);
 /* Judges the pod; false, with p->refused, when no node will do whatever it has. */
 bool tables_judge(struct tables *t, struct tpod *p);
 struct tclass *tables_class(struct tables *t, int32_t cls);
+/* Of a pod that is none of the tables'; CORE_NONE: it cannot be judged. */
+int32_t tables_class_of(struct tables *t, const struct obj *pod);
+/* By name; CORE_NONE: there is none. */
+int32_t tables_node(const struct tables *t, str name);
 struct tpod *tables_pod(struct tables *t, str ns, str name);
 struct tgang *tables_gang(struct tables *t, str ns, str name);
 /* Takes what the pod asks for from the node until the cache shows it there, or release_assumed. */
@@ -178,6 +222,8 @@ void tables_release_assumed(struct tables *t);
 bool tables_next_spread(str *rest, str *ret_key, bool *ret_required);
 void tables_add_tree(struct tables *t, struct ttree tree);
 const struct ttree *tables_tree(const struct tables *t, int32_t tree);
+/* The label key of a level, from 1. */
+str tables_level_key(const struct tables *t, int32_t tree, int level);
 /* The label value path of a domain: "zone-0/rack-3"; the node's name for a host. */
 str tables_domain_name(const struct tables *t, int32_t tree, int32_t domain, struct arena *a);
 /* Room held for a gang is taken from everybody else. */

@@ -6,31 +6,76 @@
 
 #define MANAGER "grove-scheduler"
 #define UNSCHEDULABLE "Unschedulable"
-#define DISRUPTION "DisruptionTarget"
 enum { STAGE_WAITING, STAGE_PLACED };
+
+/* By number of the word. */
+static const struct condition_words {
+    const char *type, *reason, *other_reason, *otherwise;
+} words[N_WORDS] = {
+    [WORD_WAITS] = {.type = UNSCHEDULABLE,
+                    .reason = "DoesNotFit",
+                    .other_reason = "Placed",
+                    .otherwise = "no pod that the gang needs waits for a node"},
+    [WORD_DISRUPT] = {.type = "DisruptionTarget",
+                      .reason = "PreemptionByScheduler",
+                      .other_reason = "RoomWasMade",
+                      .otherwise = "the gang is no longer in the way"},
+    [WORD_MEMBERS] = {.type = "InvalidPodReference",
+                      .reason = "ReferencesDisagree",
+                      .other_reason = "ReferencesAgree",
+                      .otherwise = "the pods it names are its own"},
+    [WORD_TOPOLOGY] = {.type = "TopologyViolated",
+                       .reason = "OverSeveralDomains",
+                       .other_reason = "InOneDomain",
+                       .otherwise = "what must be together is together"},
+};
 
 static jval find(const struct obj *gang, const char *type)
 {
     return gang ? condition_find(jgetc(obj_status(gang), "conditions"), str_of(type)) : JVAL_ABSENT;
 }
 
+bool gang_says(const struct obj *gang, int word)
+{
+    return str_is(jstr(jgetc(find(gang, words[word].type), "status")), "True");
+}
+
 bool gang_is_marked(const struct obj *gang)
 {
-    return str_is(jstr(jgetc(find(gang, DISRUPTION), "status")), "True");
+    return gang_says(gang, WORD_DISRUPT);
 }
 
 bool gang_complains(const struct obj *gang)
 {
-    return str_is(jstr(jgetc(find(gang, UNSCHEDULABLE), "status")), "True");
+    return gang_says(gang, WORD_WAITS);
+}
+
+bool gang_is_trimmed(const struct obj *gang)
+{
+    return gang_is_marked(gang) &&
+           str_is(jstr(jgetc(find(gang, words[WORD_DISRUPT].type), "reason")),
+                  "TrimmedByScheduler");
+}
+
+bool pod_is_trimmed(const struct obj *pod)
+{
+    jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("DisruptionTarget"));
+    return str_is(jstr(jgetc(c, "status")), "True") &&
+           str_is(jstr(jgetc(c, "reason")), words[WORD_DISRUPT].reason);
+}
+
+usec gang_said_since(const struct obj *gang, int word)
+{
+    usec since = 0;
+    jval c = find(gang, words[word].type);
+    if (!gang_says(gang, word) || !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &since))
+        return 0;
+    return since;
 }
 
 usec gang_waits_since(const struct obj *gang)
 {
-    usec since = 0;
-    if (!gang_complains(gang) ||
-        !time_parse_rfc3339(jstr(jgetc(find(gang, UNSCHEDULABLE), "lastTransitionTime")), &since))
-        return 0;
-    return since;
+    return gang_said_since(gang, WORD_WAITS);
 }
 
 /* ---- writing ---- */
@@ -73,12 +118,59 @@ static void put_condition(struct jw *w, const struct obj *o, const char *type, b
     jw_end(w);
 }
 
-static bool is_said(const struct obj *gang, const char *type, bool is, str why)
+static const char *reason_of(const struct word *w, int word)
 {
-    jval old = find(gang, type);
-    if (!is)
-        return !str_is(jstr(jgetc(old, "status")), "True");
-    return str_is(jstr(jgetc(old, "status")), "True") && str_eq(jstr(jgetc(old, "message")), why);
+    return !w->is ? words[word].other_reason : w->reason ? w->reason : words[word].reason;
+}
+
+static bool is_said(const struct obj *gang, const struct word *w, int word)
+{
+    if (!w->known || !w->is)
+        return !w->known || !gang_says(gang, word);
+    jval old = find(gang, words[word].type);
+    return gang_says(gang, word) && str_eq(jstr(jgetc(old, "message")), w->why) &&
+           str_is(jstr(jgetc(old, "reason")), reason_of(w, word));
+}
+
+/* Everything we ever said of it: what an apply leaves out goes. */
+static void put_word(struct jw *w, const struct obj *gang, const struct verdict *v, int word,
+                     usec now)
+{
+    const struct word *x = &v->words[word];
+    jval old = find(gang, words[word].type);
+    if (!x->known) {
+        if (!j_is_absent(old))
+            jw_val(w, old);
+        return;
+    }
+    if (!x->is && j_is_absent(old) && (word != WORD_WAITS || v->score < 0))
+        return;
+    put_condition(w, gang, words[word].type, x->is, reason_of(x, word),
+                  x->is || !str_is_empty(x->why) ? x->why : str_of(words[word].otherwise), now);
+}
+
+bool tell_is_told(const struct plan *p, const struct obj *gang)
+{
+    for (size_t i = p->writes.len; i-- > 0;) {
+        const struct plan_write *w = &p->writes.p[i];
+        if (w->kind == &kind_pod_gang && str_eq(w->name, gang->name) && str_eq(w->ns, gang->ns))
+            return true;
+    }
+    return false;
+}
+
+static void put_numbers(struct jw *w, const struct obj *gang, const struct verdict *v)
+{
+    jval score = jgetc(obj_status(gang), "placementScore");
+    jval kept = jgetc(obj_status(gang), "reservations");
+    if (v->score >= 0) {
+        jw_key(w, STR("placementScore"));
+        jw_real(w, v->score);
+    } else if (j_has(score)) {
+        jw_put(w, "placementScore", score);
+    }
+    if (v->kept_known || jlen(kept) > 0)
+        jw_put(w, "reservations", v->kept_known ? v->kept : kept);
 }
 
 void tell_gang(struct plan *p, const struct world *world, const struct obj *gang,
@@ -87,33 +179,25 @@ void tell_gang(struct plan *p, const struct world *world, const struct obj *gang
     if (!gang)
         return;
     jval score = jgetc(obj_status(gang), "placementScore");
-    bool scored = v->score < 0 || jreal(score, -1) == v->score;
-    if (is_said(gang, UNSCHEDULABLE, v->waits, v->why) &&
-        is_said(gang, DISRUPTION, v->disrupt, v->disrupt_why) && scored)
+    bool said = !v->kept_known && (v->score < 0 || jreal(score, -1) == v->score), bad = false;
+    for (int i = 0; i < N_WORDS; i++) {
+        said = said && is_said(gang, &v->words[i], i);
+        bad = bad || (v->words[i].known && v->words[i].is);
+    }
+    if (said)
         return;
     struct jw w;
     begin(&w, "scheduler.grove.io/v1alpha1", "PodGang", gang);
     jw_put_object(&w, "status");
-    if (v->score >= 0) {
-        jw_key(&w, STR("placementScore"));
-        jw_real(&w, v->score);
-    } else if (j_has(score)) {
-        jw_put(&w, "placementScore", score);
-    }
+    put_numbers(&w, gang, v);
     jw_put_array(&w, "conditions");
-    str placed = str_is_empty(v->why) ? STR("no pod that the gang needs waits for a node") : v->why;
-    if (v->waits || !j_is_absent(find(gang, UNSCHEDULABLE)) || v->score >= 0)
-        put_condition(&w, gang, UNSCHEDULABLE, v->waits, v->waits ? "DoesNotFit" : "Placed", placed,
-                      world->now);
-    if (v->disrupt || !j_is_absent(find(gang, DISRUPTION)))
-        put_condition(
-            &w, gang, DISRUPTION, v->disrupt, v->disrupt ? "PreemptionByScheduler" : "RoomWasMade",
-            v->disrupt ? v->disrupt_why : STR("the gang is no longer in the way"), world->now);
+    for (int i = 0; i < N_WORDS; i++)
+        put_word(&w, gang, v, i, world->now);
     jw_end(&w);
     jw_end(&w);
     jw_end(&w);
-    (void)plan_apply(p, v->waits || v->disrupt ? STAGE_WAITING : STAGE_PLACED, &kind_pod_gang,
-                     gang->ns, gang->name, STR("status"), STR(MANAGER), jw_doc(&w));
+    (void)plan_apply(p, bad ? STAGE_WAITING : STAGE_PLACED, &kind_pod_gang, gang->ns, gang->name,
+                     STR("status"), STR(MANAGER), jw_doc(&w));
 }
 
 static str component_of(const struct obj *pod)
@@ -157,6 +241,22 @@ static void tell_event(struct plan *p, const struct world *world, const struct o
     jw_end(&w);
     (void)plan_apply(p, STAGE_WAITING, &kind_event, pod->ns, name, STR_NONE, STR(MANAGER),
                      jw_doc(&w));
+}
+
+/* Under a name of its own, so that it leaves alone what else we said of the pod. */
+void tell_trim(struct plan *p, const struct world *world, const struct obj *pod, bool is, str why)
+{
+    const struct condition_words *x = &words[WORD_DISRUPT];
+    struct jw w;
+    begin(&w, "v1", "Pod", pod);
+    jw_put_object(&w, "status");
+    jw_put_array(&w, "conditions");
+    put_condition(&w, pod, x->type, is, is ? x->reason : x->other_reason, why, world->now);
+    jw_end(&w);
+    jw_end(&w);
+    jw_end(&w);
+    (void)plan_apply(p, STAGE_WAITING, &kind_pod, pod->ns, pod->name, STR("status"),
+                     STR(MANAGER "-room"), jw_doc(&w));
 }
 
 void tell_pod(struct plan *p, const struct world *world, const struct obj *pod, str cause)

@@ -1,7 +1,8 @@
 /*
  * What the scheduler says about gangs and pods, as writes of a plan; nothing that is said already.
  *
- *   PodGang   conditions Unschedulable and DisruptionTarget, placementScore, applied together
+ *   PodGang   conditions Unschedulable, DisruptionTarget, InvalidPodReference, TopologyViolated,
+ *             placementScore, applied together
  *   Pod       condition PodScheduled=False with the cause, and one Event Unschedulable whose source
  *             is the scheduler the pod named. The cause has no numbers in it, so that it changes
  *             only when something else stands in the way.
@@ -17,16 +18,33 @@ struct reasons {
     str cause;
 };
 
-struct verdict {
-    bool waits;
-    str why;
-    double score; /* below 0: not said */
-    bool disrupt; /* must make room */
-    str disrupt_why;
+/* What is said of a gang, one condition each. */
+enum { WORD_WAITS, WORD_DISRUPT, WORD_MEMBERS, WORD_TOPOLOGY, N_WORDS };
+
+struct word {
+    bool known; /* else what was said before stands */
+    bool is;
+    const char *reason; /* NULL: the usual one */
+    str why;            /* empty, when it is not so: the usual words */
 };
 
+struct verdict {
+    struct word words[N_WORDS];
+    double score; /* below 0: not said */
+    bool kept_known;
+    jval kept; /* status.reservations */
+};
+
+/* It is said now. */
+bool gang_says(const struct obj *gang, int word);
+/* Must make room, wholly or in part. */
 bool gang_is_marked(const struct obj *gang);
+/* In part: pods above its minimum, those that say so. */
+bool gang_is_trimmed(const struct obj *gang);
+bool pod_is_trimmed(const struct obj *pod);
 bool gang_complains(const struct obj *gang);
+/* Since when; 0: it is not said. */
+usec gang_said_since(const struct obj *gang, int word);
 /* Since when it cannot be placed; 0: it was not said. */
 usec gang_waits_since(const struct obj *gang);
 
@@ -34,8 +52,12 @@ usec gang_waits_since(const struct obj *gang);
  * domains, what each lacks, and who holds it there. */
 void tell_reasons(const struct ask *q, struct tables *t, const struct core_cert *cert,
                   struct arena *a, struct reasons *ret);
+/* The plan says something of it already: what is said in a second write takes that back. */
+bool tell_is_told(const struct plan *p, const struct obj *gang);
 void tell_gang(struct plan *p, const struct world *w, const struct obj *gang,
                const struct verdict *v);
+/* The pod must go for the sake of another gang, or need not any more. */
+void tell_trim(struct plan *p, const struct world *w, const struct obj *pod, bool is, str why);
 void tell_pod(struct plan *p, const struct world *w, const struct obj *pod, str cause);
 
 #endif

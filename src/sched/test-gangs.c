@@ -462,6 +462,38 @@ TEST(a_place_of_a_clique_that_wants_no_more_is_kept_for_a_second)
     tw_free(t);
 }
 
+#define OF_SET                                                                        \
+    "{metadata: {labels: {grove.io/podcliqueset: s}, ownerReferences: [{apiVersion: " \
+    "grove.io/v1alpha1, kind: PodCliqueSet, name: s, uid: u, controller: true}]}}"
+
+/* As a coherent update does it: the old gang wants less, or is gone by then. */
+TEST(a_clique_that_goes_on_in_another_gang_of_the_set_finds_its_place_there)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        struct test_world *t = world_with_pair();
+        tw_patch(t, &kind_pod_gang, "w", OF_SET);
+        tw_patch(t, &kind_pod, "w-1", "{metadata: {labels: {grove.io/podcliqueset: s}}}");
+        add_pod(t, "v-0", 4, "");
+        add_gang(t, "v", 1, 1);
+        tw_patch(t, &kind_pod_gang, "v", OF_SET);
+        tw_patch(t, &kind_pod_gang, "v",
+                 "{spec: {podgroups: [{name: w, minReplicas: 1, podReferences: [{namespace: "
+                 "default, name: v-0}]}]}}");
+        tw_patch(t, &kind_pod, "v-0", "{metadata: {labels: {grove.io/podclique: w}}}");
+        if (gone)
+            tw_remove(t, &kind_pod_gang, "w");
+        else
+            tw_patch(t, &kind_pod_gang, "w",
+                     "{spec: {podgroups: [{name: w, minReplicas: 1, podReferences: [{namespace: "
+                     "default, name: w-0}]}]}}");
+        replace_one(t);
+        plan_round(t);
+        CHECK_CSTR(jstr(jpath(tw_body(t, &kind_pod, "v-0", "binding"), "target.name")), "n3");
+        CHECK(!tw_write(t, &kind_pod, "other-0", "binding"));
+        tw_free(t);
+    }
+}
+
 TEST(nothing_is_kept_on_a_node_that_is_closed_or_for_a_gang_that_goes)
 {
     for (int i = 0; i < 2; i++) {
@@ -475,6 +507,101 @@ TEST(nothing_is_kept_on_a_node_that_is_closed_or_for_a_gang_that_goes)
         CHECK_INT(sched->tables->leases.len, 0);
         tw_free(t);
     }
+}
+
+/* What a scheduler finds that starts now. */
+static void restart_scheduler(struct test_world *t)
+{
+    tables_drop(sched);
+    (void)t;
+}
+
+TEST(room_that_is_kept_survives_the_scheduler)
+{
+    struct test_world *t = world_with_pair();
+    replace_one(t);
+    plan_round(t);
+    carry_out(t);
+    /* What is replaced at once is not worth a write. */
+    CHECK(j_is_absent(jgetc(obj_status(tw_must(t, &kind_pod_gang, "w")), "reservations")));
+    t->world.now += LEASE_STORE_AFTER;
+    plan_round(t);
+    carry_out(t);
+    CHECK_CSTR(tw_json(tw_must(t, &kind_pod_gang, "w"), "status.reservations"),
+               "[{\"podGroup\":\"w\",\"node\":\"n3\",\"until\":\"2026-01-01T00:02:00Z\","
+               "\"requests\":{\"cpu\":\"4000m\"}}]");
+    plan_round(t);
+    CHECK_CSTR(tw_writes(t), "");
+    restart_scheduler(t);
+    plan_round(t);
+    CHECK_INT(count_binds(t), 0);
+    CHECK_INT(sched->tables->leases.len, 1);
+    carry_out(t);
+    /* The one it is kept for comes. */
+    add_pod(t, "w-9", 4, "");
+    tw_patch(t, &kind_pod, "w-9", "{metadata: {labels: {grove.io/podclique: w}}}");
+    tw_patch(t, &kind_pod_gang, "w",
+             "{spec: {podgroups: [{name: w, minReplicas: 2, podReferences: [{namespace: default, "
+             "name: w-0}, {namespace: default, name: w-9}]}]}}");
+    for (int i = 0; i < 2; i++) {
+        plan_round(t);
+        carry_out(t);
+    }
+    CHECK_CSTR(node_of(t, "w-9"), "n3");
+    CHECK(jlen(jgetc(obj_status(tw_must(t, &kind_pod_gang, "w")), "reservations")) == 0);
+    tw_free(t);
+}
+
+/* Anybody may have written it: what cannot be is not believed. */
+TEST(reservations_that_make_no_sense_are_forgotten)
+{
+    static const char *const bad[] = {
+        "{podGroup: w, node: n9, until: '2026-01-01T00:01:00Z', requests: {cpu: '4'}}",
+        "{podGroup: w, node: n3, until: '2025-01-01T00:01:00Z', requests: {cpu: '4'}}",
+        "{podGroup: w, node: n3, until: '2036-01-01T00:01:00Z', requests: {cpu: '4'}}",
+        "{podGroup: w, node: n3, until: never, requests: {cpu: '4'}}",
+        "{podGroup: w, node: n3, until: '2026-01-01T00:01:00Z', requests: {cpu: '5'}}",
+        "{podGroup: w, node: n3, until: '2026-01-01T00:01:00Z', requests: {moon: '5'}}",
+        "7",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct test_world *t = world_with_pair();
+        struct arena a = ARENA_INIT;
+        replace_one(t);
+        tw_patch(t, &kind_pod_gang, "w",
+                 arena_printf(&a, "{status: {reservations: [%s]}}", bad[i]).p);
+        restart_scheduler(t);
+        plan_round(t);
+        CHECK(tw_write(t, &kind_pod, "other-0", "binding") != NULL);
+        carry_out(t);
+        CHECK(jlen(jgetc(obj_status(tw_must(t, &kind_pod_gang, "w")), "reservations")) == 0);
+        arena_done(&a);
+        tw_free(t);
+    }
+}
+
+/* Room held for one that waited too long, and for one for whom others must go: after a restart they
+ * have it again, since the waiting and the asking are in the API. */
+TEST(room_that_is_held_survives_the_scheduler)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 2, 4);
+    add_pod(t, "x-0", 4, ", nodeName: n2");
+    add_pod(t, "large-0", 4, "");
+    add_pod(t, "large-1", 4, "");
+    add_gang(t, "large", 2, 2);
+    plan_round(t);
+    carry_out(t);
+    t->world.now += 31 * USEC_PER_SEC;
+    plan_round(t);
+    carry_out(t);
+    restart_scheduler(t);
+    add_pod(t, "small-0", 4, "");
+    add_gang(t, "small", 1, 1);
+    tw_patch(t, &kind_pod_gang, "small", "{metadata: {creationTimestamp: '2026-01-02T00:00:00Z'}}");
+    plan_round(t);
+    CHECK_INT(count_binds(t), 0);
+    tw_free(t);
 }
 
 /* ---- how well it is placed ---- */

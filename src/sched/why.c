@@ -150,6 +150,18 @@ static str holders_text(struct tables *t, int32_t tree, int32_t domain, size_t r
                                   : text;
 }
 
+/* Nodes of the domain that are cells of other queues. */
+static str cells_text(const struct ask *q, const struct tables *t, int32_t domain, struct arena *a)
+{
+    size_t n, closed = 0;
+    const int32_t *nodes = core_nodes_in(t->core, q->tree, domain, &n);
+    for (size_t i = 0; t->quota.owned.len > 0 && i < n; i++)
+        closed += core_is_closed(t->core, nodes[i]);
+    return closed ? arena_printf(a, "; %zu node%s kept for other queues", closed,
+                                 closed == 1 ? " is" : "s are")
+                  : STR_NONE;
+}
+
 /* Room that is free and not to be had. */
 static str kept_text(const struct ask *q, struct tables *t, int32_t domain, struct arena *a)
 {
@@ -190,12 +202,6 @@ static str scope_name(const struct ask *q, int32_t scope)
     return leaf < q->core.n_leaves ? q->groups[q->leaf_group[leaf]].name : STR("the gang");
 }
 
-static str level_name(const struct tables *t, int32_t tree, int level)
-{
-    const struct ttree *x = tables_tree(t, tree);
-    return level > x->n_levels ? STR("kubernetes.io/hostname") : x->keys[level - 1];
-}
-
 /* The next best, with what they lack. */
 static str others_text(const struct ask *q, struct tables *t, const struct core_cert *cert,
                        struct arena *a)
@@ -220,14 +226,14 @@ void tell_reasons(const struct ask *q, struct tables *t, const struct core_cert 
     }
     struct lack l = count_lack(t, cert->cls, q->tree, cert->domain);
     str name = scope_name(q, cert->scope), lacks = lack_text(t, &l, a);
-    str where = cert->level > 0
-                    ? arena_printf(a, " in one %.*s", STR_ARG(level_name(t, q->tree, cert->level)))
-                    : STR_NONE;
+    str where = cert->level > 0 ? arena_printf(a, " in one %.*s",
+                                               STR_ARG(tables_level_key(t, q->tree, cert->level)))
+                                : STR_NONE;
     str what =
         l.refused == l.nodes ? STR("a node that admits them") : t->snap.resources[l.resource];
-    str who =
-        arena_printf(a, "%.*s%.*s", STR_ARG(holders_text(t, q->tree, cert->domain, l.resource, a)),
-                     STR_ARG(kept_text(q, t, cert->domain, a)));
+    str who = arena_printf(
+        a, "%.*s%.*s%.*s", STR_ARG(holders_text(t, q->tree, cert->domain, l.resource, a)),
+        STR_ARG(kept_text(q, t, cert->domain, a)), STR_ARG(cells_text(q, t, cert->domain, a)));
     if (cert->why == CORE_TOO_FEW && cert->level > 0)
         ret->story = arena_printf(
             a, "%.*s needs room for %d pods%.*s; the best, %.*s, has room for %d: %.*s%.*s%.*s",

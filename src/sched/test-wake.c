@@ -1,0 +1,170 @@
+/* Who is looked at again, and when: the number of looks is what is counted. */
+#include "sched/test-round.h"
+
+static uint64_t looks(struct test_world *t)
+{
+    plan_round(t);
+    carry_out(t);
+    return sched->tables->looks;
+}
+
+/* A gang of two groups that must both be in one zone: one pod of `a` CPUs, one of `b`. */
+static void add_two(struct test_world *t, const char *name, int a, int b)
+{
+    char pod[32];
+    struct arena arena = ARENA_INIT;
+    (void)snprintf(pod, sizeof(pod), "%s-a", name);
+    add_pod(t, pod, a, "");
+    (void)snprintf(pod, sizeof(pod), "%s-b", name);
+    add_pod(t, pod, b, "");
+    tw_loadf(t,
+             "{apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang, metadata: {name: %s, "
+             "annotations: {grove.io/topology-name: topo}}, spec: {topologyConstraint: "
+             "{packConstraint: {required: zone}}, podgroups: [{name: a, minReplicas: 1, "
+             "podReferences: [{namespace: default, name: %s-a}]}, {name: b, minReplicas: 1, "
+             "podReferences: [{namespace: default, name: %s-b}]}]}}",
+             name, name, name);
+    arena_done(&arena);
+}
+
+static void resize(struct test_world *t, const char *node, int cpu)
+{
+    struct arena a = ARENA_INIT;
+    tw_patch(t, &kind_node, node, arena_printf(&a, "{status: {allocatable: {cpu: '%d'}}}", cpu).p);
+    arena_done(&a);
+}
+
+/* Zones of two nodes of 8. Of z1 only n1 has 6 left, of z2 only n3 has 5: 4 and 3 fit each by
+ * itself, not both. */
+static struct test_world *world_of_pieces(void)
+{
+    struct test_world *t = world_new();
+    add_zones(t);
+    add_binding(t);
+    add_pod(t, "x-0", 2, ", nodeName: n1");
+    add_pod(t, "x-1", 8, ", nodeName: n2");
+    add_pod(t, "x-2", 3, ", nodeName: n3");
+    add_pod(t, "x-3", 8, ", nodeName: n4");
+    add_two(t, "w", 4, 3);
+    uint64_t n = looks(t);
+    CHECK_INT(n, 1);
+    check_condition(t, "w", "True", "each part fits by itself, not all of them together");
+    CHECK_INT(looks(t), n);
+    return t;
+}
+
+TEST(parts_that_do_not_fit_together_wait_for_a_domain_that_could_hold_them)
+{
+    struct test_world *t = world_of_pieces();
+    uint64_t n = sched->tables->looks;
+    /* z2 has 6 free of the 7 they need. */
+    resize(t, "n3", 9);
+    CHECK_INT(looks(t), n);
+    /* z1 has 8, but n2 has no place for either of them. */
+    resize(t, "n2", 10);
+    CHECK_INT(looks(t), n);
+    resize(t, "n2", 11);
+    CHECK_INT(looks(t), n + 1);
+    CHECK(!str_is_empty(node_of(t, "w-a")));
+    tw_free(t);
+}
+
+TEST(a_gang_that_waits_for_itself_is_not_woken_by_room)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 2, 4);
+    add_pod(t, "x-0", 4, ", nodeName: n1");
+    add_pod(t, "w-0", 1, "");
+    add_gang(t, "w", 2, 2);
+    uint64_t n = looks(t);
+    tw_remove(t, &kind_pod, "x-0");
+    resize(t, "n2", 8);
+    CHECK_INT(looks(t), n);
+    add_pod(t, "w-1", 1, "");
+    CHECK_INT(looks(t), n + 1);
+    CHECK(!str_is_empty(node_of(t, "w-1")));
+    tw_free(t);
+}
+
+/* Two groups, one of pods of 3 CPUs and one of 2, each with one pod too many. */
+TEST(surplus_of_several_groups_is_woken_by_a_place_for_any_of_them)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 6);
+    for (int i = 0; i < 2; i++) {
+        char pod[16];
+        (void)snprintf(pod, sizeof(pod), "w-a%d", i);
+        add_pod(t, pod, 3, "");
+        (void)snprintf(pod, sizeof(pod), "w-b%d", i);
+        add_pod(t, pod, 2, "");
+    }
+    tw_load(t,
+            "{apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang, metadata: {name: w}, spec: "
+            "{podgroups: [{name: a, minReplicas: 1, podReferences: [{namespace: default, name: "
+            "w-a0}, {namespace: default, name: w-a1}]}, {name: b, minReplicas: 1, podReferences: "
+            "[{namespace: default, name: w-b0}, {namespace: default, name: w-b1}]}]}}");
+    uint64_t n = looks(t);
+    CHECK(!str_is_empty(node_of(t, "w-a0")) && !str_is_empty(node_of(t, "w-b0")));
+    CHECK_INT(looks(t), n);
+    /* One more is of no use to either. */
+    resize(t, "n1", 6);
+    add_pod(t, "x-0", 1, "");
+    n = looks(t);
+    tw_remove(t, &kind_pod, "x-0");
+    CHECK_INT(looks(t), n);
+    resize(t, "n1", 7);
+    CHECK_INT(looks(t), n + 1);
+    CHECK(!str_is_empty(node_of(t, "w-b1")));
+    tw_free(t);
+}
+
+/* The room was held for one that is deleted: the other is told, though nothing became free. */
+TEST(who_was_refused_for_room_that_is_held_is_woken_when_it_is_not)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 2, 4);
+    add_pod(t, "x-0", 4, ", nodeName: n2");
+    add_pod(t, "large-0", 4, "");
+    add_pod(t, "large-1", 4, "");
+    add_gang(t, "large", 2, 2);
+    plan_round(t);
+    carry_out(t);
+    t->world.now += 31 * USEC_PER_SEC;
+    plan_round(t);
+    carry_out(t);
+    CHECK(sched->tables->hold_key != NULL);
+    add_pod(t, "small-0", 4, "");
+    add_gang(t, "small", 1, 1);
+    plan_round(t);
+    CHECK_INT(count_binds(t), 0);
+    carry_out(t);
+    tw_remove(t, &kind_pod, "large-0");
+    tw_remove(t, &kind_pod, "large-1");
+    tw_remove(t, &kind_pod_gang, "large");
+    for (int i = 0; i < 2; i++) {
+        plan_round(t);
+        carry_out(t);
+    }
+    CHECK_CSTR(node_of(t, "small-0"), "n1");
+    tw_free(t);
+}
+
+/* Wants to be on a host with a pod of app=db: nothing becomes free when that comes. */
+TEST(who_wants_to_be_near_somebody_is_woken_when_he_comes)
+{
+    struct test_world *t = world_new();
+    add_zones(t);
+    add_pod(t, "w-0", 1,
+            ", affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+            "[{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}]}}");
+    add_gang(t, "w", 1, 1);
+    plan_round(t);
+    CHECK_INT(count_binds(t), 0);
+    carry_out(t);
+    tw_load(t, "{apiVersion: v1, kind: Pod, metadata: {name: db, labels: {app: db}}, spec: "
+               "{nodeName: n3, containers: [{name: a}]}}");
+    plan_round(t);
+    carry_out(t);
+    CHECK_CSTR(node_of(t, "w-0"), "n3");
+    tw_free(t);
+}
