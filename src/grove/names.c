@@ -34,7 +34,7 @@ static str with_hash(struct arena *a, str text, str whole, size_t max)
     while (!str_is_empty(front) && is_separator(front.p[front.len - 1]))
         front = str_sub(front, 0, front.len - 1);
     str hash = suffix_of(a, hash_fnv1a64(whole), HASH_LEN);
-    return arena_printf(a, "%.*s-%.*s-%.*s", STR_ARG(front), STR_ARG(hash), STR_ARG(back));
+    return arena_cat(a, front, STR("-"), hash, STR("-"), back);
 }
 
 str name_fit(struct arena *a, str s, size_t max)
@@ -61,7 +61,7 @@ static str dns_label(struct arena *a, str s, size_t max)
 
 str name_base_gang(struct arena *a, str pcs, int64_t i)
 {
-    str name = arena_printf(a, "%.*s-%lld", STR_ARG(pcs), (long long)i);
+    str name = arena_cat(a, pcs, STR("-"), arena_int(a, i));
     return name_fit(a, name, OBJECT_NAME_MAX);
 }
 
@@ -71,13 +71,13 @@ str name_service(struct arena *a, str pcs, int64_t i)
     if (str_is_empty(pcs) || pcs.p[0] < '0' || pcs.p[0] > '9')
         return dns_label(a, name, LABEL_MAX);
     /* Service names start with a letter. */
-    str lettered = dns_label(a, arena_printf(a, "s-%.*s", STR_ARG(name)), LABEL_MAX);
+    str lettered = dns_label(a, arena_cat(a, STR("s-"), name), LABEL_MAX);
     return with_hash(a, lettered, name, LABEL_MAX);
 }
 
 str name_pcsg(struct arena *a, str pcs, int64_t i, str group)
 {
-    str name = arena_printf(a, "%.*s-%lld-%.*s", STR_ARG(pcs), (long long)i, STR_ARG(group));
+    str name = arena_cat(a, pcs, STR("-"), arena_int(a, i), STR("-"), group);
     return name_fit(a, name, OBJECT_NAME_MAX);
 }
 
@@ -108,23 +108,23 @@ str name_initc_secret(struct arena *a, str pcs)
 
 str name_pod(struct arena *a, str pclq, str pclq_uid, int64_t index, unsigned n)
 {
-    str input = arena_printf(a, "%.*s/%lld/%u", STR_ARG(pclq_uid), (long long)index, n);
+    str input = arena_cat(a, pclq_uid, STR("/"), arena_int(a, index), STR("/"), arena_uint(a, n));
     str suffix = suffix_of(a, hash_fnv1a64(input), 5);
     /* A pod's name becomes a host name on some nodes: keep it a DNS label. */
     str base = name_fit(a, pclq, LABEL_MAX - 1 - suffix.len);
-    return arena_printf(a, "%.*s-%.*s", STR_ARG(base), STR_ARG(suffix));
+    return arena_cat(a, base, STR("-"), suffix);
 }
 
 str name_hostname(struct arena *a, str pclq, int64_t index)
 {
-    str tail = arena_printf(a, "-%lld", (long long)index);
+    str tail = arena_cat(a, STR("-"), arena_int(a, index));
     str base = dns_label(a, pclq, LABEL_MAX - tail.len);
-    return arena_printf(a, "%.*s%.*s", STR_ARG(base), STR_ARG(tail));
+    return arena_cat(a, base, tail);
 }
 
 str hash_encode(struct arena *a, uint64_t hash)
 {
-    str digits = arena_printf(a, "%llu", (unsigned long long)hash);
+    str digits = arena_uint(a, hash);
     char *p = arena_alloc(a, digits.len + 1);
     for (size_t i = 0; i < digits.len; i++)
         p[i] = hash_safe_char((unsigned char)digits.p[i]);

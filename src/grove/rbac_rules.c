@@ -178,6 +178,7 @@ static const struct rbac_rule scheduler_rules[] = {
     ON("scheduler.grove.io", "podgangs/status", "patch"),
     ON("grove.io", "clustertopologybindings", READ),
     ON("scheduling.k8s.io", "priorityclasses", READ),
+    {.groups = "", .resources = "configmaps", .verbs = READ, .names = "grove-queues"},
     EVENTS,
 };
 

@@ -358,21 +358,23 @@ static struct doc *template_doc(jval template)
 /* The first differences from the one before, on one line. */
 static str describe_change(struct arena *a, const struct obj *before, jval template)
 {
-    struct strbuf text = STRBUF_INIT(TEXT_MAX);
+    struct strbuf text = STRBUF_INIT(TEXT_MAX), line = STRBUF_INIT(2 * TEXT_MAX);
     struct doc *now = template_doc(template);
     json_diff_print(revision_template(before), jgetc(doc_root(now), "template"), &text);
     str lines = str_trim(strbuf_str(&text));
-    char *p = arena_alloc(a, CAUSE_MAX + 4);
-    size_t n = MIN(lines.len, (size_t)CAUSE_MAX);
-    for (size_t i = 0; i < n; i++)
-        p[i] = lines.p[i] == '\n' ? ';' : lines.p[i];
-    while (n > 0 && n < lines.len && ((unsigned char)lines.p[n] & 0xc0) == 0x80)
+    while (lines.len > 0 && line.len <= CAUSE_MAX) {
+        strbuf_add_cstr(&line, line.len ? "; " : "");
+        strbuf_add_str(&line, str_cut(&lines, '\n'));
+    }
+    size_t n = MIN(line.len, (size_t)CAUSE_MAX);
+    while (n > 0 && n < line.len && ((unsigned char)line.p[n] & 0xc0) == 0x80)
         n--; /* not through the middle of a character */
-    if (n < lines.len)
-        memcpy(p + n, "...", 3);
+    str cause = arena_printf(a, "%.*s%s", STR_ARG(str_sub(strbuf_str(&line), 0, n)),
+                             n < line.len ? "..." : "");
     doc_unref(now);
     strbuf_done(&text);
-    return str_n(p, n < lines.len ? n + 3 : n);
+    strbuf_done(&line);
+    return cause;
 }
 
 static str cause_of(const struct naming *n, jval template)

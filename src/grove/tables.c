@@ -113,6 +113,9 @@ static const struct field pclq_progress_fields[] = {
     ONE("readyPodsSelectedToUpdate", pods_selected, DOC("Serving pods that were taken away.")),
     ONE("unscheduledAtStart", int32,
         DOC("Pods that had no room before, as many as still have none.")),
+    ONE("surgedReplicas", int32, DOC("Pods above replicas that the pass has now.")),
+    ONE("surgeTimedOutAt", time,
+        DOC("When a pod was given up that had found no place; since then in place.")),
 };
 OBJECT(pclq_progress, "PodCliqueUpdateProgress");
 
@@ -173,6 +176,9 @@ static const struct field pcsg_progress_fields[] = {
         DOC("Serving copies that were taken away.")),
     ONE("unscheduledAtStart", int32,
         DOC("Copies that had no room before; as many as still have none.")),
+    ONE("surgedReplicas", int32, DOC("Copies above replicas that the pass has now.")),
+    ONE("surgeTimedOutAt", time,
+        DOC("When a copy was given up that had found no place; since then in place.")),
 };
 OBJECT(pcsg_progress, "PodCliqueScalingGroupUpdateProgress");
 
@@ -210,7 +216,11 @@ OBJECT(pcsg, "PodCliqueScalingGroup");
 /* ---- PodCliqueSet ---- */
 
 static const struct field budget_fields[] = {
-    ONE("maxUnavailable", int32, DOC("How many an update may take away at once.")),
+    ONE("maxUnavailable", int32,
+        DOC("How many an update may take away at once; 0 needs maxSurge.")),
+    ONE("maxSurge", int_or_string,
+        DOC("How many may be there above replicas during an update, or percent of them; the "
+            "set's if unset.")),
 };
 OBJECT(budget, "ComponentRollingUpdate");
 
@@ -277,11 +287,20 @@ static const struct field template_fields[] = {
 };
 OBJECT(template, "PodCliqueSetTemplate");
 
+static const struct field rolling_update_fields[] = {
+    ONE("maxSurge", int_or_string,
+        DOC("Units of every clique and group that are made before old ones go; 0.")),
+    ONE("surgeTimeout", duration,
+        DOC("How long a unit above the number may wait for its place; 5m.")),
+    ONE("maxUnavailable", int_or_string,
+        DOC("Kept and not read: budgets are with cliques and groups.")),
+};
+OBJECT(rolling_update, "RollingUpdate");
+
 static const struct field update_strategy_fields[] = {
     ONE("type", string, DEFAULT("\"RollingRecreate\""), ENUM("RollingRecreate|OnDelete|Coherent"),
         DOC("How pods come to a new template.")),
-    ONE("rollingUpdate", raw,
-        DOC("Kept as it is and not read; budgets are with cliques and groups.")),
+    ONE("rollingUpdate", rolling_update, DOC("Whether there is more than wanted meanwhile.")),
     ONE("coherent", raw, DOC("For Coherent: tail is Paired (default) or Independent.")),
     ONE("maxConcurrentReplicas", int32, DOC("How many replicas are updated at once; 1.")),
     ONE("partition", int32, DOC("Replicas below it stay of the last complete revision.")),
@@ -478,12 +497,22 @@ static const struct field gang_spec_fields[] = {
 };
 OBJECT(gang_spec, "PodGangSpec");
 
+static const struct field reservation_fields[] = {
+    ONE("podGroup", string, DOC("Whose pods it is for; none: whichever of the gang.")),
+    ONE("node", string, REQUIRED, DOC("Where.")),
+    ONE("until", time, REQUIRED, DOC("When it is anybody's again.")),
+    MAP("requests", quantity, DOC("What the pod that left held there.")),
+};
+OBJECT(reservation, "PodGangReservation");
+
 static const struct field gang_status_fields[] = {
     ONE("phase", string, DOC("Pending, Starting or Running.")),
     LIST("conditions", condition, LIST_BY("type"),
          DOC("Initialized, Scheduled, Ready, Available, Unhealthy, Unschedulable, "
-             "DisruptionTarget.")),
+             "DisruptionTarget, InvalidPodReference, TopologyViolated.")),
     ONE("placementScore", double, DOC("How close together it was placed, 0 to 1.")),
+    LIST("reservations", reservation,
+         DOC("Room kept for pods that replace others; it survives the scheduler.")),
 };
 OBJECT(gang_status, "PodGangStatus");
 

@@ -396,6 +396,11 @@ TEST(the_cause_is_the_users_or_what_changed)
                "cliques[0].spec.podSpec.containers[0].image: \"a\" -> \"b\"");
     (void)decide(with_cause("release 7", "c"), &h);
     CHECK_CSTR(revision_cause(h.items[2]), "release 7");
+    (void)decide(with_cause("release 8", "d, workingDir: /x"), &h);
+    (void)decide(with_cause("", "e, workingDir: /y"), &h);
+    CHECK_CSTR(revision_cause(h.items[4]),
+               "cliques[0].spec.podSpec.containers[0].image: \"d\" -> \"e\"; "
+               "cliques[0].spec.podSpec.containers[0].workingDir: \"/x\" -> \"/y\"");
     arena_done(&arena);
 }
 

@@ -207,6 +207,47 @@ TEST(rules_of_coherent_updates)
     RUN(cases, false);
 }
 
+TEST(rules_of_surge)
+{
+#define SURGE(n) "{spec: {updateStrategy: {rollingUpdate: {maxSurge: " n "}}}}"
+#define OF_CLIQUE(text) CLIQUES("{name: x, rollingUpdate: {" text "}, spec: {" POD "}}")
+    static const struct rule_case cases[] = {
+        {"a number", SURGE("1"), ""},
+        {"none", SURGE("0"), ""},
+        {"percent", SURGE("'25%'"), ""},
+        {"less than none", SURGE("-1"),
+         "spec.updateStrategy.rollingUpdate.maxSurge: Invalid: -1\n"},
+        {"percent of nothing", SURGE("'%'"),
+         "spec.updateStrategy.rollingUpdate.maxSurge: Invalid: \"%\"\n"},
+        {"more percent than there are", SURGE("'101%'"),
+         "spec.updateStrategy.rollingUpdate.maxSurge: Invalid: \"101%\"\n"},
+        {"words", SURGE("many"), "spec.updateStrategy.rollingUpdate.maxSurge: Invalid: \"many\"\n"},
+        {"no time", "{spec: {updateStrategy: {rollingUpdate: {surgeTimeout: 0s}}}}",
+         "spec.updateStrategy.rollingUpdate.surgeTimeout: Invalid: \"0s\"\n"},
+        {"some time", "{spec: {updateStrategy: {rollingUpdate: {surgeTimeout: 1m}}}}", ""},
+        {"of a clique", OF_CLIQUE("maxSurge: '-5%'"),
+         T ".cliques[0].rollingUpdate.maxSurge: Invalid: \"-5%\"\n"},
+        {"nothing need be missing", OF_CLIQUE("maxSurge: 1, maxUnavailable: 0"), ""},
+        {"neither", OF_CLIQUE("maxSurge: 0, maxUnavailable: 0"),
+         T ".cliques[0].rollingUpdate.maxUnavailable: Invalid: 0\n"},
+        {"neither, in percent", OF_CLIQUE("maxSurge: '0%', maxUnavailable: 0"),
+         T ".cliques[0].rollingUpdate.maxUnavailable: Invalid: 0\n"},
+        {"less than nothing", OF_CLIQUE("maxSurge: 1, maxUnavailable: -1"),
+         T ".cliques[0].rollingUpdate.maxUnavailable: Invalid: -1\n"},
+        {"the set's word counts",
+         "{spec: {updateStrategy: {rollingUpdate: {maxSurge: 1}}, template: "
+         "{podCliqueScalingGroups: null, cliques: [{name: x, rollingUpdate: {maxUnavailable: 0}, "
+         "spec: {" POD "}}]}}}",
+         ""},
+        {"its own word counts more",
+         "{spec: {updateStrategy: {rollingUpdate: {maxSurge: 1}}, template: "
+         "{podCliqueScalingGroups: null, cliques: [{name: x, rollingUpdate: {maxUnavailable: 0, "
+         "maxSurge: 0}, spec: {" POD "}}]}}}",
+         T ".cliques[0].rollingUpdate.maxUnavailable: Invalid: 0\n"},
+    };
+    RUN(cases, false);
+}
+
 TEST(spellings_of_older_documents_work_and_are_said)
 {
     static const struct rule_case cases[] = {

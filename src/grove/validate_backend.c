@@ -126,6 +126,31 @@ static size_t count_components(const struct check *c)
     return n;
 }
 
+/* A number that is not negative, or percent of the replicas. */
+static void check_surge(struct check *c, jval v, str at)
+{
+    str text = jstr(v);
+    int64_t n = jint(v, 0);
+    if (!j_has(v))
+        return;
+    if (jtype(v) == J_STRING && (text.len < 2 || text.p[text.len - 1] != '%' ||
+                                 !str_to_int(str_sub(text, 0, text.len - 1), &n) || n > 100))
+        check_invalid(c, at, v, "must be a number, or percent as \"25%%\", at most \"100%%\"");
+    else if (n < 0)
+        check_invalid(c, at, v, "must not be negative");
+}
+
+static bool surges(const struct check *c, jval component)
+{
+    jval own = jpath(component, "rollingUpdate.maxSurge");
+    jval v = j_has(own) ? own : jpath(c->root, "spec.updateStrategy.rollingUpdate.maxSurge");
+    int64_t n = jint(v, 0);
+    str text = jstr(v);
+    if (jtype(v) == J_STRING)
+        (void)str_to_int(str_sub(text, 0, text.len ? text.len - 1 : 0), &n);
+    return n > 0;
+}
+
 /* A set of one component may roll in units smaller than its minimum; others move together. */
 static void check_budget(struct check *c, jval component, jval min_available, str path)
 {
@@ -133,11 +158,17 @@ static void check_budget(struct check *c, jval component, jval min_available, st
     str at = check_path(c, "%.*s.rollingUpdate.maxUnavailable", STR_ARG(path));
     bool coherent = str_is(jstr(jpath(c->root, "spec.updateStrategy.type")), "Coherent");
     int64_t min = jint(min_available, 1);
+    check_surge(c, jpath(component, "rollingUpdate.maxSurge"),
+                check_path(c, "%.*s.rollingUpdate.maxSurge", STR_ARG(path)));
     if (!j_has(v))
         return;
-    if (jint(v, 0) <= 0)
-        check_invalid(c, at, v, "must be greater than 0");
-    else if (coherent && jint(v, 0) < min && count_components(c) > 1)
+    if (jint(v, 0) < 0)
+        check_invalid(c, at, v, "must not be negative");
+    else if (jint(v, 0) == 0 && !surges(c, component))
+        check_invalid(c, at, v,
+                      "must be greater than 0, as long as maxSurge is 0: an update that "
+                      "may do neither never ends");
+    else if (coherent && jint(v, 0) > 0 && jint(v, 0) < min && count_components(c) > 1)
         check_invalid(c, at, v,
                       "must not be below minAvailable (%lld): a coherent update moves that many of "
                       "every component together",
@@ -162,6 +193,12 @@ static void check_strategy(struct check *c)
     if (j_has(v = jgetc(strategy, "partition")) && jint(v, 0) < 0)
         check_invalid(c, STR("spec.updateStrategy.partition"), v, "must not be negative");
     check_tail(c, jpath(strategy, "coherent.tail"));
+    check_surge(c, jpath(strategy, "rollingUpdate.maxSurge"),
+                STR("spec.updateStrategy.rollingUpdate.maxSurge"));
+    v = jpath(strategy, "rollingUpdate.surgeTimeout");
+    if (j_has(v) && duration_parse_usec(jstr(v), &deadline) && deadline <= 0)
+        check_invalid(c, STR("spec.updateStrategy.rollingUpdate.surgeTimeout"), v,
+                      "must be greater than 0");
     if (j_has(v = jgetc(strategy, "progressDeadline")) && duration_parse_usec(jstr(v), &deadline) &&
         deadline <= 0)
         check_invalid(c, STR("spec.updateStrategy.progressDeadline"), v, "must be greater than 0");

@@ -22,7 +22,8 @@ void coherent_plan(struct arena *a, const struct gangmap_component *c, size_t n,
         struct coherent_pace *p = &ret->paces[i];
         if (!moves(&c[i]))
             continue;
-        int64_t min = MAX(c[i].min_available, 1), most = MAX(c[i].max_unavailable, 1);
+        int64_t min = MAX(c[i].min_available, 1);
+        int64_t most = c[i].max_surge > 0 ? c[i].max_surge : MAX(c[i].max_unavailable, 1);
         p->unit = MIN(c[i].replicas, moving == 1 ? MIN(min, most) : min);
         p->most = MAX(most, p->unit);
         int64_t steps = c[i].replicas / p->unit;
@@ -119,8 +120,9 @@ static struct gangmap_entry *new_entry(struct gangmap *m, const struct coherent_
 static struct gangmap_entry *newest_anchor(const struct gangmap *m, str hash)
 {
     for (size_t i = m->n; i > 0; i--) {
-        if (m->entries[i - 1].anchor && str_eq(m->entries[i - 1].hash, hash))
-            return &m->entries[i - 1];
+        struct gangmap_entry *e = &m->entries[i - 1];
+        if (e->anchor && str_eq(e->hash, hash) && gangmap_is_current(m, e))
+            return e;
     }
     return NULL;
 }
@@ -210,6 +212,20 @@ struct gangmap coherent_apply(const struct coherent_plan *p, const struct gangma
     return mv.map;
 }
 
+void coherent_drain(struct gangmap *m, const struct gangmap_component *c, const int64_t *take)
+{
+    struct move mv = {.map = *m};
+    for (size_t i = 0; i < m->n_components; i++) {
+        if (c[i].is_group)
+            (void)drain_indices(&mv, i, take[i]);
+        else
+            (void)drain_pods(&mv.map, i, take[i]);
+    }
+    gangmap_drop_empty(&mv.map);
+    vec_done(&mv.indices);
+    *m = mv.map;
+}
+
 /* ---- the gate ---- */
 
 size_t coherent_newest(const struct gangmap *m, str base, const struct gangmap_entry **ret)
@@ -236,7 +252,7 @@ static bool check_gangs(const struct gangmap *m, const struct coherent_target *t
     size_t n = coherent_newest(m, t->base, made);
     for (size_t i = n; i > 0; i--) {
         const struct gangmap_entry *e = made[i - 1];
-        if (!str_eq(e->hash, t->hash))
+        if (!str_eq(e->hash, t->hash) || !gangmap_is_current(m, e))
             continue;
         bool ready = live->is_ready(live->ctx, e->name);
         ret->need++;
@@ -491,7 +507,7 @@ static void add_pods(struct gangmap *m, size_t component, const struct coherent_
     for (size_t i = m->n; i > 0 && !e; i--) {
         struct gangmap_entry *there = &m->entries[i - 1];
         const struct gangmap_part *p = &there->parts[component];
-        if (there->anchor && (str_eq(there->hash, t->hash) || (p->n > 0 && p->current)))
+        if (there->anchor && (p->n > 0 ? p->current : str_eq(there->hash, t->hash)))
             e = there;
     }
     for (size_t i = m->n; i > 0 && !e; i--) {
@@ -512,7 +528,7 @@ bool coherent_scale(struct gangmap *m, const struct gangmap_component *c,
     bool *taken_from = arena_array(m->arena, bool, n_old + 1);
     int64_t stamp = gangmap_next_stamp(m, t->base, t->now);
     for (size_t i = 0; i < m->n_components; i++) {
-        int64_t have = gangmap_units(m, i, false), want = MAX(c[i].replicas, 0);
+        int64_t have = gangmap_units(m, i, false), want = MAX(c[i].replicas, 0) + c[i].surged;
         changed = changed || have != want;
         for (; have > want; have--)
             taken_from[remove_unit(m, i, c[i].is_group, t->base)] = true;

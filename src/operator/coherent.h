@@ -67,6 +67,9 @@ struct gangmap coherent_apply(const struct coherent_plan *p, const struct gangma
                               const struct coherent_step *s, const struct coherent_target *t,
                               int64_t *taken_up);
 
+/* Takes as many units of the old version out of the map, by component, in the order of a step. */
+void coherent_drain(struct gangmap *m, const struct gangmap_component *c, const int64_t *take);
+
 /* ---- the gate ---- */
 
 /* What there is of a gang now. */

@@ -2,6 +2,7 @@
 #include "operator/coherent_update.h"
 
 #include "operator/revisions.h"
+#include "operator/surge_map.h"
 
 enum { MAX_IN_FLIGHT = 64 };
 
@@ -57,19 +58,35 @@ static void write_scope(struct jw *w, const struct gangmap_view *v, const bool *
     jw_end(w);
 }
 
-/* What is in scope is decided when the goal is a new one, and stays: what changed now, and what had
- * not come to an end. Both are what is not of the new version anywhere. */
-void coherent_set_status(const struct update_work *u, struct jw *w)
+void coherent_forget_scope(const struct update_work *u, struct jw *w)
+{
+    static const char *const keys[] = {"updatedStandalonePodCliques",
+                                       "updatedPodCliqueScalingGroups", "scopeGenerationHash"};
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (!j_has(jget(progress_of(u->pcs), str_of(keys[i]))))
+            continue;
+        jw_key(w, str_of(keys[i]));
+        jw_null(w);
+    }
+}
+
+/* What is in scope is decided when an update begins, and stays: what changed now, and what had not
+ * come to an end. Both are what is not of the new version anywhere. Where a map is missing it is
+ * decided later, and nothing moves before. */
+void coherent_set_status(const struct update_work *u, bool began, struct jw *w)
 {
     struct gangmap_view v;
     bool known;
-    if (str_eq(jstr(jgetc(progress_of(u->pcs), "scopeGenerationHash")), u->current.hash))
+    str scope = jstr(jgetc(progress_of(u->pcs), "scopeGenerationHash"));
+    if (!began && str_eq(scope, u->current.hash))
         return;
     gangmap_view_init(&v, u->world, u->plan->arena, u->pcs, 0);
     bool *changed = arena_array(u->plan->arena, bool, v.map.n_components + 1);
     find_changed(u, changed, v.map.n_components, &known);
-    if (!known)
+    if (!known) {
+        coherent_forget_scope(u, w);
         return;
+    }
     write_scope(w, &v, changed, false);
     write_scope(w, &v, changed, true);
     jw_put_str(w, "scopeGenerationHash", u->current.hash);
@@ -112,6 +129,16 @@ static void count_serving(void *ctx)
     gangmap_mark_down(e->view);
 }
 
+/* The status says what is in scope of the template as it is now, and for whom. */
+static bool is_scoped(const struct gangmap_view *v, jval progress)
+{
+    const struct obj *current = revisions_current(v->world, v->pcs, v->arena);
+    return current &&
+           str_eq(jstr(jgetc(progress, "scopeGenerationHash")),
+                  revision_generation_hash(current)) &&
+           jint(jgetc(progress, "partition"), 0) == update_partition(v->pcs);
+}
+
 void coherent_update_judge(struct coherent_update *u, struct gangmap_view *v,
                            const struct obj *revision)
 {
@@ -119,11 +146,13 @@ void coherent_update_judge(struct coherent_update *u, struct gangmap_view *v,
     struct eyes eyes = {v, revision};
     struct coherent_live live = {gang_is_ready, ready_pods, count_serving, &eyes};
     *u = (struct coherent_update){.view = v, .target = coherent_target_of(v, revision)};
-    u->scoped = str_eq(jstr(jgetc(progress, "scopeGenerationHash")),
-                       jstr(jgetc(obj_status(v->pcs), "currentGenerationHash")));
+    u->scoped = is_scoped(v, progress);
     gangmap_mark_current(v, revision);
     for (size_t c = 0; c < v->map.n_components; c++)
-        v->components[c].in_scope = u->scoped && is_in_scope(progress, &v->components[c]);
+        v->components[c].in_scope =
+            u->scoped && (is_in_scope(progress, &v->components[c]) ||
+                          gangmap_units(&v->map, c, false) != gangmap_units(&v->map, c, true));
+    u->surges = surge_map_decide(v, &u->target);
     coherent_plan(v->arena, v->components, v->map.n_components, &u->plan);
     u->has_next = coherent_next(&u->plan, &v->map, &u->next);
     u->gate = coherent_check(&u->plan, &v->map, &u->target, &live);
@@ -156,7 +185,8 @@ static void write_in_flight(const struct coherent_update *c, struct jw *w)
     size_t n = coherent_newest(&v->map, v->base, made), listed = 0;
     struct eyes eyes = {v, NULL};
     for (size_t i = n; i > 0 && listed < MAX_IN_FLIGHT; i--) {
-        if (!str_eq(made[i - 1]->hash, c->target.hash) || gang_is_ready(&eyes, made[i - 1]->name))
+        if (!str_eq(made[i - 1]->hash, c->target.hash) ||
+            !gangmap_is_current(&v->map, made[i - 1]) || gang_is_ready(&eyes, made[i - 1]->name))
             continue;
         if (listed++ == 0)
             jw_put_array(w, "inFlightPodGangs");

@@ -17,6 +17,7 @@ struct coherent_update {
     struct coherent_gate gate;
     bool scoped;   /* the set's status says what is in scope of this version */
     bool has_next; /* something of the old version is left */
+    bool surges;   /* new gangs come before old ones go */
     struct coherent_step next;
 };
 
@@ -29,6 +30,8 @@ struct coherent_target coherent_target_of(const struct gangmap_view *v, const st
 /* The row of update_engine. */
 bool coherent_replica_done(const struct update_work *u, int64_t replica);
 void coherent_replica_status(const struct update_work *u, int64_t replica, struct jw *w);
-void coherent_set_status(const struct update_work *u, struct jw *w);
+void coherent_set_status(const struct update_work *u, bool began, struct jw *w);
+/* For the other rows: what was in scope of a coherent update before is not of theirs. */
+void coherent_forget_scope(const struct update_work *u, struct jw *w);
 
 #endif

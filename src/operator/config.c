@@ -133,6 +133,7 @@ static const struct field config_fields[] = {
     ONE("topologyAwareScheduling", topology, ALWAYS),
     ONE("network", network, ALWAYS),
     ONE("scheduler", scheduler, ALWAYS),
+    ONE("defaultUpdateStrategy", string, .enums = "RollingRecreate|OnDelete|Coherent"),
 };
 OBJECT(config, "OperatorConfiguration");
 
@@ -299,6 +300,7 @@ static void read_all(struct reader *r)
     c->log_json = str_is(jstr(jgetc(r->root, "logFormat")), "json");
     c->topology = flag_at(r, "topologyAwareScheduling.enabled");
     c->mnnvl = flag_at(r, "network.autoMNNVLEnabled");
+    c->strategy = text_at(r, "defaultUpdateStrategy");
     warn_unused(r);
 }
 

@@ -39,6 +39,7 @@ struct operator_config {
     size_t n_exempt;
     bool topology;                          /* topology-aware scheduling */
     bool mnnvl;                             /* ComputeDomains by themselves */
+    str strategy;                           /* of new sets that have none; empty: none */
     unsigned backends;                      /* bits 1 << BACKEND_x */
     const struct backend *backend;          /* the default */
     const char *schedulers[N_BACKENDS + 1]; /* their names, the default first, NULL ends */

@@ -9,7 +9,8 @@
  * gang is written by the scheduler under its own name.
  *
  * DisruptionTarget is the scheduler's: the gang must make room. It asks, we delete: the pods that
- * were on nodes when it asked, through the ledger.
+ * were on nodes when it asked, through the ledger. Where pods above the minimum are enough
+ * (TrimmedByScheduler), those that carry the scheduler's own mark; the ledger may refuse them.
  */
 #include "operator/gang.h"
 #include "operator/pod.h"
@@ -111,6 +112,24 @@ void gang_plan_status(struct gang_work *g)
 
 /* ---- making room ---- */
 
+static void trim_clique(struct gang_work *g, str pclq_name, str why)
+{
+    const struct obj *pclq = world_get(g->world, &kind_pclq, g->pcs->ns, pclq_name);
+    struct obj *pod;
+    if (!pclq)
+        return;
+    for (struct cache_iter it = world_owned(g->world, &kind_pod, pclq->uid);
+         (pod = cache_next(&it));) {
+        if (pod->deleting || !gang_holds(g, pod) || !pod_is_asked_to_go(pod) ||
+            world_is_intended(g->world, pod->uid))
+            continue;
+        struct plan_write *w = plan_delete(g->plan, GANG_STAGE_PODS, pod);
+        w->component_uid = pclq->uid;
+        w->not_serving = !pod_is_ready(pod);
+        plan_why(w, g->plan, "gang %.*s can spare it: %.*s", STR_ARG(g->name), STR_ARG(why));
+    }
+}
+
 static void disrupt_clique(struct gang_work *g, str pclq_name, usec asked, str why)
 {
     const struct obj *pclq = world_get(g->world, &kind_pclq, g->pcs->ns, pclq_name);
@@ -140,6 +159,12 @@ void gang_plan_disruption(struct gang_work *g)
     if (!str_is(jstr(jgetc(c, "status")), "True") ||
         !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &asked))
         return;
-    for (size_t i = 0; i < g->members.len; i++)
-        disrupt_clique(g, g->members.p[i].pclq, asked, jstr(jgetc(c, "message")));
+    bool trim = str_is(jstr(jgetc(c, "reason")), "TrimmedByScheduler");
+    str why = jstr(jgetc(c, "message"));
+    for (size_t i = 0; i < g->members.len; i++) {
+        if (trim)
+            trim_clique(g, g->members.p[i].pclq, why);
+        else
+            disrupt_clique(g, g->members.p[i].pclq, asked, why);
+    }
 }

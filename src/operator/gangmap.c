@@ -106,6 +106,15 @@ bool gangmap_is_empty(const struct gangmap *m, const struct gangmap_entry *e)
     return true;
 }
 
+bool gangmap_is_current(const struct gangmap *m, const struct gangmap_entry *e)
+{
+    for (size_t c = 0; c < m->n_components; c++) {
+        if (e->parts[c].n > 0 && !e->parts[c].current)
+            return false;
+    }
+    return true;
+}
+
 void gangmap_drop_empty(struct gangmap *m)
 {
     size_t n = 0;

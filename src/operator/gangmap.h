@@ -22,7 +22,9 @@ struct gangmap_component {
     bool is_group;
     bool in_scope; /* of the update under way */
     int64_t replicas, min_available, max_unavailable;
-    int64_t ready; /* units that serve now */
+    int64_t ready;     /* units that serve now */
+    int64_t max_surge; /* see surge_map.h; 0: it moves in place */
+    int64_t surged;    /* units above replicas that the map is to hold now */
 };
 
 struct gangmap_part {
@@ -71,6 +73,8 @@ void gangmap_add_index(struct gangmap *m, struct gangmap_part *part, int32_t ind
 /* Takes the i-th index out of a part. */
 int32_t gangmap_take_index(struct gangmap_part *part, size_t i);
 bool gangmap_is_empty(const struct gangmap *m, const struct gangmap_entry *e);
+/* Nothing in it is of another version. */
+bool gangmap_is_current(const struct gangmap *m, const struct gangmap_entry *e);
 /* Drops entries with nothing in them. */
 void gangmap_drop_empty(struct gangmap *m);
 const struct gangmap_entry *gangmap_find(const struct gangmap *m, str name);

@@ -6,13 +6,16 @@
  * anew. From then on it is the only place where it is decided which gang holds what:
  *
  *   scaling      the live numbers of cliques and groups are put in, update or not
- *   updates      one sub-step at a time, when the gate is open (coherent_update.h)
+ *   updates      one sub-step at a time, when the gate is open (coherent_update.h), in two halves
+ *                where something may be surged (surge_map.h)
  *
  * Every write is conditional on the version that was read, so a repeated plan makes no second step.
  */
 #include "operator/coherent_update.h"
 #include "operator/operator.h"
 #include "operator/revisions.h"
+#include "operator/surge.h"
+#include "operator/surge_map.h"
 
 enum { STAGE_MAP };
 
@@ -22,6 +25,7 @@ struct map_work {
     const struct obj *pcs;
     const struct obj *revision; /* that the replica goes to */
     struct gangmap_view view;
+    struct surge_map surge;
 };
 
 /* ---- a new map ---- */
@@ -148,6 +152,10 @@ static void plan_create_map(struct map_work *m)
         if (v->map.n == 0)
             bootstrap(m);
     }
+    /* Gangs may have gone meanwhile, and numbers may be others: nobody is unwanted for that. */
+    struct coherent_target t = coherent_target_of(v, m->revision);
+    gangmap_mark_current(v, m->revision);
+    (void)coherent_scale(&v->map, v->components, &t, NULL);
     labels_init(&l, v->arena);
     labels_common(&l, m->pcs->name, "podgangmap");
     labels_set_int(&l, LABEL_PCS_INDEX, v->replica);
@@ -167,6 +175,12 @@ static struct plan_write *plan_change(struct map_work *m, const struct gangmap *
     struct jw w;
     jw_init(&w);
     jw_object(&w);
+    if (!str_is_empty(obj_annotation(v->obj, STR(ANNOTATION_SURGE))) ||
+        !str_is_empty(m->surge.hash)) {
+        jw_put_object(&w, "metadata");
+        surge_map_write(v, &m->surge, &w);
+        jw_end(&w);
+    }
     jw_key(&w, STR("spec"));
     gangmap_write(&w, next, v->components, v->replica);
     jw_end(&w);
@@ -201,27 +215,120 @@ static str describe_step(const struct coherent_update *u)
     return text;
 }
 
-static void plan_step(struct map_work *m)
+/* Something that serves would go with the next step. */
+static bool takes_serving(const struct map_work *m, const struct coherent_update *u)
 {
-    struct coherent_update u;
-    coherent_update_judge(&u, &m->view, m->revision);
-    if (!u.scoped || !u.has_next || u.gate.wait != COHERENT_GO)
-        return;
-    struct gangmap next = coherent_apply(&u.plan, &m->view.map, &u.next, &u.target, NULL);
-    str step = describe_step(&u);
-    plan_why(plan_change(m, &next), m->plan, "%.*s", STR_ARG(step));
-    plan_event(m->plan, m->pcs, false, STR("CoherentUpdateStep"), "replica %lld, %.*s",
-               (long long)m->view.replica, STR_ARG(step));
+    int64_t *up = arena_array(m->plan->arena, int64_t, u->plan.n + 1), sum = 0;
+    (void)coherent_apply(&u->plan, &m->view.map, &u->next, &u->target, up);
+    for (size_t c = 0; c < u->plan.n; c++)
+        sum += up[c];
+    return sum > 0;
 }
 
-/* Another strategy changed pods in place: the map calls its gangs by what they are now. */
-static void plan_rename(struct map_work *m)
+/* What another strategy has brought to the version already is called so, and not moved. */
+static bool plan_adopt(struct map_work *m)
 {
     bool any = false;
     struct gangmap next = gangmap_copy(&m->view.map);
+    for (size_t i = 0; i < next.n; i++) {
+        struct gangmap_entry *e = &next.entries[i];
+        if (gangmap_is_current(&next, e) || !gangmap_is_of(&m->view, e, m->revision))
+            continue;
+        e->hash = revision_generation_hash(m->revision);
+        any = true;
+    }
+    if (any)
+        plan_why(plan_change(m, &next), m->plan, "pods of a gang are of the version already");
+    return any;
+}
+
+static void plan_step(struct map_work *m)
+{
+    struct coherent_update u;
+    struct gangmap next;
+    coherent_update_judge(&u, &m->view, m->revision);
+    if (!u.scoped || !u.has_next)
+        return;
+    /* How much serves is no matter where nothing is taken yet. */
+    bool counted = u.gate.wait == COHERENT_GO || u.gate.wait == COHERENT_SERVING;
+    bool surges =
+        u.surges && counted && takes_serving(m, &u) && !surge_map_is_needless(&u, m->revision);
+    if ((!surges && u.gate.wait != COHERENT_GO) || plan_adopt(m))
+        return;
+    bool gave_up = m->surge.timed_out && str_eq(m->surge.hash, u.target.hash);
+    if (!gave_up)
+        m->surge = (struct surge_map){0};
+    if (surges) {
+        m->surge = (struct surge_map){.hash = u.target.hash, .since = m->world->now, .any = true};
+        next = surge_map_add(&u, &m->view);
+    } else {
+        next = coherent_apply(&u.plan, &m->view.map, &u.next, &u.target, NULL);
+    }
+    str step = describe_step(&u);
+    plan_why(plan_change(m, &next), m->plan, "%.*s%s", STR_ARG(step), surges ? " above" : "");
+    plan_event(m->plan, m->pcs, false, STR("CoherentUpdateStep"), "replica %lld, %.*s%s",
+               (long long)m->view.replica, STR_ARG(step), surges ? " above the number wanted" : "");
+}
+
+/* What was added has no place, and that for long: it goes again, and it is said. */
+static bool plan_timeout(struct map_work *m, const struct coherent_update *u)
+{
+    usec due = m->surge.since + surge_timeout(m->pcs);
+    str why = surge_map_unplaced(u);
+    if (str_is_empty(why))
+        return false;
+    if (due > m->world->now) {
+        plan_look_again(m->plan, due);
+        return false;
+    }
+    struct gangmap next = surge_map_undo(&m->view, m->surge.hash);
+    m->surge = (struct surge_map){.hash = m->surge.hash, .timed_out = true};
+    plan_why(plan_change(m, &next), m->plan, "what was surged has no place");
+    plan_event(m->plan, m->pcs, true, STR("SurgeTimedOut"),
+               "replica %lld: no place for %lld s for what is above the number wanted: %.*s; the "
+               "update goes on in place",
+               (long long)m->view.replica, (long long)(surge_timeout(m->pcs) / USEC_PER_SEC),
+               STR_ARG(why));
+    return true;
+}
+
+/* Between the halves of a step. True: something is written. */
+static bool plan_surge(struct map_work *m, bool coherent)
+{
+    struct coherent_update u;
+    m->surge = surge_map_read(&m->view);
+    if (!m->surge.any)
+        return false;
+    if (!coherent || !update_holds(m->pcs, m->view.replica) ||
+        !str_eq(m->surge.hash, revision_generation_hash(m->revision))) {
+        struct gangmap next = surge_map_undo(&m->view, m->surge.hash);
+        m->surge = (struct surge_map){0};
+        plan_why(plan_change(m, &next), m->plan, "what was surged is for another update");
+        return true;
+    }
+    if (!update_rolls(m->pcs, m->view.replica))
+        return false;
+    coherent_update_judge(&u, &m->view, m->revision);
+    if (u.gate.wait != COHERENT_GO && u.gate.wait != COHERENT_SERVING)
+        return plan_timeout(m, &u);
+    struct gangmap next = surge_map_finish(&m->view);
+    m->surge = (struct surge_map){0};
+    plan_why(plan_change(m, &next), m->plan, "what is new serves, as much that is old goes");
+    return true;
+}
+
+/* Another strategy changed pods in place: the map calls its gangs by what they are now. One that
+ * holds a pod of another template keeps its name (by hand, pods change when users want). */
+static void plan_rename(struct map_work *m)
+{
+    bool any = false;
+    gangmap_mark_content(&m->view, m->revision);
+    struct gangmap next = gangmap_copy(&m->view.map);
     str hash = revision_generation_hash(m->revision);
     for (size_t i = 0; i < next.n; i++) {
-        any = any || !str_eq(next.entries[i].hash, hash);
+        if (str_eq(next.entries[i].hash, hash) || !gangmap_is_current(&next, &next.entries[i]))
+            continue;
+        any = true;
         next.entries[i].hash = hash;
     }
     if (any)
@@ -262,7 +369,7 @@ static void plan_map(struct map_work *m, const struct obj *there, int64_t replic
         return;
     }
     gangmap_mark_current(&m->view, m->revision);
-    if (plan_scaling(m))
+    if (plan_surge(m, coherent) || plan_scaling(m) || m->surge.any)
         return;
     if (coherent && update_rolls(m->pcs, replica))
         plan_step(m);

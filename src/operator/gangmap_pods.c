@@ -27,17 +27,18 @@ static void add_member_slot(const struct clique_work *c, struct clique_slots *s)
     struct arena *a = c->plan->arena;
     str base;
     str gang = clique_gang(a, c->world, c->pclq, &base);
+    bool coherent = update_strategy_of(c->pcs) == UPDATE_COHERENT;
     if (str_is_empty(gang))
         return;
     s->known = true;
-    (void)add_slot(s, (struct clique_slot){
-                          .gang = gang,
-                          .label = obj_label(c->pclq, STR(LABEL_PODGANG)),
-                          .hash = obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH)),
-                          .waits = !str_is_empty(base),
-                          .want = MAX(c->spec.replicas, 0),
-                          .shape = c->pclq,
-                      });
+    (void)add_slot(s,
+                   (struct clique_slot){
+                       .gang = gang,
+                       .label = obj_label(c->pclq, STR(LABEL_PODGANG)),
+                       .hash = coherent ? obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH)) : STR_NONE,
+                       .waits = !str_is_empty(base),
+                       .want = MAX(c->spec.replicas, 0),
+                   });
 }
 
 static str slot_hash(const struct clique_work *c, const struct gangmap_entry *e, str clique)
@@ -98,21 +99,30 @@ struct clique_slots *slots_of_clique(const struct clique_work *c)
 
 /* ---- matching ---- */
 
-static struct clique_slot *slot_of(const struct clique_slots *s, const struct map *by_label,
-                                   const struct obj *pod)
+static struct clique_slot *slot_of(const struct map *by_label, const struct obj *pod)
 {
-    (void)s;
     return map_get(by_label, obj_label(pod, STR(LABEL_PODGANG)));
 }
 
-/* Of the template that the slot is for. A pod that is of the newest one already never goes back,
- * also when the clique and the map have not heard of it yet. */
-static bool fits(const struct clique_work *c, const struct clique_slot *slot, const struct obj *pod)
+/* What comes to a gang is of what is there: the entry's template, else the one that the replica
+ * goes to, else any of those. Pods whose delete is on its way are there. */
+static void find_templates(const struct clique_work *c, const struct map *by_label)
 {
-    str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
-    return str_is_empty(slot->hash) || str_eq(hash, slot->hash) ||
-           str_eq(hash, obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH))) ||
-           (!str_is_empty(c->slots->goal) && str_eq(hash, c->slots->goal));
+    const struct clique_slots *s = c->slots;
+    struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
+    for (struct obj *pod; (pod = cache_next(&it));) {
+        struct clique_slot *slot = slot_of(by_label, pod);
+        str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
+        if (!slot || str_is_empty(slot->hash) || pod->deleting || pod_is_finished(pod))
+            continue;
+        if (str_is_empty(slot->comes) || str_eq(hash, slot->hash) ||
+            (str_eq(hash, s->goal) && !str_eq(slot->comes, slot->hash)))
+            slot->comes = hash;
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        if (str_is_empty(s->items[i].comes))
+            s->items[i].comes = s->items[i].hash;
+    }
 }
 
 static void plan_move(struct clique_work *c, const struct obj *pod, const struct clique_slot *to)
@@ -140,7 +150,7 @@ static struct clique_slot *slot_for(struct clique_slots *s, const struct obj *po
     str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
     for (size_t i = 0; i < s->n; i++) {
         if (s->items[i].have < s->items[i].want &&
-            (str_is_empty(s->items[i].hash) || str_eq(s->items[i].hash, hash)))
+            (str_is_empty(s->items[i].comes) || str_eq(s->items[i].comes, hash)))
             return &s->items[i];
     }
     return NULL;
@@ -167,10 +177,11 @@ size_t slots_match(struct clique_work *c, struct obj *const *pods, size_t n, str
         s->items[i].have = 0;
         (void)map_put(&by_label, s->items[i].label, &s->items[i]);
     }
+    find_templates(c, &by_label);
     /* Those that go first are matched last. */
     for (size_t i = n; i > 0; i--) {
-        struct clique_slot *slot = slot_of(s, &by_label, pods[i - 1]);
-        if (slot && slot->have < slot->want && fits(c, slot, pods[i - 1]))
+        struct clique_slot *slot = slot_of(&by_label, pods[i - 1]);
+        if (slot && slot->have < slot->want)
             slot->have++;
         else
             ret[left++] = pods[i - 1];
@@ -193,26 +204,64 @@ size_t slots_match(struct clique_work *c, struct obj *const *pods, size_t n, str
 
 /* ---- new pods ---- */
 
+/* The revision that new pods of a slot are of, and what it calls them. What is not stored any more
+ * cannot be made; then they are of what the entry says. */
+static const struct obj *revision_of(const struct clique_work *c, const struct clique_slot *slot,
+                                     str clique, str *ret_hash)
+{
+    struct arena *a = c->plan->arena;
+    int64_t replica = label_index(c->pclq, STR(LABEL_PCS_INDEX));
+    const struct obj *revision = NULL;
+    *ret_hash = slot->hash;
+    if (str_is_empty(slot->hash))
+        return update_revision(c->world, a, c->pcs, replica);
+    if (!str_eq(slot->comes, slot->hash))
+        revision = revisions_naming(c->world, c->pcs, a, clique, slot->comes);
+    if (revision)
+        *ret_hash = slot->comes;
+    else if (slot->entry)
+        revision = revisions_by_hash(c->world, c->pcs, a, slot->entry->hash);
+    return revision;
+}
+
+/* A member stands where its group does, in the entry of its replica. False: it does not follow the
+ * map yet. */
+static bool place_member(const struct clique_work *c, const struct clique_slot *slot,
+                         struct clique_place *place)
+{
+    const struct gangmap_view *v = place->gangs;
+    str pcsg = jstr(jgetc(obj_controller_ref(c->pclq), "name"));
+    place->owner = world_get(c->world, &kind_pcsg, c->pclq->ns, pcsg);
+    place->group_index = label_index(c->pclq, STR(LABEL_PCSG_INDEX));
+    if (!place->owner || !pcs_group_of(&v->set, place->clique.name, &place->group))
+        return false;
+    int64_t k = gangmap_component(v, place->group.name);
+    place->entry = k < 0 ? NULL : gangmap_of_index(&v->map, (size_t)k, place->group_index);
+    return place->entry && str_eq(place->entry->name, slot->gang);
+}
+
 /* The clique as the version of the slot's gang has it. */
 static const struct obj *shape_of(struct clique_work *c, const struct clique_slot *slot)
 {
     struct arena *a = c->plan->arena;
     int64_t replica = label_index(c->pclq, STR(LABEL_PCS_INDEX));
-    jval template = clique_template(a, c->pcs, replica, c->pclq->name);
     struct clique_place place = {.pcs = c->pcs, .owner = c->pcs, .pcs_index = replica};
     struct gangmap_view *v = arena_new(a, struct gangmap_view);
-    clique_view(template, &place.clique);
+    bool member = is_member(c);
+    str hash;
+    clique_view(clique_template(a, c->pcs, replica, c->pclq->name), &place.clique);
     place.clique.replicas = c->spec.replicas;
+    const struct obj *revision = revision_of(c, slot, place.clique.name, &hash);
+    if (member && str_eq(hash, slot->hash))
+        return c->pclq;
     (void)gangmap_view(v, c->world, a, c->pcs, replica);
     place.gangs = v;
     place.entry = slot->entry;
-    const struct obj *current = revisions_current(c->world, c->pcs, a);
-    const struct obj *revision = str_is_empty(slot->hash)
-                                     ? update_revision(c->world, a, c->pcs, replica)
-                                     : revisions_by_hash(c->world, c->pcs, a, slot->entry->hash);
-    if (!revision)
+    if (!revision || (member && !place_member(c, slot, &place)))
         return NULL;
-    update_place(&place, revision, revision == current);
+    update_place(&place, revision, revision == revisions_current(c->world, c->pcs, a));
+    if (!str_is_empty(hash))
+        place.hash = hash;
     return clique_shape(a, &place, c->pclq->uid);
 }
 

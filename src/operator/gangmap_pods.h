@@ -5,6 +5,10 @@
  * Pods are matched with slots by their labels. One that is in the wrong gang and of the right
  * template moves there by its label, without a restart; any other that has no place goes, and its
  * successor is made for a slot that lacks one.
+ *
+ * No gang gets pods of a second template. It is of that of its entry, unless another strategy
+ * changed pods where they were: then those stay until the map takes their place away, and who comes
+ * is of what is there.
  */
 #ifndef OPERATOR_GANGMAP_PODS_H
 #define OPERATOR_GANGMAP_PODS_H
@@ -17,6 +21,7 @@ struct clique_slot {
     str hash;   /* of the template; empty: any */
     bool waits; /* for the anchors of its replica */
     int64_t want, have;
+    str comes; /* template hash of pods that come to it; empty: any */
     const struct gangmap_entry *entry;
     const struct obj *shape; /* what its pods are made from; made when first needed */
 };

@@ -7,6 +7,9 @@
 #include "operator/tally.h"
 #include "operator/update.h"
 
+/* A map that is older is one that a new process found: every gang is looked at then. */
+#define FRESH USEC_PER_MIN
+
 static const struct obj *either(const struct obj *old, const struct obj *new)
 {
     return new ? new : old;
@@ -203,11 +206,25 @@ static void enqueue_gang(void *ctx, jval entry)
     controller_enqueue(x->controller, &kind_pod_gang, x->map->ns, jstr(jgetc(entry, "name")));
 }
 
+/* A gang whose map went waits for it to come back; a new one may not have it. */
+static void enqueue_earlier(struct controller *c, const struct world *w, const struct obj *map)
+{
+    int64_t replica = label_index(map, STR(LABEL_PCS_INDEX));
+    struct obj *o;
+    for (struct cache_iter it = world_owned(w, &kind_pod_gang, map->owner_uid);
+         (o = cache_next(&it));) {
+        if (label_index(o, STR(LABEL_PCS_INDEX)) == replica)
+            controller_enqueue(c, &kind_pod_gang, o->ns, o->name);
+    }
+}
+
 void gangmap_to_gangs(struct controller *c, const struct world *w, const struct obj *old,
                       const struct obj *new)
 {
     struct changed x = {.controller = c, .world = w, .map = either(old, new)};
     each_changed(old, new, enqueue_gang, &x);
+    if (!old && obj_created(new) + FRESH > w->now)
+        enqueue_earlier(c, w, new);
 }
 
 static void enqueue_standalone(const struct changed *x)
@@ -324,13 +341,14 @@ static void enqueue_held(const struct changed *x)
     arena_done(&a);
 }
 
-/* Others wait for it: standalone cliques with pods in gangs that do, and members, which carry the
- * base name of the replica. */
+/* Others wait for it until it is placed or gone: standalone cliques with pods in gangs that do, and
+ * members, which carry the base name of the replica. */
 void gangmap_anchor_to_cliques(struct controller *c, const struct world *w, const struct obj *old,
                                const struct obj *new)
 {
     const struct obj *o = either(old, new);
-    if (str_is_empty(obj_label(o, STR(LABEL_ANCHOR))) || is_placed(old) == is_placed(new))
+    bool same = new ? is_placed(old) == is_placed(new) : false;
+    if (str_is_empty(obj_label(o, STR(LABEL_ANCHOR))) || same)
         return;
     struct changed x = {.controller = c, .world = w, .map = o, .pcs = owner_pcs(w, o)};
     x.replica = label_index(o, STR(LABEL_PCS_INDEX));

@@ -4,6 +4,7 @@
 #include "operator/gangmap_fold.h"
 #include "operator/pod.h"
 #include "operator/revisions.h"
+#include "operator/surge.h"
 #include "operator/tally.h"
 #include "operator/update.h"
 
@@ -34,8 +35,8 @@ static int64_t live_replicas(const struct gangmap_view *v, const struct kind *k,
 
 static void add_component(struct gangmap_view *v, jval config, struct gangmap_component c)
 {
-    int64_t most = jint(jpath(config, "rollingUpdate.maxUnavailable"), c.min_available);
-    c.max_unavailable = MAX(most, 1);
+    int64_t most = jint(jpath(config, "rollingUpdate.maxUnavailable"), 0);
+    c.max_unavailable = most > 0 ? most : MAX(c.min_available, 1);
     v->components[v->map.n_components++] = c;
 }
 
@@ -148,6 +149,97 @@ static const struct verdict *judge(const struct gangmap_view *v, const struct ob
     return d;
 }
 
+static const struct obj *standalone_clique(const struct gangmap_view *v, size_t component)
+{
+    str name = name_pclq(v->arena, v->pcs->name, v->replica, v->components[component].name);
+    return world_get(v->world, &kind_pclq, v->pcs->ns, name);
+}
+
+static bool stays(const struct gangmap_view *v, const struct obj *pod)
+{
+    return !pod->deleting && !pod_is_finished(pod) && !world_is_intended(v->world, pod->uid);
+}
+
+/* Some pod of the clique is of another template. */
+static bool has_strays(const struct gangmap_view *v, const struct obj *pclq,
+                       const struct obj *revision, str clique)
+{
+    const struct tally *t = tally_of(v->world, pclq->uid);
+    return update_pods_named(t, revision, clique) < t->active + t->finished;
+}
+
+/* Parts that hold pods of another template than the revision's, of a standalone clique. */
+static void mark_stray_pods(struct gangmap_view *v, size_t c, const struct obj *revision)
+{
+    const struct obj *pclq = standalone_clique(v, c);
+    str clique = v->components[c].name;
+    struct map parts = MAP_INIT;
+    struct obj *pod;
+    if (!pclq || !has_strays(v, pclq, revision, clique))
+        return;
+    for (size_t i = 0; i < v->map.n; i++) {
+        struct gangmap_part *p = &v->map.entries[i].parts[c];
+        if (p->n > 0 && p->current)
+            (void)map_put(&parts, name_label(v->arena, v->map.entries[i].name), p);
+    }
+    struct cache_iter it = world_owned(v->world, &kind_pod, pclq->uid);
+    while (parts.len > 0 && (pod = cache_next(&it))) {
+        struct gangmap_part *p = map_get(&parts, obj_label(pod, STR(LABEL_PODGANG)));
+        if (p && stays(v, pod) &&
+            !revision_names(revision, clique, obj_label(pod, STR(LABEL_TEMPLATE_HASH))))
+            p->current = false;
+    }
+    map_done(&parts);
+}
+
+/* The same of a member: its pods that are in the gang of its entry. */
+static bool member_strays(const struct gangmap_view *v, const struct obj *pclq,
+                          const struct gangmap_entry *e, const struct obj *revision, str clique)
+{
+    struct obj *pod;
+    str label = name_label(v->arena, e->name);
+    struct cache_iter it = world_owned(v->world, &kind_pod, pclq->uid);
+    while ((pod = cache_next(&it))) {
+        if (stays(v, pod) && str_eq(obj_label(pod, STR(LABEL_PODGANG)), label) &&
+            !revision_names(revision, clique, obj_label(pod, STR(LABEL_TEMPLATE_HASH))))
+            return true;
+    }
+    return false;
+}
+
+static void mark_stray_members(struct gangmap_view *v, size_t c, const struct obj *revision)
+{
+    struct group_view g;
+    str pcsg = name_pcsg(v->arena, v->pcs->name, v->replica, v->components[c].name);
+    const struct gangmap *m = &v->map;
+    if (!pcs_find_group(&v->set, v->components[c].name, &g))
+        return;
+    for (size_t i = 0; i < m->n; i++) {
+        struct gangmap_part *p = &m->entries[i].parts[c];
+        for (int64_t k = 0; p->current && k < p->n; k++) {
+            for (struct jiter it = jiter(g.clique_names); p->current && jnext(&it);) {
+                str clique = jstr(it.value);
+                str name = name_member_pclq(v->arena, pcsg, p->indices[k], clique);
+                const struct obj *o = world_get(v->world, &kind_pclq, v->pcs->ns, name);
+                p->current = !o || !has_strays(v, o, revision, clique) ||
+                             !member_strays(v, o, &m->entries[i], revision, clique);
+            }
+        }
+    }
+}
+
+/* What an entry is called is what its pods were made of, unless another strategy changed them where
+ * they were: then it is what its pods say, and the next coherent update moves all of the part. */
+static void mark_strays(struct gangmap_view *v, const struct obj *revision)
+{
+    for (size_t c = 0; c < v->map.n_components; c++) {
+        if (v->components[c].is_group)
+            mark_stray_members(v, c, revision);
+        else
+            mark_stray_pods(v, c, revision);
+    }
+}
+
 void gangmap_mark_current(struct gangmap_view *v, const struct obj *revision)
 {
     enum { MAX_KNOWN = 16 };
@@ -160,15 +252,74 @@ void gangmap_mark_current(struct gangmap_view *v, const struct obj *revision)
         for (size_t c = 0; c < v->map.n_components; c++)
             e->parts[c].current = d->current[c];
     }
+    mark_strays(v, revision);
+}
+
+/* Pods of the clique are in the gang, and all of those are of the revision. */
+static bool clique_is_of(const struct gangmap_view *v, const struct obj *pclq, str label,
+                         const struct obj *revision, str clique)
+{
+    struct obj *pod;
+    bool any = false;
+    if (!pclq || update_pods_named(tally_of(v->world, pclq->uid), revision, clique) == 0)
+        return false;
+    struct cache_iter it = world_owned(v->world, &kind_pod, pclq->uid);
+    while ((pod = cache_next(&it))) {
+        if (!stays(v, pod) || !str_eq(obj_label(pod, STR(LABEL_PODGANG)), label))
+            continue;
+        if (!revision_names(revision, clique, obj_label(pod, STR(LABEL_TEMPLATE_HASH))))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+static bool members_are_of(const struct gangmap_view *v, const struct gangmap_entry *e, size_t c,
+                           str label, const struct obj *revision)
+{
+    struct group_view g;
+    const struct gangmap_part *p = &e->parts[c];
+    str pcsg = name_pcsg(v->arena, v->pcs->name, v->replica, v->components[c].name);
+    if (!pcs_find_group(&v->set, v->components[c].name, &g))
+        return false;
+    for (int64_t k = 0; k < p->n; k++) {
+        for (struct jiter it = jiter(g.clique_names); jnext(&it);) {
+            str name = name_member_pclq(v->arena, pcsg, p->indices[k], jstr(it.value));
+            const struct obj *o = world_get(v->world, &kind_pclq, v->pcs->ns, name);
+            if (!clique_is_of(v, o, label, revision, jstr(it.value)))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool gangmap_is_of(const struct gangmap_view *v, const struct gangmap_entry *e,
+                   const struct obj *revision)
+{
+    str label = name_label(v->arena, e->name);
+    for (size_t c = 0; c < v->map.n_components; c++) {
+        if (e->parts[c].n == 0)
+            continue;
+        bool is = v->components[c].is_group ? members_are_of(v, e, c, label, revision)
+                                            : clique_is_of(v, standalone_clique(v, c), label,
+                                                           revision, v->components[c].name);
+        if (!is)
+            return false;
+    }
+    return true;
+}
+
+void gangmap_mark_content(struct gangmap_view *v, const struct obj *revision)
+{
+    own_map(v);
+    for (size_t i = 0; i < v->map.n; i++) {
+        for (size_t c = 0; c < v->map.n_components; c++)
+            v->map.entries[i].parts[c].current = true;
+    }
+    mark_strays(v, revision);
 }
 
 /* ---- who serves ---- */
-
-static const struct obj *standalone_clique(const struct gangmap_view *v, size_t component)
-{
-    str name = name_pclq(v->arena, v->pcs->name, v->replica, v->components[component].name);
-    return world_get(v->world, &kind_pclq, v->pcs->ns, name);
-}
 
 int64_t gangmap_ready_pods(const struct gangmap_view *v, size_t component, str gang, str hash)
 {
@@ -448,7 +599,7 @@ bool gangmap_wants(const struct world *w, struct arena *a, const struct obj *pcs
     struct gangmap_view v;
     int64_t replica = label_index(pcsg, STR(LABEL_PCS_INDEX));
     if (!gangmap_rules(w, pcs, replica))
-        return index >= 0 && index < jint(jgetc(obj_spec(pcsg), "replicas"), 0);
+        return index >= 0 && index < surge_total(pcsg);
     int64_t c = gangmap_view(&v, w, a, pcs, replica) ? component_of_group(&v, pcsg->name) : -1;
     return c < 0 || gangmap_of_index(&v.map, (size_t)c, index);
 }

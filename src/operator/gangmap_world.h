@@ -37,8 +37,13 @@ bool gangmap_view(struct gangmap_view *v, const struct world *w, struct arena *a
 int64_t gangmap_component(const struct gangmap_view *v, str name);
 
 /* Marks the parts whose content is what the revision says: unchanged components are current
- * whatever their entry is called. */
+ * whatever their entry is called; a part with a pod of another template is not. */
 void gangmap_mark_current(struct gangmap_view *v, const struct obj *revision);
+/* The same by the pods alone: parts none of whose pods is of another template. */
+void gangmap_mark_content(struct gangmap_view *v, const struct obj *revision);
+/* Every part of the entry has pods, and all of them are of the revision. */
+bool gangmap_is_of(const struct gangmap_view *v, const struct gangmap_entry *e,
+                   const struct obj *revision);
 /* Counts units that serve, by component and by part. */
 void gangmap_mark_down(struct gangmap_view *v);
 /* Ready pods of a standalone clique in a gang, with this template hash (empty: any). */

@@ -3,6 +3,7 @@
 #define OPERATOR_GROUP_H
 
 #include "operator/clique.h"
+#include "operator/surge.h"
 
 struct group_work {
     const struct world *world;
@@ -16,7 +17,7 @@ struct group_work {
     int64_t pcs_index;
     const struct obj *revision; /* its members are to be of; NULL: not stored yet */
     /* Where a map of gangs rules: which replicas there are to be; n_mapped is -1 while it is not
-     * there. NULL: those below spec.replicas. */
+     * there. NULL: those below spec.replicas, and those that an update has above it. */
     const bool *mapped;
     int64_t n_mapped;
 };
@@ -24,13 +25,19 @@ struct group_work {
 /* Replicas there are to be are below this number, */
 static inline int64_t group_top(const struct group_work *g)
 {
-    return g->mapped ? MAX(g->n_mapped, 0) : g->spec.replicas;
+    return g->mapped ? MAX(g->n_mapped, 0) : surge_total(g->pcsg);
 }
 
 /* and are these. */
 static inline bool group_wants(const struct group_work *g, int64_t j)
 {
     return j >= 0 && j < group_top(g) && (!g->mapped || g->mapped[j]);
+}
+
+/* It is one of those that an update has above the number wanted. */
+static inline bool group_is_above(const struct group_work *g, int64_t j)
+{
+    return !g->mapped && j >= g->spec.replicas;
 }
 
 /* False when there is nothing to do for it: it or its set is going, gone or unknown. */

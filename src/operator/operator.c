@@ -14,6 +14,7 @@
 #include "operator/rollup.h"
 #include "operator/sharing.h"
 #include "operator/startup.h"
+#include "operator/surge.h"
 #include "operator/tally.h"
 #include "operator/update.h"
 #include "operator/upkeep.h"
@@ -106,16 +107,17 @@ static void enqueue_all_children(struct controller *c, const struct world *w, co
         upkeep_each(w, group, enqueue_child, &e);
 }
 
+/* Of a group those that it has above its number while it is updated are among them. */
+static int64_t replicas_of(const struct obj *o)
+{
+    return surge_total(o);
+}
+
 /* The small objects of replicas that are not wanted any more. */
 static void enqueue_excess(struct controller *c, const struct world *w, const struct obj *owner)
 {
-    struct enqueue e = {c, jint(jgetc(obj_spec(owner), "replicas"), 0)};
+    struct enqueue e = {c, replicas_of(owner)};
     upkeep_each(w, owner, enqueue_child, &e);
-}
-
-static int64_t replicas_of(const struct obj *o)
-{
-    return jint(jgetc(obj_spec(o), "replicas"), 0);
 }
 
 static void map_set_to_children(struct controller *c, const struct world *w, const struct obj *old,
@@ -131,6 +133,14 @@ static void map_set_to_children(struct controller *c, const struct world *w, con
         enqueue_all_children(c, w, new);
     else if (replicas_of(new) < replicas_of(old))
         enqueue_excess(c, w, new);
+}
+
+/* Also how many it is to have above its number. */
+static void map_number_to_self(struct controller *c, const struct world *w, const struct obj *old,
+                               const struct obj *new)
+{
+    if (shape_changed(old, new) || replicas_of(old) != replicas_of(new))
+        map_self(c, w, old, new);
 }
 
 static void map_group_to_children(struct controller *c, const struct world *w,
@@ -405,12 +415,14 @@ static void map_clique_to_gang(struct controller *c, const struct world *w, cons
     arena_done(&a);
 }
 
-/* A gang counts pods that exist, are on nodes and are ready; what else happens to one is nothing to
- * it. */
+/* A gang counts pods that exist, are on nodes and are ready, and takes those away that it is asked
+ * for; what else happens to one is nothing to it. */
 static bool gang_cares(const struct obj *old, const struct obj *new)
 {
     return !old || !new || old->deleting != new->deleting ||
-           pod_is_scheduled(old) != pod_is_scheduled(new) || pod_is_ready(old) != pod_is_ready(new);
+           pod_is_scheduled(old) != pod_is_scheduled(new) ||
+           pod_is_ready(old) != pod_is_ready(new) ||
+           pod_is_asked_to_go(old) != pod_is_asked_to_go(new);
 }
 
 static void map_pod_to_gang(struct controller *c, const struct world *w, const struct obj *old,
@@ -442,21 +454,48 @@ static void enqueue_waiting(struct controller *c, const struct world *w, str ns,
 {
     struct arena a = ARENA_INIT;
     struct obj *o;
-    str key = arena_printf(&a, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name_label(&a, base)));
+    str key = arena_cat(&a, ns, STR("/"), name_label(&a, base));
     for (struct cache_iter it = cache_by(world_cache(w, &kind_pclq), by_base_gang, key);
          (o = cache_next(&it));)
         controller_enqueue(c, &kind_pclq, o->ns, o->name);
     arena_done(&a);
 }
 
+/* Cliques that are going and wait for their gang to let go of their pods; it need not name them any
+ * more. */
+static void enqueue_going(struct controller *c, const struct world *w, const struct obj *gang)
+{
+    struct arena a = ARENA_INIT;
+    struct obj *o;
+    str label = name_label(&a, gang->name);
+    str key = arena_cat(&a, gang->ns, STR("/"), label);
+    for (struct cache_iter it = cache_by(world_cache(w, &kind_pclq), by_gang, key);
+         (o = cache_next(&it));) {
+        if (o->deleting)
+            controller_enqueue(c, &kind_pclq, o->ns, o->name);
+    }
+    arena_done(&a);
+}
+
+static void enqueue_members(struct controller *c, const struct obj *gang)
+{
+    if (!gang)
+        return;
+    for (struct jiter it = jiter(jpath(obj_root(gang), "spec.podgroups")); jnext(&it);)
+        controller_enqueue(c, &kind_pclq, gang->ns, jstr(jgetc(it.value, "name")));
+}
+
 /* A gang that changed may let its cliques' pods go, and those of gangs that wait for it. */
 static void map_gang_to_cliques(struct controller *c, const struct world *w, const struct obj *old,
                                 const struct obj *new)
 {
+    if (spec_changed(old, new)) {
+        enqueue_going(c, w, either(old, new));
+        enqueue_members(c, old);
+    }
     if (!new)
         return;
-    for (struct jiter it = jiter(jpath(obj_root(new), "spec.podgroups")); jnext(&it);)
-        controller_enqueue(c, &kind_pclq, new->ns, jstr(jgetc(it.value, "name")));
+    enqueue_members(c, new);
     if (spec_changed(old, new))
         enqueue_waiting(c, w, new->ns, new->name);
 }
@@ -483,7 +522,7 @@ static void index_by_label(const struct obj *o, str label, struct arena *a, str 
     str value = obj_label(o, label);
     *n = 0;
     if (max > 0 && !str_is_empty(value))
-        keys[(*n)++] = arena_printf(a, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(value));
+        keys[(*n)++] = arena_cat(a, o->ns, STR("/"), value);
 }
 
 static void index_by_gang(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
@@ -531,7 +570,7 @@ static const struct controller_watch pcs_status_watches[] = {
     {&kind_ctb, map_binding_to_sets},
 };
 static const struct controller_watch pcsg_members_watches[] = {
-    {&kind_pcsg, map_shape_to_self},
+    {&kind_pcsg, map_number_to_self},
     {&kind_pcs, map_set_to_groups},
     {&kind_controller_revision, map_revision_to_groups},
     {&kind_pclq, map_presence_to_owner},

@@ -7,6 +7,7 @@
 #include "operator/gangmap_pods.h"
 #include "operator/operator.h"
 #include "operator/pod.h"
+#include "operator/surge.h"
 #include "operator/tally.h"
 
 /* A status with errors to tell goes first, with the finalizer (never both); claims are there before
@@ -35,7 +36,8 @@ struct clique_update {
     bool running;             /* after it */
     bool rolls;               /* pods may be taken now */
     int64_t roomless;         /* pods that had no room when the pass began, and have none */
-    str *picked;              /* pods that served and are taken with this plan */
+    struct surge_record surge;
+    str *picked; /* pods that served and are taken with this plan */
     size_t n_picked;
 };
 

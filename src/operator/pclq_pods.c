@@ -25,7 +25,7 @@ struct pods_work {
 /* A map may be a moment behind the clique's number; pods follow it. */
 static int64_t wanted(const struct clique_work *c)
 {
-    return c->slots ? c->slots->total : MAX(c->spec.replicas, 0);
+    return c->slots ? c->slots->total : surge_total(c->pclq);
 }
 
 static void collect(struct pods_work *p)
@@ -50,6 +50,9 @@ static void collect(struct pods_work *p)
         slots_add(&p->used, pod_index(o));
     }
     p->missing = wanted(c) - (int64_t)p->active.len;
+    /* What is not to be above the number any more is not made; it goes when that is written. */
+    if (p->missing > 0 && !c->slots)
+        p->missing -= MAX(MIN(surge_held(c->pclq) - c->update.surge.held, p->missing), 0);
     if (c->lacks_claims)
         p->missing = MIN(p->missing, 0);
     if (p->missing > 0)
@@ -105,7 +108,7 @@ static void make_pod(struct pods_work *p, int64_t index, int64_t failures)
         return;
     struct doc *pod = pod_make(c->plan->arena, &recipe, index, name, failures);
     struct plan_write *w = plan_create(c->plan, STAGE_PODS, &kind_pod, c->pclq->ns, name, pod);
-    plan_why(w, c->plan, "%zu of %lld pods exist", p->active.len, (long long)c->spec.replicas);
+    plan_why(w, c->plan, "%zu of %lld pods exist", p->active.len, (long long)wanted(c));
     (void)map_put(&p->planned, name, pod);
     slots_add(&p->used, index);
     if (p->made++ == 0)
@@ -130,6 +133,7 @@ struct victim {
     int phase; /* Pending, Unknown, Running */
     bool ready;
     bool current; /* of the template as it is now */
+    bool above;   /* made for the time of an update, or as good as that */
     usec born;
     int64_t index;
 };
@@ -144,12 +148,14 @@ static struct victim victim_of(const struct clique_work *c, const struct obj *po
         .ready = pod_is_ready(pod),
         .current = str_eq(obj_label(pod, STR(LABEL_TEMPLATE_HASH)),
                           obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH))),
+        .above = clique_is_updating(c->pclq) && pod_index(pod) >= c->spec.replicas,
         .born = obj_created(pod),
         .index = pod_index(pod),
     };
 }
 
-/* Smaller goes first: unplaced, not running, not ready, outdated, young; then the higher index. */
+/* Smaller goes first: unplaced, not running, not ready, outdated, above the number, young; then the
+ * higher index. */
 static int cmp_victims(const void *a, const void *b)
 {
     const struct victim *x = a, *y = b;
@@ -161,6 +167,10 @@ static int cmp_victims(const void *a, const void *b)
         return x->ready ? 1 : -1;
     if (x->current != y->current)
         return x->current ? 1 : -1;
+    if (x->above != y->above)
+        return x->above ? -1 : 1;
+    if (x->above && x->index != y->index)
+        return x->index < y->index ? 1 : -1;
     if (x->born != y->born)
         return x->born < y->born ? 1 : -1;
     if (x->index != y->index)
@@ -209,7 +219,7 @@ static void remove_surplus(struct pods_work *p)
         struct plan_write *w = remove_pod(p, STAGE_PODS, order.p[i].pod);
         w->user_scale_in = true;
         plan_why(w, c->plan, "%zu pods exist, %lld are wanted", p->active.len,
-                 (long long)c->spec.replicas);
+                 (long long)wanted(c));
         p->missing++;
     }
     vec_done(&order);
@@ -255,6 +265,8 @@ static void remove_misplaced(struct pods_work *p)
                      (long long)c->slots->total);
         else
             plan_why(w, c->plan, "its gang is of another version now");
+        if (w->not_serving && !w->user_scale_in)
+            w->rv = out[i - 1]->rv; /* it may serve by now */
     }
     vec_done(&order);
 }
@@ -320,20 +332,19 @@ static void report(const struct pods_work *p)
     if (p->made > 0)
         plan_event(c->plan, c->pclq, false, STR("PodCreateSuccessful"),
                    "created pod %.*s%.*s: %zu of %lld existed", STR_ARG(p->first_made),
-                   STR_ARG(and_more(c, p->made)), p->active.len, (long long)c->spec.replicas);
+                   STR_ARG(and_more(c, p->made)), p->active.len, (long long)wanted(c));
     if (p->removed > 0)
         plan_event(c->plan, c->pclq, false, STR("PodDeleteSuccessful"),
                    "deleted pod %.*s%.*s: %zu existed, %lld are wanted", STR_ARG(p->first_removed),
                    STR_ARG(and_more(c, p->removed)), p->active.len + p->finished.len,
-                   (long long)c->spec.replicas);
+                   (long long)wanted(c));
 }
 
 static bool has_work(const struct clique_work *c)
 {
     if (c->slots)
         return c->slots->known;
-    return c->tally->active != MAX(c->spec.replicas, 0) || c->tally->finished > 0 ||
-           tally_has_doubles(c->tally);
+    return c->tally->active != wanted(c) || c->tally->finished > 0 || tally_has_doubles(c->tally);
 }
 
 void pclq_plan_pods(struct clique_work *c)

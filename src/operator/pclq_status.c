@@ -19,7 +19,8 @@ struct report {
     const struct tally *n;
     str target; /* the template its pods should be of */
     int64_t updated;
-    bool updating;
+    bool updating; /* its own pass */
+    bool held;     /* its replica of the set is at work */
 };
 
 /* What the clique's label says, that is what new pods are made of. */
@@ -34,6 +35,7 @@ static struct report report_of(const struct clique_work *c)
     struct report r = {.n = c->tally, .target = target_hash(c->pclq)};
     r.updated = c->update.labelled ? c->update.named : tally_with_hash(c->tally, r.target);
     r.updating = c->update.running;
+    r.held = update_holds(c->pcs, label_index(c->pclq, STR(LABEL_PCS_INDEX)));
     return r;
 }
 
@@ -78,8 +80,7 @@ static size_t conditions_of(const struct clique_work *c, const struct report *r,
     size_t n = 0;
     ret[n++] = scheduled_condition(c);
     /* While its replica is at work, what is missing is no reason to make it anew. */
-    bool held = update_holds(c->pcs, label_index(c->pclq, STR(LABEL_PCS_INDEX)));
-    ret[n++] = breached_condition(c, r->updating || held);
+    ret[n++] = breached_condition(c, r->updating || r->held);
     if (str_is(str_of(ret[0].status), "True"))
         ret[n++] = (struct condition){CONDITION_WAS_SCHEDULED, "True", "MinimumWasScheduled",
                                       STR("its minimum has been on nodes")};
@@ -150,7 +151,9 @@ void pclq_plan_status(struct clique_work *c)
     (void)errors_write(&w, c->plan, c->world, c->pclq, codes, ARRAY_LEN(codes), NULL);
     make_conditions(&w, jgetc(old, "conditions"), conditions, n, c->world->now);
     jw_end(&w);
-    if (jint(jgetc(old, "scheduledReplicas"), 0) > 0 && r.n->scheduled == 0)
+    /* An update that takes them is no loss. */
+    if (jint(jgetc(old, "scheduledReplicas"), 0) > 0 && r.n->scheduled == 0 && !r.updating &&
+        !r.held)
         plan_event(c->plan, c->pclq, true, STR("AllScheduledReplicasLost"),
                    "none of %lld pods is on a node any more; %lld are needed",
                    (long long)c->spec.replicas, (long long)c->spec.min_available);

@@ -22,10 +22,13 @@ enum {
 
 struct group_counts {
     int64_t complete, scheduled, available, updated, sound;
+    /* Those above the number wanted left out: */
     int64_t realised; /* all members' labels and pods are of the present revision */
-    int64_t ever;     /* live members that had their minimum on nodes once */
-    int64_t members;  /* of the present revision, with all their pods */
-    bool updating;    /* its replica of the set is at work, or its own pass is not over */
+    int64_t own_scheduled, own_available;
+    int64_t placed_above; /* of those above, from the lowest on */
+    int64_t ever;         /* live members that had their minimum on nodes once */
+    int64_t members;      /* of the present revision, with all their pods */
+    bool updating;        /* its replica of the set is at work, or its own pass is not over */
 };
 
 static struct group_counts count_replicas(const struct group_work *g)
@@ -49,9 +52,15 @@ static struct group_counts count_replicas(const struct group_work *g)
         n.available += available;
         n.updated += available && current;
         n.sound += complete && m.sound == members;
+        n.ever += m.ever;
+        if (group_is_above(g, j)) {
+            n.placed_above += scheduled && n.placed_above == j - g->spec.replicas;
+            continue;
+        }
+        n.own_scheduled += scheduled;
+        n.own_available += available;
         n.realised += current;
         n.members += g->revision && m.revision == sum ? m.updated : 0;
-        n.ever += m.ever;
     }
     return n;
 }
@@ -157,7 +166,9 @@ static void plan_status(const struct group_work *g, const struct group_counts *n
     make_conditions(&w, jgetc(old, "conditions"), conditions, n_conditions, g->world->now);
     jw_end(&w);
     make_scaled_event(g->plan, g->pcsg, g->spec.replicas, "PodCliqueScalingGroupScaled");
-    if (jint(jgetc(old, "scheduledReplicas"), 0) > 0 && n->scheduled == 0 && g->spec.replicas > 0)
+    /* An update that takes them is no loss. */
+    if (jint(jgetc(old, "scheduledReplicas"), 0) > 0 && n->scheduled == 0 && g->spec.replicas > 0 &&
+        !n->updating)
         plan_event(g->plan, g->pcsg, true, STR("AllScheduledReplicasLost"),
                    "none of %lld replicas is on nodes any more; %lld are needed",
                    (long long)g->spec.replicas, (long long)g->spec.min_available);
@@ -179,7 +190,9 @@ void pcsg_status_plan(const struct world *w, const struct key *key, void *ctx, s
     struct group_counts n = count_replicas(&g);
     struct group_update u = {.realised = n.realised,
                              .available = n.available,
-                             .unscheduled = MAX(g.spec.replicas, 0) - n.scheduled,
+                             .own_available = n.own_available,
+                             .placed_above = n.placed_above,
+                             .unscheduled = MAX(g.spec.replicas, 0) - n.own_scheduled,
                              .updated_members = n.members};
     update_decide_group(&g, &u);
     n.updating = u.running || update_holds(g.pcs, g.pcs_index);

@@ -6,6 +6,13 @@ bool pod_is_ready(const struct obj *pod)
     return condition_is_true(jgetc(obj_status(pod), "conditions"), STR("Ready"));
 }
 
+bool pod_is_asked_to_go(const struct obj *pod)
+{
+    jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("DisruptionTarget"));
+    return str_is(jstr(jgetc(c, "status")), "True") &&
+           str_is(jstr(jgetc(c, "reason")), "PreemptionByScheduler");
+}
+
 bool pod_is_scheduled(const struct obj *pod)
 {
     return !str_is_empty(jstr(jgetc(obj_spec(pod), "nodeName")));

@@ -24,6 +24,8 @@ bool pod_is_scheduled(const struct obj *pod);
 bool pod_is_failing(const struct obj *pod);
 /* Still carries Grove's gate. */
 bool pod_is_gated(const struct obj *pod);
+/* The scheduler asked for it, since its gang can do without. */
+bool pod_is_asked_to_go(const struct obj *pod);
 /* Succeeded or Failed: it will never run again. */
 bool pod_is_finished(const struct obj *pod);
 /* When that happened, as well as its status tells. */

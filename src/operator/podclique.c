@@ -6,11 +6,113 @@
  * finished pod (Failed, Succeeded) holds no place and is replaced. Names are functions of (clique
  * uid, index, n), so a repeated create answers AlreadyExists instead of making a second pod.
  *
+ * The end: a clique that is being deleted deletes its pods and goes when all of them are marked, so
+ * that its successor of the same name finds none that stay. It does not wait until they are gone.
+ *
  * Cost: the numbers come from the tally, which follows the pods as they change; single pods are
  * looked at only when some are to be made, removed or let go.
  */
 #include "operator/pclq_impl.h"
 #include "operator/sharing.h"
+
+/* ---- the end ---- */
+
+#define FINALIZER_ORPHAN "orphan" /* the garbage collector's: what it owns stays */
+/* Its gang is waited for no longer than this. */
+#define GANG_FIRST (5 * USEC_PER_SEC)
+enum { STAGE_LAST_PODS, STAGE_RELEASE };
+
+/* The last attempt was answered with a no that will not change by itself: they are left to the
+ * garbage collector. */
+static bool may_not_delete(const struct world *w, const struct key *key)
+{
+    const struct failures *f = world_last_failure(w, key);
+    for (size_t i = 0; f && i < f->n; i++) {
+        const struct failure *x = &f->items[i];
+        if (x->op == PLAN_DELETE && x->kind == &kind_pod && (x->code == 403 || x->code == 422))
+            return true;
+    }
+    return false;
+}
+
+/* Does the gang still say that it has pods of the clique? */
+static bool gang_has_pods(const struct obj *gang, str pclq)
+{
+    for (struct jiter it = jiter(jpath(obj_root(gang), "spec.podgroups")); jnext(&it);) {
+        if (str_eq(jstr(jgetc(it.value, "name")), pclq))
+            return jlen(jgetc(it.value, "podReferences")) > 0;
+    }
+    return false;
+}
+
+/* By the numbers of set and group the gang is about to go as a whole. */
+static bool gang_goes(const struct world *w, const struct obj *pcs, const struct obj *pclq)
+{
+    if (label_index(pclq, STR(LABEL_PCS_INDEX)) >= jint(jgetc(obj_spec(pcs), "replicas"), 0))
+        return true;
+    if (str_is_empty(obj_label(pclq, STR(LABEL_BASE_PODGANG))))
+        return false;
+    const struct obj *group =
+        world_get(w, &kind_pcsg, pclq->ns, jstr(jgetc(obj_controller_ref(pclq), "name")));
+    return !group || group->deleting ||
+           label_index(pclq, STR(LABEL_PCSG_INDEX)) >= surge_total(group);
+}
+
+/* Gangs go no later than their pods, and one that stays says first that it has them no more. That
+ * is the business of its own planner, which may be held up: then nobody waits for it. Until when;
+ * 0: not at all. Of a set that is gone or going nobody looks after gangs. */
+static usec wait_for_gang(const struct world *w, const struct obj *pclq, struct plan *p)
+{
+    usec deleted;
+    str base, name = clique_gang(p->arena, w, pclq, &base);
+    if (str_is_empty(name)) /* its group may be gone */
+        name = obj_label(pclq, STR(LABEL_PODGANG));
+    const struct obj *gang = world_get(w, &kind_pod_gang, pclq->ns, name);
+    const struct obj *pcs = gang ? owner_pcs(w, gang) : NULL;
+    if (!pcs || pcs->deleting || gang->deleting ||
+        !time_parse_rfc3339(jstr(jgetc(pclq->meta, "deletionTimestamp")), &deleted) ||
+        deleted + GANG_FIRST <= w->now)
+        return 0;
+    bool waits = gang_goes(w, pcs, pclq) || gang_has_pods(gang, pclq->name);
+    return waits ? deleted + GANG_FIRST : 0;
+}
+
+/* True: all its pods are marked when this stage is done. A delete is of a pod as it was seen: one
+ * that was let go of by its owner meanwhile stays. */
+static bool plan_last_pods(const struct world *w, const struct obj *pclq, struct plan *p)
+{
+    struct cache_iter it = world_owned(w, &kind_pod, pclq->uid);
+    for (struct obj *pod; (pod = cache_next(&it));) {
+        if (pod->deleting)
+            continue;
+        if (make_is_full(p, 0))
+            return false;
+        struct plan_write *write = plan_delete(p, STAGE_LAST_PODS, pod);
+        write->rv = pod->rv;
+        write->component_uid = pclq->uid;
+        write->user_scale_in = true;
+        write->not_serving = !pod_is_ready(pod) || pod_is_finished(pod);
+        plan_why(write, p, "its clique %.*s is being deleted", STR_ARG(pclq->name));
+    }
+    return true;
+}
+
+static void plan_leave(const struct world *w, const struct key *key, const struct obj *pclq,
+                       struct plan *p)
+{
+    if (!obj_has_finalizer(pclq, STR(FINALIZER_PCLQ)))
+        return;
+    if (!obj_has_finalizer(pclq, STR(FINALIZER_ORPHAN)) && !may_not_delete(w, key)) {
+        usec until = wait_for_gang(w, pclq, p);
+        if (until > 0)
+            plan_look_again(p, until);
+        if (until > 0 || !plan_last_pods(w, pclq, p))
+            return;
+    }
+    (void)make_finalizer(p, STAGE_RELEASE, pclq, STR(FINALIZER_PCLQ), false);
+}
+
+/* ---- life ---- */
 
 /* Claims that its pods share; pods wait for them. */
 static void plan_claims(struct clique_work *c)
@@ -28,7 +130,7 @@ void pclq_plan(const struct world *w, const struct key *key, void *ctx, struct p
     if (!pclq)
         return;
     if (pclq->deleting) {
-        (void)make_finalizer(p, STAGE_FINALIZER, pclq, STR(FINALIZER_PCLQ), false);
+        plan_leave(w, key, pclq, p);
         return;
     }
     if (j_is_absent(obj_controller_ref(pclq))) {

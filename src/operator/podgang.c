@@ -14,7 +14,9 @@
 #include "operator/gang.h"
 #include "operator/operator.h"
 #include "operator/pod.h"
+#include "operator/surge.h"
 #include "operator/tally.h"
+#include "operator/update.h"
 
 enum { MAX_GROUPS = 10000 };
 #define FILLING (2 * USEC_PER_SEC)
@@ -478,7 +480,7 @@ static bool is_wanted(const struct gang_work *g)
         return false;
     if (!g->pcsg)
         return base_has_cliques(g);
-    return !g->pcsg->deleting && g->group_index < jint(jgetc(obj_spec(g->pcsg), "replicas"), 1);
+    return !g->pcsg->deleting && g->group_index < surge_total(g->pcsg);
 }
 
 /* ---- plan ---- */
@@ -505,13 +507,13 @@ static void plan_gone(const struct gang_work *g)
 }
 
 /* The map names it no more: what it held is in other gangs, or goes. */
-static void plan_unmapped(const struct gang_work *g)
+static struct plan_write *plan_unmapped(const struct gang_work *g)
 {
     size_t from = g->plan->writes.len;
-    plan_why(plan_delete(g->plan, GANG_STAGE_SPEC, g->gang), g->plan,
-             "the map of gangs has it no "
-             "more");
+    struct plan_write *w = plan_delete(g->plan, GANG_STAGE_SPEC, g->gang);
+    plan_why(w, g->plan, "the map of gangs has it no more");
     make_event(g->plan, from, g->pcs, PLAN_DELETE, &kind_pod_gang, "PodGangDeleteSuccessful");
+    return w;
 }
 
 /* More groups than an object can hold: the numbers of the set make no sense, and it is told. */
@@ -611,14 +613,18 @@ static void plan_living(struct gang_work *g)
     }
 }
 
-/* Its group is gone; or its map is, with its replica. While the replica is wanted, the map comes
- * back and has it again. */
+/* Its group is gone; or its map is, with its replica. While the replica is wanted and updates
+ * coherently, the map comes back and has it again. */
 static void plan_ownerless(const struct gang_work *g)
 {
+    int64_t replica = label_index(g->gang, STR(LABEL_PCS_INDEX));
     if (str_is_empty(obj_label(g->gang, STR(LABEL_GENERATION_HASH))))
         plan_gone(g);
-    else if (label_index(g->gang, STR(LABEL_PCS_INDEX)) >= g->set.replicas)
-        plan_unmapped(g);
+    else if (replica >= g->set.replicas)
+        (void)plan_unmapped(g);
+    else if (update_strategy_of(g->pcs) != UPDATE_COHERENT)
+        plan_verify_absent(plan_unmapped(g), &kind_pod_gang_map, g->gang->ns,
+                           name_base_gang(g->plan->arena, g->pcs->name, replica), STR_NONE);
 }
 
 /* A gang of one replica of a group and nothing else has what that group asks for. */
@@ -657,7 +663,7 @@ static void plan_mapped(struct gang_work *g, const struct gangmap_view *v,
     warn_of_failures(g);
     if (!e) {
         if (g->gang && str_eq(g->gang->owner_uid, g->pcs->uid))
-            plan_unmapped(g);
+            (void)plan_unmapped(g);
         return;
     }
     find_only_group(g);

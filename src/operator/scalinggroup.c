@@ -108,7 +108,7 @@ static bool has_excess(const struct group_work *g)
 {
     const struct rollup *r = rollup_of(g->world, &kind_pclq, g->pcsg->uid);
     if (!g->mapped)
-        return rollup_exceeds(r, g->spec.replicas);
+        return rollup_exceeds(r, group_top(g));
     for (int64_t j = 0; g->n_mapped >= 0 && j < (int64_t)r->replicas.len; j++) {
         if (!group_wants(g, j) && r->replicas.p[j].children > 0)
             return true;
@@ -131,7 +131,7 @@ static void plan_excess(struct group_work *g)
         write->component_uid = g->pcsg->uid;
         write->user_scale_in = true;
         plan_why(write, g->plan, "replica %lld of the group is not among the %lld wanted",
-                 (long long)j, (long long)g->spec.replicas);
+                 (long long)j, (long long)(g->mapped ? g->spec.replicas : group_top(g)));
     }
     make_event(g->plan, from, g->pcs, PLAN_DELETE, &kind_pclq,
                "PodCliqueScalingGroupReplicaDeleteSuccessful");

@@ -3,6 +3,7 @@
 
 #include "operator/clique.h"
 #include "operator/gangmap_world.h"
+#include "operator/surge.h"
 #include "operator/tally.h"
 
 /* When the kind of claims is missing. */
@@ -151,7 +152,7 @@ bool sharing_plan_group(const struct world *w, const struct obj *pcs, const stru
 {
     struct level l = {pcsg,
                       jgetc(config, "resourceSharing"),
-                      jint(jgetc(obj_spec(pcsg), "replicas"), 0),
+                      surge_total(pcsg),
                       LABEL_PCSG_INDEX,
                       LABEL_PCSG,
                       NULL,
@@ -170,7 +171,7 @@ bool sharing_plan_clique(const struct world *w, const struct obj *pcs, const str
 {
     struct level l = {pclq,
                       jgetc(config, "resourceSharing"),
-                      jint(jgetc(obj_spec(pclq), "replicas"), 0),
+                      surge_total(pclq),
                       LABEL_POD_INDEX,
                       LABEL_PCLQ,
                       &tally_of(w, pclq->uid)->indices,

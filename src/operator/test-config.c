@@ -30,6 +30,7 @@ static void check_defaults(struct operator_config c)
     CHECK(c.own_certs);
     CHECK(c.log_level == LOG_LEVEL_INFO && c.log_json);
     CHECK(!c.authorizer && c.n_exempt == 0);
+    CHECK(str_is_empty(c.strategy));
     CHECK(!c.topology && !c.mnnvl);
     CHECK_INT(c.backends, 1 << BACKEND_DEFAULT);
     CHECK(c.backend == &backends[BACKEND_DEFAULT]);
@@ -77,6 +78,7 @@ TEST(a_whole_file_is_read)
                                            "  exemptServiceAccountUserNames: [a:b, c:d]\n"
                                            "topologyAwareScheduling: {enabled: true}\n"
                                            "network: {autoMNNVLEnabled: true}\n"
+                                           "defaultUpdateStrategy: Coherent\n"
                                            "scheduler:\n"
                                            "  profiles: [{name: kai-scheduler},\n"
                                            "    {name: volcano, config: {}}]\n"
@@ -100,6 +102,7 @@ TEST(a_whole_file_is_read)
     REQUIRE(c.n_exempt == 2);
     CHECK_CSTR(c.exempt[1], "c:d");
     CHECK(c.topology && c.mnnvl);
+    CHECK_CSTR(c.strategy, "Coherent");
     CHECK_INT(c.backends, 1 << BACKEND_DEFAULT | 1 << BACKEND_KAI | 1 << BACKEND_VOLCANO);
     CHECK(c.backend == &backends[BACKEND_KAI]);
     CHECK_CSTR(str_of(c.schedulers[0]), "kai-scheduler");

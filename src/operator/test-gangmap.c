@@ -132,6 +132,44 @@ TEST(gangmap_that_was_lost_comes_back_from_the_mappings)
     ring_free(&r);
 }
 
+/* A gang that the mappings name is gone: what was in it is wanted all the same. */
+TEST(a_map_that_comes_back_wants_as_many_as_are_wanted)
+{
+    struct ring r = coherent_ring();
+    make_maps(&r);
+    char second[64], pf[128];
+    (void)snprintf(second, sizeof(second), "%.*s",
+                   STR_ARG(jstr(jgetc(entry_at(&r, "svc-0", 1), "name"))));
+    ring_plan_gang(&r, second);
+    tw_carry_out(r.world);
+    tw_remove(r.world, &kind_pod_gang_map, "svc-0");
+    (void)snprintf(pf, sizeof(pf), "{status: {podGangMapping: {%s: [0, 1]}}}", second);
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{status: {podGangMapping: {gone: 3}}}");
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", pf);
+    plan_map(&r, "svc-0");
+    tw_carry_out(r.world);
+    CHECK_INT(count_entries(&r, "svc-0"), 3);
+    CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 0), "name")), second);
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 0), "pcsgReplicaIndices")), "{\"pf\":[0,1]}");
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 1), "podCliques")), "{\"fe\":3}");
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 2), "pcsgReplicaIndices")), "{\"pf\":[2]}");
+    ring_free(&r);
+}
+
+/* A set that is scaled to nothing has a map without gangs. */
+TEST(gangmap_has_no_gang_that_holds_nothing)
+{
+    struct ring r = coherent_ring();
+    ring_plan_pcs(&r, "svc");
+    tw_carry_out(r.world);
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 0}}");
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", "{spec: {replicas: 0}}");
+    plan_map(&r, "svc-0");
+    tw_carry_out(r.world);
+    CHECK_INT(count_entries(&r, "svc-0"), 0);
+    ring_free(&r);
+}
+
 TEST(gangmap_follows_scaling_and_the_last_replicas_end)
 {
     struct ring r = coherent_ring();
@@ -175,6 +213,65 @@ TEST(cliques_of_a_mapped_set_carry_the_gang_of_their_entry)
     for (struct obj *pod; (pod = cache_next(&it)); n++)
         CHECK_CSTR(obj_label(pod, STR(LABEL_PODGANG)), "svc-0-1767225600000000000");
     CHECK_INT(n, 3);
+    ring_free(&r);
+}
+
+static size_t pods_with_hash(struct ring *r, const char *clique, const char *hash)
+{
+    size_t n = 0;
+    struct cache_iter it =
+        world_owned(&r->world->world, &kind_pod, tw_must(r->world, &kind_pclq, clique)->uid);
+    for (struct obj *pod; (pod = cache_next(&it));)
+        n += str_is(obj_label(pod, STR(LABEL_TEMPLATE_HASH)), hash);
+    return n;
+}
+
+/* By hand, pods of a gang became of another template; the set is coherent again. They stay, and who
+ * comes to the gang is of what is there. */
+TEST(a_gang_gets_no_pod_of_a_template_that_it_does_not_have)
+{
+    struct ring r = coherent_ring();
+    make_maps(&r);
+    ring_plan_pclq(&r, "svc-0-fe");
+    tw_carry_out(r.world);
+    char first[64], second[64];
+    (void)snprintf(
+        first, sizeof(first), "%.*s",
+        STR_ARG(obj_label(tw_must(r.world, &kind_pclq, "svc-0-fe"), STR(LABEL_TEMPLATE_HASH))));
+    tw_patch(r.world, &kind_pcs, "svc",
+             "{spec: {updateStrategy: {type: OnDelete}, template: {cliques: [{name: fe, spec: "
+             "{replicas: 3, minAvailable: 2, roleName: fe, podSpec: {containers: [{name: m, "
+             "image: j}]}}}, {name: pl, spec: {podSpec: {containers: [{name: m, image: i}]}}}, "
+             "{name: pw, spec: {replicas: 4, podSpec: {containers: [{name: m, image: i}]}}}]}}}");
+    ring_plan_pcs(&r, "svc");
+    tw_carry_out(r.world);
+    ring_plan_pcs(&r, "svc");
+    tw_carry_out(r.world);
+    (void)snprintf(
+        second, sizeof(second), "%.*s",
+        STR_ARG(obj_label(tw_must(r.world, &kind_pclq, "svc-0-fe"), STR(LABEL_TEMPLATE_HASH))));
+    CHECK(strcmp(first, second) != 0);
+    /* All of them by hand, and the map has not heard of it. */
+    struct cache_iter it =
+        world_owned(&r.world->world, &kind_pod, tw_must(r.world, &kind_pclq, "svc-0-fe")->uid);
+    char names[3][64];
+    size_t n = 0;
+    for (struct obj *pod; n < 3 && (pod = cache_next(&it)); n++)
+        (void)snprintf(names[n], sizeof(names[n]), "%.*s", STR_ARG(pod->name));
+    REQUIRE(n == 3);
+    for (size_t i = 0; i < 3; i++)
+        tw_remove(r.world, &kind_pod, names[i]);
+    ring_plan_pclq(&r, "svc-0-fe");
+    tw_carry_out(r.world);
+    CHECK_INT(pods_with_hash(&r, "svc-0-fe", second), 3);
+    tw_patch(r.world, &kind_pcs, "svc", COHERENT);
+    it = world_owned(&r.world->world, &kind_pod, tw_must(r.world, &kind_pclq, "svc-0-fe")->uid);
+    (void)snprintf(names[0], sizeof(names[0]), "%.*s", STR_ARG(cache_next(&it)->name));
+    tw_remove(r.world, &kind_pod, names[0]);
+    ring_plan_pclq(&r, "svc-0-fe");
+    tw_carry_out(r.world);
+    CHECK_INT(pods_with_hash(&r, "svc-0-fe", second), 3);
+    CHECK_INT(pods_with_hash(&r, "svc-0-fe", first), 0);
     ring_free(&r);
 }
 

@@ -1,4 +1,5 @@
-/* The PodClique planner: writes that failed or may still happen, and claims that pods share. */
+/* The PodClique planner: writes that failed or may still happen, claims that pods share, and the
+ * end of a clique. */
 #include "base/test.h"
 #include "grove/names.h"
 #include "operator/test-ring.h"
@@ -246,11 +247,11 @@ TEST(claims_with_long_names_have_short_ones_in_the_pod)
 
 /* ---- names ---- */
 
-static const char *fe_name(struct ring *r, unsigned n)
+static const char *fe_name(struct ring *r, int64_t index, unsigned n)
 {
     static struct arena names = ARENA_INIT;
     const struct obj *o = tw_must(r->world, &kind_pclq, "svc-0-fe");
-    return name_pod(&names, o->name, o->uid, 1, n).p;
+    return name_pod(&names, o->name, o->uid, index, n).p;
 }
 
 /* The pod before goes while the create of its successor is on its way and unheard of: the next plan
@@ -260,7 +261,7 @@ TEST(a_successor_that_may_still_come_is_asked_for_by_its_name)
     struct ring r = with_cliques();
     ring_plan_pclq(&r, "svc-0-fe");
     tw_carry_out(r.world);
-    const char *first = fe_name(&r, 0), *second = fe_name(&r, 1);
+    const char *first = fe_name(&r, 1, 0), *second = fe_name(&r, 1, 1);
     tw_delete(r.world, &kind_pod, first);
     if (tw_get(r.world, &kind_pod, first)) /* without a node it goes at once */
         tw_remove(r.world, &kind_pod, first);
@@ -274,5 +275,172 @@ TEST(a_successor_that_may_still_come_is_asked_for_by_its_name)
     CHECK(tw_get(r.world, &kind_pod, second) != NULL);
     ring_plan_pclq(&r, "svc-0-fe");
     CHECK(tw_write(r.world, &kind_pod, first, "") == NULL);
+    ring_free(&r);
+}
+
+/* ---- endings ---- */
+
+/* All of its life up to the moment somebody deletes svc-0-fe: three pods on nodes. */
+static struct ring going(void)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_delete(r.world, &kind_pclq, "svc-0-fe");
+    return r;
+}
+
+static size_t count_deletes(struct ring *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->world->plan.writes.len; i++) {
+        const struct plan_write *w = &r->world->plan.writes.p[i];
+        n += w->kind == &kind_pod && w->op == PLAN_DELETE;
+    }
+    return n;
+}
+
+static bool releases(struct ring *r)
+{
+    return tw_write(r->world, &kind_pclq, "svc-0-fe", "") != NULL;
+}
+
+/* The gang that had them says first that it has them no more. */
+static void let_go(struct ring *r)
+{
+    ring_plan_gang(r, "svc-0");
+    tw_carry_out(r->world);
+}
+
+/* its name is free for a successor only when its pods count for nobody any more. */
+TEST(a_clique_takes_leave_of_its_pods_before_it_goes)
+{
+    struct ring r = going();
+    let_go(&r);
+    ring_plan_pclq(&r, "svc-0-fe");
+    const struct plan_write *release = tw_write(r.world, &kind_pclq, "svc-0-fe", "");
+    REQUIRE(release);
+    CHECK_INT(count_deletes(&r), 3);
+    CHECK_INT(r.world->plan.writes.len, 4);
+    CHECK_INT(r.world->plan.events.len, 0);
+    for (size_t i = 0; i < r.world->plan.writes.len; i++) {
+        const struct plan_write *w = &r.world->plan.writes.p[i];
+        if (w == release)
+            continue;
+        /* The owner's end is nobody's to refuse; and it is a pod of its own, as it was seen. */
+        CHECK(w->stage < release->stage && w->user_scale_in && w->rv > 0);
+        CHECK(str_eq(w->component_uid, tw_must(r.world, &kind_pclq, "svc-0-fe")->uid));
+        CHECK_CSTR(w->why, "its clique svc-0-fe is being deleted");
+    }
+    tw_carry_out(r.world);
+    CHECK(tw_get(r.world, &kind_pclq, "svc-0-fe") == NULL);
+    ring_free(&r);
+}
+
+/* A pod that takes its time holds nobody up. */
+TEST(pods_that_are_going_do_not_hold_their_clique)
+{
+    struct ring r = going();
+    let_go(&r);
+    for (int64_t i = 0; i < 3; i++)
+        tw_delete(r.world, &kind_pod, fe_name(&r, i, 0));
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_CSTR(tw_writes(r.world), "patch PodClique default/svc-0-fe\n");
+    ring_free(&r);
+}
+
+TEST(a_clique_deleted_without_its_pods_leaves_them)
+{
+    struct ring r = going();
+    tw_patch(r.world, &kind_pclq, "svc-0-fe",
+             "{metadata: {finalizers: [grove.io/podclique.grove.io, orphan]}}");
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_CSTR(tw_writes(r.world), "patch PodClique default/svc-0-fe\n");
+    CHECK_CSTR(jtext(jpath(tw_body(r.world, &kind_pclq, "svc-0-fe", ""), "metadata.finalizers")),
+               "[\"orphan\"]");
+    ring_free(&r);
+}
+
+TEST(many_pods_are_taken_leave_of_in_several_plans)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_plan_pcs(&r, "svc");
+    tw_carry_out(r.world);
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 1200}}");
+    for (int i = 0; i < 3; i++) {
+        ring_plan_pclq(&r, "svc-0-fe");
+        tw_carry_out(r.world);
+    }
+    tw_delete(r.world, &kind_pclq, "svc-0-fe");
+    for (int i = 0; i < 3; i++) {
+        ring_plan_pclq(&r, "svc-0-fe");
+        CHECK_INT(count_deletes(&r), i < 2 ? 500 : 200);
+        CHECK(releases(&r) == (i == 2));
+        tw_carry_out(r.world);
+    }
+    CHECK(tw_get(r.world, &kind_pclq, "svc-0-fe") == NULL);
+    ring_free(&r);
+}
+
+/* Who may not delete them leaves them to the garbage collector instead of waiting for ever; who is
+ * told to come again comes again. */
+TEST(pods_that_must_not_be_deleted_do_not_hold_their_clique)
+{
+    static const struct {
+        int code;
+        size_t deletes;
+    } cases[] = {{403, 0}, {422, 0}, {429, 3}, {500, 3}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct ring r = going();
+        let_go(&r);
+        struct failures f = quota("no");
+        f.row = 3;
+        f.items[0].op = PLAN_DELETE;
+        f.items[0].code = cases[i].code;
+        r.world->world.failed = &f;
+        ring_plan_pclq(&r, "svc-0-fe");
+        CHECK_INT(count_deletes(&r), cases[i].deletes);
+        CHECK(releases(&r));
+        ring_free(&r);
+    }
+}
+
+/* Gangs go no later than their pods, and one that stays says first that it has them no more. But
+ * nobody waits for it for long. */
+TEST(pods_of_a_clique_that_goes_wait_for_their_gang_a_moment)
+{
+    struct ring r = going();
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(r.world->plan.writes.len, 0);
+    CHECK(r.world->plan.look_again > r.world->world.now);
+    r.world->world.now += 6 * USEC_PER_SEC;
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(count_deletes(&r), 3);
+    ring_free(&r);
+}
+
+/* That it has them no more is not enough where all of it is to go. */
+TEST(pods_of_a_replica_that_goes_wait_until_their_gang_is_gone)
+{
+    struct ring r = going();
+    let_go(&r);
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {replicas: 0}}");
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(r.world->plan.writes.len, 0);
+    tw_remove(r.world, &kind_pod_gang, "svc-0");
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(count_deletes(&r), 3);
+    ring_free(&r);
+}
+
+/* Of a set that is gone nobody looks after gangs. */
+TEST(pods_of_a_set_that_is_gone_wait_for_no_gang)
+{
+    struct ring r = going();
+    tw_remove(r.world, &kind_pcs, "svc");
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(count_deletes(&r), 3);
+    CHECK(releases(&r));
     ring_free(&r);
 }

@@ -394,6 +394,56 @@ TEST(a_gang_asked_to_make_room_loses_the_pods_it_had)
     ring_free(&r);
 }
 
+/* The only delete of the plan; NULL: there is none. */
+static const struct plan_write *only_delete(struct ring *r)
+{
+    const struct plan_write *found = NULL;
+    for (size_t i = 0; i < r->world->plan.writes.len; i++) {
+        const struct plan_write *w = &r->world->plan.writes.p[i];
+        if (w->op != PLAN_DELETE)
+            continue;
+        CHECK(found == NULL);
+        found = w;
+    }
+    return found;
+}
+
+/* Pods above the minimum go one by one, those that are named; the ledger has its say. */
+TEST(a_gang_asked_for_what_it_can_spare_loses_those_pods)
+{
+    struct ring r = settled();
+    struct obj *pod, *asked = NULL;
+    const struct obj *pclq = tw_must(r.world, &kind_pclq, "p-0-a");
+    for (struct cache_iter it = world_owned(&r.world->world, &kind_pod, pclq->uid);
+         (pod = cache_next(&it));)
+        asked = pod;
+    REQUIRE(asked != NULL);
+    char name[64];
+    (void)snprintf(name, sizeof(name), "%.*s", STR_ARG(asked->name));
+    tw_patch(r.world, &kind_pod_gang, "p-0",
+             "{status: {conditions: [{type: DisruptionTarget, status: 'True', reason: "
+             "TrimmedByScheduler, message: 1 pod above its minimum must go, lastTransitionTime: "
+             "'2026-01-01T00:01:00Z'}]}}");
+    /* Nobody is named yet, and an eviction is another matter. */
+    ring_plan_gang(&r, "p-0");
+    CHECK(only_delete(&r) == NULL);
+    tw_patch(r.world, &kind_pod, name,
+             "{status: {conditions: [{type: Ready, status: 'True'}, {type: DisruptionTarget, "
+             "status: 'True', reason: EvictionByEvictionAPI}]}}");
+    ring_plan_gang(&r, "p-0");
+    CHECK(only_delete(&r) == NULL);
+    tw_patch(r.world, &kind_pod, name,
+             "{status: {conditions: [{type: Ready, status: 'True'}, {type: DisruptionTarget, "
+             "status: 'True', reason: PreemptionByScheduler}]}}");
+    ring_plan_gang(&r, "p-0");
+    const struct plan_write *w = only_delete(&r);
+    REQUIRE(w != NULL);
+    CHECK(w->kind == &kind_pod);
+    CHECK_CSTR(w->name, name);
+    CHECK(w->component_uid.len > 0 && !w->not_serving && !w->user_scale_in);
+    ring_free(&r);
+}
+
 /* ---- topology ---- */
 
 #define TOPOLOGY                                                                                  \

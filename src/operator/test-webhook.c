@@ -50,11 +50,14 @@ static const struct obj *find_set(void *ctx, str ns, str name)
     return obj_hold(&arena, obj_new(&kind_pcs, doc_ref(yaml(text.p)), NULL));
 }
 
+static str strategy;
+
 static const struct webhook_rules *rules(void)
 {
     static struct webhook_rules r;
     grove_kinds_init();
     r = (struct webhook_rules){.context = &grove_default_context,
+                               .strategy = strategy,
                                .is_ready = is_ready,
                                .find_set = find_set,
                                .operator_user = STR("system:serviceaccount:grove:grove-operator"),
@@ -145,6 +148,40 @@ TEST(what_is_complete_gets_no_patch)
     CHECK(is_allowed(r));
     CHECK(j_is_absent(jgetc(r, "patch")) && j_is_absent(jgetc(r, "patchType")));
     CHECK(j_is_absent(jgetc(r, "status")));
+    arena_done(&arena);
+}
+
+/* The patch, as text; empty: none. */
+static str patch_of(jval response)
+{
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    (void)b64_decode(jstr(jgetc(response, "patch")), B64_STD, &text);
+    str out = arena_str(&arena, strbuf_str(&text));
+    strbuf_done(&text);
+    return out;
+}
+
+TEST(the_configured_strategy_is_for_new_sets_without_one)
+{
+    static const char *const said = "{\"type\":\"Coherent\"}";
+    strategy = STR("Coherent");
+    CHECK(str_find(patch_of(ask(DEFAULT, PCS "operation: CREATE, object: " SET("1", ""))),
+                   str_of(said)) > 0);
+    /* Who has none is left alone, whatever the configuration says now. */
+    CHECK_CSTR(patch_of(ask(DEFAULT, PCS "operation: UPDATE, object: " SET(
+                                         "2", "") ", oldObject: " SET("1", ""))),
+               "");
+    /* A manifest that does not say takes nothing away. */
+    CHECK(str_find(patch_of(ask(DEFAULT, PCS "operation: UPDATE, object: " SET(
+                                             "2", "") ", oldObject: {spec: {updateStrategy: "
+                                                      "{type: Coherent}}}")),
+                   str_of(said)) > 0);
+    /* One that says is right. */
+    CHECK(str_find(patch_of(ask(DEFAULT, PCS "operation: CREATE, object: {spec: "
+                                             "{updateStrategy: {type: OnDelete}, template: {}}}")),
+                   str_of(said)) < 0);
+    strategy = STR_NONE;
+    CHECK_CSTR(patch_of(ask(DEFAULT, PCS "operation: CREATE, object: " SET("1", ""))), "");
     arena_done(&arena);
 }
 
@@ -836,6 +873,9 @@ TEST(reviews_are_answered_over_https_and_certificates_change_without_a_restart)
     REQUIRE(webhook_server_set_identity(r.server, strbuf_str(&b.cert), strbuf_str(&b.key), &err) ==
             0);
     CHECK_STR(str_of(webhook_server_address(r.server)), address);
+    post(&r, str_of(good_review)); /* who is connected notices nothing */
+    CHECK(!r.failed);
+    CHECK_INT(r.status, 200);
     disconnect(&r);
     connect_to(&r, strbuf_str(&a.ca));
     post(&r, str_of(good_review));

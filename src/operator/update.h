@@ -103,8 +103,8 @@ struct update_engine {
     bool (*replica_done)(const struct update_work *u, int64_t replica);
     /* Further members of its entry in currentlyUpdating; NULL: none. */
     void (*replica_status)(const struct update_work *u, int64_t replica, struct jw *w);
-    /* Further members of updateProgress; NULL: none. */
-    void (*set_status)(const struct update_work *u, struct jw *w);
+    /* Further members of updateProgress; `began`: with this plan. NULL: none. */
+    void (*set_status)(const struct update_work *u, bool began, struct jw *w);
 };
 /* All children are there, carry the hashes, their pods too, and every minimum is ready. */
 bool update_replica_is_done(const struct update_work *u, int64_t replica);

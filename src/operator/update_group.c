@@ -6,7 +6,9 @@
  * Replicas that do not serve go at once, all of them; those that do go by number, as many as the
  * ledger allows and so that no more than maxUnavailable are missing at any time. Of a replica those
  * cliques go last whose template changed: should we be stopped on the way, the rest still has its
- * reason. Cliques made since the pass began are new already and stay.
+ * reason. Cliques made since the pass began are new already and stay. Replicas above the number
+ * wanted (surge.h) are made anew only when they do not serve: they make up for others, and go when
+ * it ends.
  */
 #include "operator/update_group.h"
 
@@ -126,7 +128,8 @@ static bool any_outdated(const struct group_work *g)
 {
     uint64_t sum = sum_of(g);
     for (int64_t j = 0; j < seen_top(g); j++) {
-        if (group_wants(g, j) && !is_current(g, j, sum) && replica_is_outdated(g, j))
+        if (group_wants(g, j) && !group_is_above(g, j) && !is_current(g, j, sum) &&
+            replica_is_outdated(g, j))
             return true;
     }
     return false;
@@ -135,8 +138,102 @@ static bool any_outdated(const struct group_work *g)
 static bool is_complete(const struct group_work *g, const struct group_update *u)
 {
     int64_t taken = (int64_t)selected_before(g), replicas = MAX(g->spec.replicas, 0);
-    return u->realised >= replicas &&
+    return u->realised >= replicas && !u->outdated && u->surge.held == 0 &&
            u->available >= MIN(replicas, MAX(g->spec.min_available, taken));
+}
+
+/* ---- replicas above the number ---- */
+
+static int64_t count_outdated(const struct group_work *g)
+{
+    uint64_t sum = sum_of(g);
+    int64_t n = 0;
+    for (int64_t j = 0; j < seen_top(g); j++)
+        n += group_wants(g, j) && !group_is_above(g, j) && !is_current(g, j, sum) &&
+             replica_is_outdated(g, j);
+    return n;
+}
+
+/* When the members of a replica that has no place were made; 0: it has one, or is to be made anew
+ * anyway. */
+static usec waits_since(const struct group_work *g, int64_t j)
+{
+    uint32_t members = (uint32_t)jlen(g->spec.clique_names);
+    struct rollup_replica m = rollup_at(rollup_of(g->world, &kind_pclq, g->pcsg->uid), j);
+    usec since = 0;
+    if (m.children != members || m.scheduled == members || replica_is_outdated(g, j))
+        return 0;
+    for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
+        const struct obj *o = member(g, j, jstr(it.value));
+        if (stays(g, o))
+            since = MAX(since, obj_created(o));
+    }
+    return since;
+}
+
+/* What the scheduler says of a pod of the replica that has no node, or of its gang. */
+static str why_unplaced(const struct group_work *g, int64_t j)
+{
+    for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
+        const struct obj *o = member(g, j, jstr(it.value));
+        if (!o)
+            continue;
+        struct cache_iter pods = world_owned(g->world, &kind_pod, o->uid);
+        for (struct obj *pod; (pod = cache_next(&pods));) {
+            jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled"));
+            if (!pod->deleting && !pod_is_scheduled(pod) && j_has(jgetc(c, "message")))
+                return jstr(jgetc(c, "message"));
+        }
+    }
+    return STR("nobody said why");
+}
+
+/* A replica has waited for its place long enough: it is said, and nobody waits any more. */
+static bool times_out(const struct group_work *g)
+{
+    usec timeout = surge_timeout(g->pcs), first = 0;
+    int64_t which = -1;
+    for (int64_t j = 0; surge_held(g->pcsg) > 0 && j < seen_top(g); j++) {
+        usec since = group_wants(g, j) ? waits_since(g, j) : 0;
+        if (since == 0 || (which >= 0 && since >= first))
+            continue;
+        first = since;
+        which = j;
+    }
+    if (which < 0)
+        return false;
+    if (first + timeout > g->world->now) {
+        plan_look_again(g->plan, first + timeout);
+        return false;
+    }
+    plan_event(g->plan, g->pcsg, true, STR("SurgeTimedOut"),
+               "replica %lld has had no place for %lld s (%lld replicas are wanted, %lld above "
+               "them): %.*s; the update goes on in place",
+               (long long)which, (long long)(timeout / USEC_PER_SEC), (long long)g->spec.replicas,
+               (long long)surge_held(g->pcsg), STR_ARG(why_unplaced(g, which)));
+    return true;
+}
+
+static void decide_surge(const struct group_work *g, struct group_update *u, bool rolls)
+{
+    struct surge_facts f = {
+        .most = surge_most(g->world, g->pcs, g->config, g->pcsg),
+        .desired = MAX(g->spec.replicas, 0),
+        .allowance = surge_allowance(g->world, g->pcs, g->config, g->pcsg, 1),
+        .held = surge_held(g->pcsg),
+        .outdated = u->outdated ? count_outdated(g) : 0,
+        .filling = u->realised < g->spec.replicas,
+        .staying = u->own_available,
+        .placed = u->placed_above,
+        .timed_out = !u->starts && surge_timed_out(g->pcsg),
+        .times_out = u->rolls && times_out(g),
+        .rolls = rolls,
+    };
+    u->surge = (struct surge_record){.held = surge_next(&f),
+                                     .begins = u->starts,
+                                     .times_out = f.times_out,
+                                     .timed_out = f.timed_out,
+                                     .now = g->world->now};
 }
 
 static void decide_recreate(const struct group_work *g, struct group_update *u, bool was_running,
@@ -152,14 +249,19 @@ static void decide_recreate(const struct group_work *g, struct group_update *u, 
         u->ends = true;
     else
         u->rolls = was_running && same && rolls;
+    if (u->starts || (was_running && !u->ends))
+        decide_surge(g, u, rolls);
     if ((u->starts || u->rolls) && is_complete(g, u))
         u->ends = true;
+    if (u->ends)
+        u->surge.held = 0;
 }
 
 void update_decide_group(const struct group_work *g, struct group_update *u)
 {
     bool was_running = clique_is_updating(g->pcsg);
     u->running = was_running;
+    u->surge.held = surge_held(g->pcsg);
     if (!g->revision)
         return;
     bool same = str_eq(jstr(jgetc(progress_of(g), "podCliqueSetGenerationHash")),
@@ -172,6 +274,7 @@ void update_decide_group(const struct group_work *g, struct group_update *u)
     case UPDATE_ON_DELETE:
         u->starts = !same;
         u->ends = u->starts || was_running;
+        u->surge.held = 0;
         break;
     case UPDATE_COHERENT:
         u->outdated = any_outdated(g);
@@ -222,8 +325,10 @@ void update_plan_group(const struct group_work *g, struct group_update *u, unsig
     size_t from = g->plan->writes.len;
     uint64_t sum = sum_of(g);
     struct budget b = ledger_of_group(g->world, g->pcsg);
-    int64_t room = MIN(b.free, b.allowance - MAX(b.desired - b.available - u->roomless, 0));
-    room = MIN(room, MAX_SELECTED);
+    int64_t missing = b.desired - b.available;
+    if (missing > 0)
+        missing = MAX(missing - u->roomless, 0);
+    int64_t room = MIN(MIN(b.free, b.allowance - missing), MAX_SELECTED);
     u->picked = arena_array(g->plan->arena, int64_t, (size_t)MAX(room, 0) + 1);
     for (int64_t j = 0; j < seen_top(g) && !make_is_full(g->plan, from); j++) {
         if (!group_wants(g, j) || is_current(g, j, sum) || !replica_is_outdated(g, j))
@@ -231,7 +336,7 @@ void update_plan_group(const struct group_work *g, struct group_update *u, unsig
         enum health h = health_of(g, j);
         if (h == DOWN) {
             delete_replica(g, j, false, stage);
-        } else if (h == SERVES && room > 0) {
+        } else if (h == SERVES && room > 0 && !group_is_above(g, j)) {
             delete_replica(g, j, true, stage);
             u->picked[u->n_picked++] = j;
             room--;
@@ -303,6 +408,7 @@ void update_write_group(const struct group_work *g, const struct group_update *u
     write_common(g, u, before, strbuf_str(&now), w);
     if (u->roomless > 0 || j_has(jgetc(before, "unscheduledAtStart")))
         jw_put_int(w, "unscheduledAtStart", u->roomless);
+    surge_write(g->pcsg, &u->surge, w);
     jw_put_int(w, "updatedPodCliquesCount", u->updated_members);
     jw_put_int(w, "totalPodCliquesCount",
                MAX(g->spec.replicas, 0) * (int64_t)jlen(g->spec.clique_names));

@@ -6,6 +6,8 @@
 
 struct group_update {
     int64_t realised, available; /* replicas: of the revision with all their pods; serving */
+    int64_t own_available;       /* of those, without the ones above the number wanted */
+    int64_t placed_above;        /* of those above, on nodes, from the lowest on */
     int64_t unscheduled;         /* replicas without their minimum on nodes */
     int64_t roomless;            /* of those, as many as there were when the pass began */
     int64_t updated_members;     /* members of the revision with all their pods */
@@ -13,6 +15,7 @@ struct group_update {
     bool starts, ends;           /* with this plan */
     bool running;                /* after it */
     bool rolls;
+    struct surge_record surge;
     int64_t *picked;
     size_t n_picked;
 };

@@ -9,8 +9,10 @@
  * a hiccup of a probe is no reason to take all of them.
  *
  * A pass is recorded in the clique's status before it takes the first pod (the ledger reads it
- * there), and ended when all pods are of the template and as many serve as were taken.
+ * there), and ended when all pods are of the template and as many serve as were taken. Pods above
+ * the number wanted (surge.h) count among those that serve, and are gone when it ends.
  */
+#include "client/failure.h"
 #include "operator/ledger.h"
 #include "operator/pclq_impl.h"
 #include "operator/revisions.h"
@@ -57,6 +59,13 @@ bool update_pod_flaps(const struct obj *pod, usec now, usec *ret_until)
     return *ret_until > now;
 }
 
+static bool is_outdated(const struct clique_work *c, const struct obj *pod)
+{
+    return !pod->deleting && !pod_is_finished(pod) && !world_is_intended(c->world, pod->uid) &&
+           !revision_names(c->update.target, c->update.clique,
+                           obj_label(pod, STR(LABEL_TEMPLATE_HASH)));
+}
+
 /* ---- which pass ---- */
 
 static bool targets(const struct clique_update *u, jval progress)
@@ -74,7 +83,7 @@ static size_t selected_before(const struct clique_work *c)
 static bool is_complete(const struct clique_work *c)
 {
     int64_t taken = (int64_t)selected_before(c), desired = MAX(c->spec.replicas, 0);
-    return c->update.outdated == 0 && c->tally->active == desired &&
+    return c->update.outdated == 0 && c->update.surge.held == 0 && c->tally->active == desired &&
            c->tally->ready >= MIN(desired, MAX(c->spec.min_available, taken));
 }
 
@@ -89,7 +98,118 @@ static int64_t count_roomless(const struct clique_work *c)
     return c->update.starts && !clique_is_updating(c->pclq) ? now : MIN(now, before);
 }
 
-static void decide_recreate(struct clique_work *c, bool was_running)
+/* ---- pods above the number ---- */
+
+/* Has every index below the number wanted its pod? */
+static bool has_holes(const struct clique_work *c)
+{
+    for (int64_t i = 0; i < c->spec.replicas; i++) {
+        if (!slots_uses(&c->tally->indices, i))
+            return true;
+    }
+    return false;
+}
+
+/* The oldest pod of the new template that has no node; NULL: all have one. */
+static const struct obj *oldest_unplaced(const struct clique_work *c)
+{
+    const struct obj *oldest = NULL;
+    struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
+    for (struct obj *pod; (pod = cache_next(&it));) {
+        if (pod->deleting || pod_is_finished(pod) || pod_is_scheduled(pod) ||
+            world_is_intended(c->world, pod->uid) || is_outdated(c, pod))
+            continue;
+        if (!oldest || obj_created(pod) < obj_created(oldest) ||
+            (obj_created(pod) == obj_created(oldest) && str_cmp(pod->name, oldest->name) < 0))
+            oldest = pod;
+    }
+    return oldest;
+}
+
+/* Why the API server does not take a pod above the number, a quota say: no room of another kind,
+ * and nobody will make it. While pods are going it may be theirs. Empty: it does. */
+static str refused_create(const struct clique_work *c)
+{
+    struct key key = {&kind_pclq, c->pclq->ns, c->pclq->name};
+    const struct failures *f = world_last_failure(c->world, &key);
+    bool lacks = c->tally->active < surge_total(c->pclq) && c->tally->terminating == 0;
+    for (size_t i = 0; lacks && f && i < f->n; i++) {
+        const struct failure *x = &f->items[i];
+        if (x->op == PLAN_CREATE && x->kind == &kind_pod && x->code == 403)
+            return str_is_empty(x->message) ? STR("forbidden") : x->message;
+    }
+    return STR_NONE;
+}
+
+/* A pod has waited for its place long enough: it is said, and nobody waits any more. */
+static bool times_out(const struct clique_work *c)
+{
+    usec timeout = surge_timeout(c->pcs);
+    if (surge_held(c->pclq) == 0)
+        return false;
+    str refused = refused_create(c);
+    if (!str_is_empty(refused)) {
+        plan_event(c->plan, c->pclq, true, STR("SurgeTimedOut"),
+                   "no pod can be made above the %lld wanted: %.*s; the update goes on in place",
+                   (long long)c->spec.replicas, STR_ARG(refused));
+        return true;
+    }
+    if (c->tally->scheduled >= c->tally->active)
+        return false;
+    const struct obj *pod = oldest_unplaced(c);
+    if (!pod)
+        return false;
+    if (obj_created(pod) + timeout > c->world->now) {
+        plan_look_again(c->plan, obj_created(pod) + timeout);
+        return false;
+    }
+    str why = jstr(jgetc(condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled")),
+                         "message"));
+    plan_event(c->plan, c->pclq, true, STR("SurgeTimedOut"),
+               "pod %.*s has had no place for %lld s (%lld pods are wanted, %lld above them): "
+               "%.*s; the update goes on in place",
+               STR_ARG(pod->name), (long long)(timeout / USEC_PER_SEC), (long long)c->spec.replicas,
+               (long long)surge_held(c->pclq),
+               STR_ARG(str_is_empty(why) ? STR("nobody said why") : why));
+    return true;
+}
+
+/* Pods that serve when those above the number are gone. Of those one goes first that is failing;
+ * one that is still starting is waited for, so that it is not taken for one above. */
+static int64_t count_staying(const struct clique_work *c)
+{
+    const struct tally *t = c->tally;
+    int64_t desired = MAX(c->spec.replicas, 0);
+    bool starting = t->ready + t->failing < t->active;
+    return starting ? t->ready - MAX(t->active - desired, 0) : MIN(t->ready, desired);
+}
+
+static void decide_surge(struct clique_work *c, jval template, bool rolls)
+{
+    struct clique_update *u = &c->update;
+    const struct tally *t = c->tally;
+    int64_t desired = MAX(c->spec.replicas, 0), held = surge_held(c->pclq);
+    struct surge_facts f = {
+        .most = surge_most(c->world, c->pcs, template, c->pclq),
+        .desired = desired,
+        .allowance = surge_allowance(c->world, c->pcs, template, c->pclq, 1),
+        .held = held,
+        .outdated = u->outdated,
+        .filling = held > 0 && u->outdated == 0 && t->active < desired + held && has_holes(c),
+        .staying = count_staying(c),
+        .placed = MAX(t->scheduled - desired, 0),
+        .timed_out = !u->starts && surge_timed_out(c->pclq),
+        .times_out = rolls && u->rolls && times_out(c),
+        .rolls = rolls,
+    };
+    u->surge = (struct surge_record){.held = surge_next(&f),
+                                     .begins = u->starts,
+                                     .times_out = f.times_out,
+                                     .timed_out = f.timed_out,
+                                     .now = c->world->now};
+}
+
+static void decide_recreate(struct clique_work *c, jval template, bool was_running)
 {
     struct clique_update *u = &c->update;
     jval progress = progress_of(c);
@@ -104,8 +224,12 @@ static void decide_recreate(struct clique_work *c, bool was_running)
         u->ends = true;
     else
         u->rolls = was_running && same && rolls;
+    if (u->starts || (was_running && !u->ends))
+        decide_surge(c, template, rolls);
     if ((u->starts || (was_running && same && rolls)) && is_complete(c))
         u->ends = true;
+    if (u->ends)
+        u->surge.held = 0;
 }
 
 void update_decide_clique(struct clique_work *c)
@@ -118,6 +242,7 @@ void update_decide_clique(struct clique_work *c)
     u->clique = jstr(jgetc(template, "name"));
     u->target = update_revision(c->world, a, c->pcs, replica);
     u->running = was_running;
+    u->surge.held = surge_held(c->pclq);
     if (!u->target || j_is_absent(template))
         return;
     u->hash = revision_clique_hash(u->target, u->clique);
@@ -127,14 +252,15 @@ void update_decide_clique(struct clique_work *c)
     u->outdated = c->tally->active + c->tally->finished - u->named;
     switch (update_strategy_of(c->pcs)) {
     case UPDATE_RECREATE:
-        decide_recreate(c, was_running);
+        decide_recreate(c, template, was_running);
         break;
     case UPDATE_ON_DELETE:
         u->starts = u->labelled && !targets(u, progress_of(c));
         u->ends = u->starts || was_running;
+        u->surge.held = 0;
         break;
     case UPDATE_COHERENT:
-        decide_recreate(c, was_running);
+        decide_recreate(c, template, was_running);
         u->rolls = false; /* its map says what is made anew */
         break;
     }
@@ -166,18 +292,14 @@ static void take(struct clique_work *c, const struct obj *pod, bool serves)
         c->update.picked[c->update.n_picked++] = pod->name;
 }
 
-/* How many serving pods may go now. */
+/* How many serving pods may go now. Those above the number make up for as many. */
 static int64_t room(const struct clique_work *c)
 {
     struct budget b = ledger_of_clique(c->world, c->pclq);
-    return MIN(b.free, b.allowance - MAX(b.desired - b.available - c->update.roomless, 0));
-}
-
-static bool is_outdated(const struct clique_work *c, const struct obj *pod)
-{
-    return !pod->deleting && !pod_is_finished(pod) && !world_is_intended(c->world, pod->uid) &&
-           !revision_names(c->update.target, c->update.clique,
-                           obj_label(pod, STR(LABEL_TEMPLATE_HASH)));
+    int64_t missing = b.desired - b.available;
+    if (missing > 0)
+        missing = MAX(missing - c->update.roomless, 0);
+    return MIN(b.free, b.allowance - missing);
 }
 
 static void sort_out(struct clique_work *c, obj_vec *ret_ready, obj_vec *ret_others)
@@ -202,8 +324,8 @@ void update_plan_pods(struct clique_work *c)
 {
     obj_vec ready = {0}, others = {0};
     /* While there are too many, the planner of pods takes outdated ones first. */
-    if (!c->update.rolls || c->update.outdated == 0 ||
-        c->tally->active > MAX(c->spec.replicas, 0) || tally_has_doubles(c->tally))
+    if (!c->update.rolls || c->update.outdated == 0 || c->tally->active > surge_total(c->pclq) ||
+        tally_has_doubles(c->tally))
         return;
     size_t from = c->plan->writes.len;
     sort_out(c, &ready, &others);
@@ -263,7 +385,8 @@ void update_write_clique(const struct clique_work *c, struct jw *w)
     const struct clique_update *u = &c->update;
     jval old = progress_of(c);
     int64_t roomless = jint(jgetc(old, "unscheduledAtStart"), 0);
-    if (!u->starts && !u->ends && u->n_picked == 0 && (!u->running || u->roomless == roomless))
+    if (!u->starts && !u->ends && u->n_picked == 0 &&
+        (!u->running || (u->roomless == roomless && !surge_differs(c->pclq, &u->surge))))
         return;
     struct strbuf now = STRBUF_INIT(64);
     time_format_rfc3339(c->world->now, &now);
@@ -282,6 +405,7 @@ void update_write_clique(const struct clique_work *c, struct jw *w)
     }
     if (u->roomless > 0 || roomless > 0)
         jw_put_int(w, "unscheduledAtStart", u->roomless);
+    surge_write(c->pclq, &u->surge, w);
     write_selected(c, w);
     jw_end(w);
     strbuf_done(&now);

@@ -271,6 +271,28 @@ static int64_t count_units(const struct state *s)
     return n;
 }
 
+/* A replica at work has given up to wait for room since something moved last: it goes on in
+ * place, and the clock begins anew. Times are of one form, so their order is that of the texts. */
+static bool gave_up_waiting(const struct state *s)
+{
+    static const char at[] = "status.updateProgress.surgeTimedOutAt";
+    const struct update_work *u = s->work;
+    str last = jstr(jgetc(s->progress, "lastProgressAt"));
+    for (size_t k = 0; k < s->at_work.len; k++) {
+        int64_t i = s->at_work.p[k].replica;
+        for (struct jiter it = jiter(u->set.cliques); jnext(&it);) {
+            str name = jstr(jgetc(it.value, "name"));
+            if (is_standalone(u, name) && str_cmp(jstr(jpath(clique_at(u, i, name), at)), last) > 0)
+                return true;
+        }
+        for (struct jiter it = jiter(u->set.scaling_groups); jnext(&it);) {
+            if (str_cmp(jstr(jpath(group_at(u, i, jstr(jgetc(it.value, "name"))), at)), last) > 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool same_at_work(const struct state *s)
 {
     jval list = jgetc(s->progress, "currentlyUpdating");
@@ -293,7 +315,7 @@ static void note_movement(struct state *s)
 {
     int64_t units = count_units(s), before = jint(jgetc(s->progress, "updatedUnitsCount"), 0);
     bool resumed = !s->paused && str_is(jstr(jgetc(progressing(s), "reason")), "Paused");
-    bool moved = s->began || resumed || !same_at_work(s) || units > before ||
+    bool moved = s->began || resumed || !same_at_work(s) || units > before || gave_up_waiting(s) ||
                  !j_has(jgetc(s->progress, "lastProgressAt"));
     s->moved_units = moved ? units : before;
     s->moved_at = moved ? s->now : jstr(jgetc(s->progress, "lastProgressAt"));
@@ -392,7 +414,9 @@ static void write_progress(const struct state *s, struct jw *w)
     jw_put_str(w, "lastProgressAt", s->moved_at);
     jw_put_int(w, "updatedUnitsCount", s->moved_units);
     if (s->engine->set_status)
-        s->engine->set_status(u, w);
+        s->engine->set_status(u, s->began, w);
+    else
+        coherent_forget_scope(u, w);
     jw_end(w);
 }
 

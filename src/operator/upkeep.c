@@ -9,6 +9,7 @@
 #include "operator/pdb.h"
 #include "operator/podcliqueset.h"
 #include "operator/revisions.h"
+#include "operator/surge.h"
 #include "operator/update.h"
 
 /* After those of the owners' planners, for plans that hold both. */
@@ -155,7 +156,7 @@ static void keep(const struct world *w, const struct obj *child, struct plan *p)
     if (!u.pcs || u.pcs->deleting || u.owner->deleting || child->deleting)
         return;
     pcs_view(u.pcs, &u.set);
-    u.replicas = jint(jgetc(obj_spec(u.owner), "replicas"), 0);
+    u.replicas = surge_total(u.owner);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (kinds[i].kind == child->kind)
             kinds[i].keep(&u);

@@ -1,7 +1,6 @@
 /*
- * See webhook_server.h. A certificate belongs to the TLS context of an HTTP server, so a new one
- * means a new HTTP server on the same address: the old one stops accepting, the new one begins in
- * the same turn of the loop, and what is under way has a few seconds to end.
+ * See webhook_server.h. A new certificate is for new connections: those that stand go on with the
+ * one they began with, so an API server that has one open notices nothing.
  */
 #include "operator/webhook_server.h"
 
@@ -11,21 +10,14 @@
 #include "net/http.h"
 #include "net/tls.h"
 
-#define GRACE (10 * USEC_PER_SEC)
 enum { PEM_MAX = 1 << 20 };
-
-struct serving {
-    struct list link;
-    struct http_server *http;
-    struct tls_server *tls;
-};
 
 struct webhook_server {
     struct loop *loop;
     struct strbuf listen;
     const struct webhook_rules *rules;
-    struct serving *now;
-    struct list old; /* finishing */
+    struct http_server *http; /* NULL: there is no certificate yet */
+    struct tls_server *tls;
     struct strbuf cert, key;
 };
 
@@ -41,35 +33,14 @@ static void on_request(void *ctx, struct http_exchange *x)
     arena_done(&a);
 }
 
-static void serving_free(struct serving *v)
-{
-    if (!v)
-        return;
-    http_server_free(v->http);
-    tls_server_free(v->tls);
-    free(v);
-}
-
-static void on_finished(void *ctx)
-{
-    struct serving *v = ctx;
-    list_remove(&v->link);
-    serving_free(v);
-}
-
-static struct serving *serve(struct webhook_server *s, struct tls_server *tls, struct err *err)
+static struct http_server *serve(struct webhook_server *s, struct err *err)
 {
     struct http_limits limits = http_default_limits;
     limits.max_body = WEBHOOK_MAX_BODY;
     limits.max_connections = 1000;
     struct http_server_options o = {
-        .listen = s->listen.p, .tls = tls, .limits = &limits, .handler = on_request, .ctx = s};
-    struct http_server *http = http_server_new(s->loop, &o, err);
-    if (!http)
-        return NULL;
-    struct serving *v = xnew(struct serving);
-    *v = (struct serving){.http = http, .tls = tls};
-    return v;
+        .listen = s->listen.p, .tls = s->tls, .limits = &limits, .handler = on_request, .ctx = s};
+    return http_server_new(s->loop, &o, err);
 }
 
 struct webhook_server *webhook_server_new(struct loop *l, const char *listen,
@@ -82,7 +53,6 @@ struct webhook_server *webhook_server_new(struct loop *l, const char *listen,
     s->rules = rules;
     s->cert = STRBUF_INIT(PEM_MAX);
     s->key = STRBUF_INIT(PEM_MAX);
-    list_init(&s->old);
     return s;
 }
 
@@ -90,60 +60,43 @@ void webhook_server_free(struct webhook_server *s)
 {
     if (!s)
         return;
-    while (!list_is_empty(&s->old)) {
-        struct serving *v = container_of(s->old.next, struct serving, link);
-        list_remove(&v->link);
-        serving_free(v);
-    }
-    serving_free(s->now);
+    if (s->http)
+        http_server_free(s->http);
+    tls_server_free(s->tls);
     strbuf_done(&s->listen);
     strbuf_done(&s->cert);
     strbuf_done(&s->key);
     free(s);
 }
 
-static void retire(struct webhook_server *s, struct serving *v)
+static int take_identity(struct webhook_server *s, str cert_pem, str key_pem, struct err *err)
 {
-    list_push_back(&s->old, &v->link);
-    http_server_shutdown(v->http, GRACE, on_finished, v);
-}
-
-/* After the first time the port is the one that was picked then. */
-static void keep_address(struct webhook_server *s)
-{
-    struct strbuf address = STRBUF_INIT(1024);
-    strbuf_add_cstr(&address, http_server_address(s->now->http));
-    strbuf_done(&s->listen);
-    s->listen = address;
+    if (s->tls)
+        return tls_server_replace(s->tls, cert_pem, key_pem, STR_NONE, err);
+    s->tls = tls_server_new(cert_pem, key_pem, STR_NONE, err);
+    return s->tls ? 0 : err->code;
 }
 
 int webhook_server_set_identity(struct webhook_server *s, str cert_pem, str key_pem,
                                 struct err *err)
 {
-    if (s->now && str_eq(cert_pem, strbuf_str(&s->cert)) && str_eq(key_pem, strbuf_str(&s->key)))
+    if (s->http && str_eq(cert_pem, strbuf_str(&s->cert)) && str_eq(key_pem, strbuf_str(&s->key)))
         return 0;
-    struct tls_server *tls = tls_server_new(cert_pem, key_pem, STR_NONE, err);
-    if (!tls)
+    if (take_identity(s, cert_pem, key_pem, err) < 0)
         return err_wrap(err, "webhook certificate");
-    if (s->now)
-        retire(s, s->now);
-    s->now = serve(s, tls, err);
-    if (!s->now) {
-        tls_server_free(tls);
+    if (!s->http && !(s->http = serve(s, err)))
         return err_wrap(err, "webhooks cannot listen");
-    }
-    keep_address(s);
     strbuf_reset(&s->cert);
     strbuf_reset(&s->key);
     strbuf_add_str(&s->cert, cert_pem);
     strbuf_add_str(&s->key, key_pem);
-    log_info("webhooks served", LOG_S("address", str_of(http_server_address(s->now->http))));
+    log_info("webhooks served", LOG_C("address", http_server_address(s->http)));
     return 0;
 }
 
 const char *webhook_server_address(const struct webhook_server *s)
 {
-    return s->now ? http_server_address(s->now->http) : NULL;
+    return s->http ? http_server_address(s->http) : NULL;
 }
 
 /* ---- the world behind the rules ---- */

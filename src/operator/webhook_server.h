@@ -1,6 +1,6 @@
 /*
  * The webhooks over HTTPS. The server listens from its first certificate on; a new one is served
- * from the moment it is set, and requests under way with the old one are finished.
+ * to new connections from the moment it is set, and open ones go on.
  */
 #ifndef OPERATOR_WEBHOOK_SERVER_H
 #define OPERATOR_WEBHOOK_SERVER_H

@@ -11,7 +11,10 @@
  *                all, and no more); its template is not its clique's any more; its node is gone or
  *                not ready; its gang must make room
  *
- * A set is deleted by users only.
+ * A set is deleted by users only. Of cliques and groups that are updated those units count as
+ * wanted that their status says are above replicas for the time of the update (surgedReplicas; no
+ * more than maxSurge allows: see inv_updates.c). A map of gangs says the same of itself in an
+ * annotation, between the halves of a coherent step; what it takes back of that was asked for.
  */
 #include "base/hash.h"
 #include "base/vec.h"
@@ -52,7 +55,8 @@ int64_t deletes_most_replicas(const struct inv_deletes *d, str pclq_uid)
 static void learn_version(struct inv_owner *o, usec now)
 {
     jval spec = obj_spec(o->last);
-    struct version v = {.since = now, .replicas = jint(jgetc(spec, "replicas"), 0)};
+    struct version v = {.since = now,
+                        .replicas = jint(jgetc(spec, "replicas"), 0) + surged_replicas(o->last)};
     if (o->last->kind == &kind_pcs)
         v.template = hash_fnv1a64(jtext(jgetc(spec, "template"))) +
                      (uint64_t)jint(jpath(spec, "updateStrategy.partition"), 0);
@@ -95,6 +99,62 @@ static void learn(struct inv_deletes *d, const struct store_event *e, usec now)
     (void)map_put(&d->owners, o->last->uid, o); /* the key is the new object's */
     obj_unref(before);
     learn_version(o, now);
+}
+
+/* Pods of a clique in gangs of one version. */
+static int64_t mapped_pods(const struct obj *map, str clique, str hash)
+{
+    int64_t n = 0;
+    for (struct jiter it = jiter(jgetc(obj_spec(map), "entries")); jnext(&it);) {
+        if (str_eq(jstr(jgetc(it.value, "podCliqueSetGenerationHash")), hash))
+            n += jint(jget(jgetc(it.value, "podCliques"), clique), 0);
+    }
+    return n;
+}
+
+static void learn_mapped(struct inv_owner *o, str clique, const struct obj *before,
+                         const struct obj *now)
+{
+    struct mapped_surge is = mapped_surge(now, clique);
+    struct mapped_surge was = before ? mapped_surge(before, clique) : (struct mapped_surge){0};
+    o->most = MAX(o->most, jint(jgetc(obj_spec(o->last), "replicas"), 0) + is.replicas);
+    if (was.replicas > 0) {
+        str hash = str_of(was.hash);
+        int64_t less = mapped_pods(before, clique, hash) - mapped_pods(now, clique, hash);
+        o->came_down += MAX(0, MIN(less, was.replicas));
+    }
+}
+
+/* PREFIX-NUMBER is the map's name, PREFIX-NUMBER-CLIQUE that of a clique of the replica. */
+static void learn_map(struct inv_deletes *d, const struct store_event *e)
+{
+    const struct obj *now = e->obj;
+    str key;
+    void *value;
+    if (e->type == STORE_DELETED)
+        return;
+    for (size_t it = 0; map_next(&d->owners, &it, &key, &value);) {
+        struct inv_owner *o = value;
+        str name = o->last->name;
+        if (o->last->kind == &kind_pclq && str_eq(o->last->owner_uid, now->owner_uid) &&
+            name.len > now->name.len + 1 && str_starts(name, now->name) &&
+            name.p[now->name.len] == '-')
+            learn_mapped(o, str_sub(name, now->name.len + 1, name.len), e->prev, now);
+    }
+}
+
+/* A clique that is made anew comes to the map that its predecessor had. */
+static void learn_map_of(const struct invariants *v, struct inv_deletes *d,
+                         const struct obj *clique)
+{
+    struct arena a = ARENA_INIT;
+    int64_t replica = -1;
+    (void)str_to_int(obj_label(clique, STR(LABEL_PCS_INDEX)), &replica);
+    str name = name_base_gang(&a, obj_label(clique, STR(LABEL_PCS)), replica);
+    struct obj *map = store_get(inv_store(v), &kind_pod_gang_map, clique->ns, name);
+    if (map)
+        learn_map(d, &(struct store_event){.type = STORE_ADDED, .obj = map});
+    arena_done(&a);
 }
 
 /* A late word of its node may bring a finished pod back; it is over all the same. */
@@ -269,12 +329,22 @@ static bool must_make_room(const struct invariants *v, const struct obj *pod)
            condition_is_true(jgetc(obj_status(gang), "conditions"), STR("DisruptionTarget"));
 }
 
-/* Its clique is of another template, or was when somebody last looked. */
+/* Its clique is of another template, or was when somebody last looked. Who made the pod from what
+ * the clique was of then has seen that, and believes nothing older; times of pods are whole
+ * seconds, rounded down. */
 static bool pod_is_old(const struct invariants *v, const struct inv_owner *clique,
                        const struct obj *pod)
 {
     uint64_t template = hash_fnv1a64(obj_label(pod, STR(LABEL_TEMPLATE_HASH)));
-    for (size_t i = version_at(v, clique, inv_wall(v)); i < clique->versions.len; i++) {
+    size_t from = version_at(v, clique, inv_wall(v));
+    for (size_t i = clique->versions.len; i-- > from;) {
+        if (clique->versions.p[i].template == template &&
+            clique->versions.p[i].since <= obj_created(pod)) {
+            from = i;
+            break;
+        }
+    }
+    for (size_t i = from; i < clique->versions.len; i++) {
         if (clique->versions.p[i].template != template)
             return true;
     }
@@ -287,7 +357,8 @@ static bool pod_has_reason(const struct invariants *v, struct inv_deletes *d, co
     if (counter_get(&d->over, pod->uid) > 0 || node_is_lost(v, pod_node(pod)) ||
         must_make_room(v, pod) || pod_is_old(v, clique, pod))
         return true;
-    if (clique->taken == clique->came_down)
+    /* What is above the number for the time of an update may go before the status says so. */
+    if (clique->taken >= clique->came_down + surged_replicas(clique->last))
         return false;
     clique->taken++;
     return true;
@@ -337,6 +408,10 @@ void deletes_event(struct invariants *v, struct inv_deletes *d, const struct sto
         learn_pod(d, e);
     if (watched)
         learn(d, e, inv_wall(v));
+    if (o->kind == &kind_pod_gang_map)
+        learn_map(d, e);
+    if (o->kind == &kind_pclq && e->type == STORE_ADDED)
+        learn_map_of(v, d, o);
 }
 
 void deletes_done(struct inv_deletes *d)

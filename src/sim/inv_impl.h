@@ -66,6 +66,7 @@ void gangs_done(struct inv_gangs *g);
 struct inv_versions {
     struct map pods;     /* "namespace/gang label/clique label=template hash" -> active pods */
     struct map versions; /* the same without the hash -> different hashes */
+    struct map excused;  /* the same, or uid of a set -> until when it is not judged */
     usec disturbed;      /* when something last went wrong by itself, or was scaled */
 };
 
@@ -76,9 +77,18 @@ void versions_done(struct inv_versions *x);
 
 struct inv_updates {
     struct map disturbed; /* uid of a set, group or clique -> until when it is not judged */
+    struct map new_terms; /* uid of a set -> until when old ones may be believed */
 };
 
 void updates_event(struct invariants *v, struct inv_updates *u, const struct store_event *e);
 void updates_done(struct inv_updates *u);
+/* Units that a clique or group is to have above its number, as long as it is updated. */
+int64_t surged_replicas(const struct obj *component);
+/* What a map of gangs says that it holds of a component above its number. */
+struct mapped_surge {
+    int64_t replicas;
+    char hash[64]; /* the version */
+};
+struct mapped_surge mapped_surge(const struct obj *map, str component);
 
 #endif

@@ -7,11 +7,14 @@
  *             what was lost, what must make room and what is recycled as a whole is not counted
  *             against it; nor is what nobody may have known yet: for a while after a component was
  *             disturbed it is not judged.
+ *   surge     no more units of a component are above its number than maxSurge allows; as long as
+ *             some are, its floor is the number less maxUnavailable
  *   needless  a replica of a scaling group is not made anew when all of it is of the template that
  *             it is to be of (that of a pod is a matter of `deletes`)
  *   endings   an update that rolls by itself is not said to have ended while a pod is of another
  *             template than the one it was for
  */
+#include "base/hash.h"
 #include "grove/names.h"
 #include "grove/types.h"
 #include "sim/inv_impl.h"
@@ -89,7 +92,42 @@ static jval template_of(const struct obj *pcs, const struct obj *component)
     return found;
 }
 
-/* What an update of it may take. */
+int64_t surged_replicas(const struct obj *component)
+{
+    return is_updating(component)
+               ? jint(jpath(obj_status(component), "updateProgress.surgedReplicas"), 0)
+               : 0;
+}
+
+struct mapped_surge mapped_surge(const struct obj *map, str component)
+{
+    struct mapped_surge s = {0};
+    str text = obj_annotation(map, STR("grove.io/surge"));
+    struct doc *d = str_is_empty(text) ? NULL : doc_parse(text, NULL, NULL);
+    if (!d)
+        return s;
+    str hash = jstr(jgetc(doc_root(d), "hash"));
+    s.replicas = jint(jget(jgetc(doc_root(d), "replicas"), component), 0);
+    if (hash.len < sizeof(s.hash))
+        memcpy(s.hash, hash.p, hash.len);
+    doc_unref(d);
+    return s;
+}
+
+/* maxSurge in units; percent are of the replicas. */
+static int64_t most_above(const struct obj *pcs, const struct obj *component)
+{
+    jval v = jpath(template_of(pcs, component), "rollingUpdate.maxSurge");
+    int64_t percent = 0;
+    if (!j_has(v))
+        v = jpath(obj_spec(pcs), "updateStrategy.rollingUpdate.maxSurge");
+    if (jtype(v) != J_STRING)
+        return jint(v, 0);
+    (void)str_to_int(str_sub(jstr(v), 0, jstr(v).len - 1), &percent);
+    return (number(component, "replicas") * percent + 99) / 100;
+}
+
+/* What an update of it may take. While some are above the number, nothing but what is said. */
 static int64_t allowance(const struct invariants *v, const struct obj *component)
 {
     const struct obj *pcs = set_of(v, component);
@@ -98,8 +136,11 @@ static int64_t allowance(const struct invariants *v, const struct obj *component
     if (!pcs)
         return 1;
     bool coherent = str_is(jstr(jpath(obj_spec(pcs), "updateStrategy.type")), "Coherent");
-    return MAX(1, jint(jpath(template_of(pcs, component), "rollingUpdate.maxUnavailable"),
-                       coherent ? number(component, "minAvailable") : 1));
+    jval said = jpath(template_of(pcs, component), "rollingUpdate.maxUnavailable");
+    if (surged_replicas(component) > 0 &&
+        !j_has(jpath(obj_status(component), "updateProgress.surgeTimedOutAt")))
+        return jint(said, 0);
+    return MAX(1, jint(said, coherent ? number(component, "minAvailable") : 1));
 }
 
 static bool is_disturbed(const struct invariants *v, const struct inv_updates *u, str uid)
@@ -107,17 +148,44 @@ static bool is_disturbed(const struct invariants *v, const struct inv_updates *u
     return inv_wall(v) < counter_get(&u->disturbed, uid);
 }
 
-static void disturb(const struct invariants *v, struct inv_updates *u, str uid)
+/* Sets a time as long from now as knowledge may be old. */
+static void defer(const struct invariants *v, struct map *times, str uid)
 {
     int64_t until = inv_wall(v) + inv_lag(v);
     if (!str_is_empty(uid))
-        (void)counter_add(&u->disturbed, uid, until - counter_get(&u->disturbed, uid));
+        (void)counter_add(times, uid, until - counter_get(times, uid));
 }
 
-static void judge(struct invariants *v, const struct obj *component, const struct obj *taken,
-                  int64_t left)
+static void disturb(const struct invariants *v, struct inv_updates *u, str uid)
 {
+    defer(v, &u->disturbed, uid);
+}
+
+/* What a set says about how much an update may take. */
+static uint64_t terms_of(const struct obj *pcs)
+{
+    static const char *const lists[] = {"template.cliques", "template.podCliqueScalingGroups"};
+    jval strategy = jgetc(obj_spec(pcs), "updateStrategy");
+    uint64_t terms = hash_fnv1a64(jstr(jgetc(strategy, "type"))) +
+                     hash_fnv1a64(jtext(jgetc(strategy, "rollingUpdate")));
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        for (struct jiter it = jiter(jpath(obj_spec(pcs), lists[i])); jnext(&it);)
+            terms = terms * 31 + hash_fnv1a64(jtext(jgetc(it.value, "rollingUpdate")));
+    }
+    return terms;
+}
+
+static void judge(struct invariants *v, const struct inv_updates *u, const struct obj *component,
+                  const struct obj *taken, int64_t left)
+{
+    const struct obj *pcs = set_of(v, component);
+    if (pcs && inv_wall(v) < counter_get(&u->new_terms, pcs->uid))
+        return;
     int64_t wanted = MIN(number(component, "minAvailable"), number(component, "replicas"));
+    /* As long as something is above the number, all of it is kept up, not the minimum only. */
+    if (surged_replicas(component) > 0)
+        wanted = number(component, "replicas") -
+                 jint(jpath(obj_status(component), "updateProgress.unscheduledAtStart"), 0);
     int64_t floor = MAX(0, wanted - allowance(v, component));
     if (left < floor)
         inv_fail(v, "rolls", "%s %.*s is taken and leaves %s %.*s %lld of at least %lld",
@@ -190,7 +258,7 @@ static void check_group_floor(struct invariants *v, const struct inv_updates *u,
         index >= number(group, "replicas") || deletes_was_forced(v, taken) ||
         !replica_serves(v, group, label, member) || is_fresh(v, group, label))
         return;
-    judge(v, group, taken, serving_replicas(v, group));
+    judge(v, u, group, taken, serving_replicas(v, group));
 }
 
 /* The unit of a member is its replica: it goes when the minimum of one of its cliques does. */
@@ -200,12 +268,13 @@ static void check_pod_floor(struct invariants *v, const struct inv_updates *u,
     const struct obj *clique = controller_of(v, pod, &kind_pclq);
     if (!clique || clique->deleting || is_disturbed(v, u, clique->uid) ||
         deletes_was_forced(v, pod) ||
-        count_pods(v, clique, is_active) >= number(clique, "replicas"))
+        count_pods(v, clique, is_active) >= number(clique, "replicas") + surged_replicas(clique))
         return;
     int64_t left = count_pods(v, clique, is_ready);
-    if (!controller_of(v, clique, &kind_pcsg))
-        judge(v, clique, pod, left);
-    else if (left + 1 == number(clique, "minAvailable"))
+    bool member = str_is(jstr(jgetc(obj_controller_ref(clique), "kind")), kind_pcsg.kind);
+    if (!member)
+        judge(v, u, clique, pod, left);
+    else if (left + 1 == number(clique, "minAvailable")) /* one whose group is gone goes after it */
         check_group_floor(v, u, clique, pod);
 }
 
@@ -376,6 +445,43 @@ static void part_disturbs(const struct invariants *v, struct inv_updates *u,
     }
 }
 
+/* No more is put above the number than is allowed at the time. */
+static void check_surge(struct invariants *v, const struct inv_updates *u,
+                        const struct store_event *e)
+{
+    const struct obj *o = e->obj, *pcs = set_of(v, o);
+    int64_t now = surged_replicas(o), before = e->prev ? surged_replicas(e->prev) : 0;
+    if (now <= before || !pcs || is_disturbed(v, u, pcs->uid) || is_disturbed(v, u, o->uid))
+        return;
+    if (now > most_above(pcs, o))
+        inv_fail(v, "rolls", "%s %.*s is to have %lld above its %lld, %lld are allowed",
+                 o->kind->kind, STR_ARG(o->name), (long long)now, (long long)number(o, "replicas"),
+                 (long long)most_above(pcs, o));
+}
+
+/* The same of what a map holds: whole minimums move. */
+static void check_map_surge(struct invariants *v, const struct inv_updates *u,
+                            const struct obj *map)
+{
+    static const struct kind *const kinds[] = {&kind_pclq, &kind_pcsg};
+    const struct obj *pcs = set_of(v, map);
+    struct obj *o;
+    for (size_t i = 0; pcs && !is_disturbed(v, u, pcs->uid) && i < ARRAY_LEN(kinds); i++) {
+        struct store_iter it = store_range(inv_store(v), kinds[i], map->ns, STR_NONE, STR_NONE);
+        while ((o = store_next(&it))) {
+            if (!str_eq(o->owner_uid, pcs->uid) || is_disturbed(v, u, o->uid) ||
+                !str_starts(o->name, map->name) || o->name.len <= map->name.len + 1)
+                continue;
+            str name = str_sub(o->name, map->name.len + 1, o->name.len);
+            int64_t n = mapped_surge(map, name).replicas, most = most_above(pcs, o);
+            if (n > 0 && n > (most > 0 ? MAX(most, number(o, "minAvailable")) : 0))
+                inv_fail(v, "rolls", "map %.*s holds %lld of %.*s above its %lld, not %lld",
+                         STR_ARG(map->name), (long long)n, STR_ARG(o->name),
+                         (long long)number(o, "replicas"), (long long)most);
+        }
+    }
+}
+
 void updates_event(struct invariants *v, struct inv_updates *u, const struct store_event *e)
 {
     const struct obj *o = e->obj;
@@ -390,11 +496,19 @@ void updates_event(struct invariants *v, struct inv_updates *u, const struct sto
     }
     if (o->kind == &kind_pod && e->prev)
         pod_disturbs(v, u, e);
-    if (o->kind == &kind_pclq || o->kind == &kind_pcsg)
+    if (o->kind == &kind_pclq || o->kind == &kind_pcsg) {
         part_disturbs(v, u, e);
+        check_surge(v, u, e);
+    }
+    if (o->kind == &kind_pod_gang_map && !gone && e->prev &&
+        !str_eq(obj_annotation(o, STR("grove.io/surge")),
+                obj_annotation(e->prev, STR("grove.io/surge"))))
+        check_map_surge(v, u, o);
     if (o->kind == &kind_pcs && !gone && e->prev) {
         if (o->generation != e->prev->generation)
             disturb(v, u, o->uid);
+        if (o->generation != e->prev->generation && terms_of(o) != terms_of(e->prev))
+            defer(v, &u->new_terms, o->uid);
         check_ending(v, e);
     }
 }
@@ -402,4 +516,5 @@ void updates_event(struct invariants *v, struct inv_updates *u, const struct sto
 void updates_done(struct inv_updates *u)
 {
     counters_done(&u->disturbed);
+    counters_done(&u->new_terms);
 }

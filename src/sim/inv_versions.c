@@ -4,7 +4,10 @@
  * maxUnavailable. What fails by itself is not held against the update, as long as it may not have
  * been known.
  *
- * Judged where a map of the gangs exists and the set's strategy is Coherent.
+ * Judged where a map of the gangs exists and the set's strategy is Coherent. A gang that another
+ * strategy left with pods of both versions may get more of either, not of a third; it is judged as
+ * the others when it has been of one version for as long as knowledge may be old. So is a set that
+ * has just become Coherent: pods of the other strategy may be on their way.
  */
 #include "grove/names.h"
 #include "grove/types.h"
@@ -20,14 +23,18 @@ static bool is_ready(const struct obj *pod)
     return is_active(pod) && condition_is_true(jgetc(obj_status(pod), "conditions"), STR("Ready"));
 }
 
+static bool is_coherent(const struct obj *pcs)
+{
+    return str_is(jstr(jpath(obj_root(pcs), "spec.updateStrategy.type")), "Coherent");
+}
+
 /* The set of a pod whose gangs a map rules; NULL: no map does. */
 static const struct obj *coherent_set(const struct invariants *v, const struct obj *pod)
 {
     str name = obj_label(pod, STR(LABEL_PCS));
     const struct obj *pcs = store_get(inv_store(v), &kind_pcs, pod->ns, name);
     int64_t replica;
-    if (!pcs || !str_is(jstr(jpath(obj_root(pcs), "spec.updateStrategy.type")), "Coherent") ||
-        !str_to_int(obj_label(pod, STR(LABEL_PCS_INDEX)), &replica))
+    if (!pcs || !is_coherent(pcs) || !str_to_int(obj_label(pod, STR(LABEL_PCS_INDEX)), &replica))
         return NULL;
     struct arena a = ARENA_INIT;
     bool mapped = store_get(inv_store(v), &kind_pod_gang_map, pod->ns,
@@ -37,6 +44,28 @@ static const struct obj *coherent_set(const struct invariants *v, const struct o
 }
 
 /* ---- one version in a gang ---- */
+
+/* Until then something is not judged. */
+static void excuse(const struct invariants *v, struct inv_versions *x, str key)
+{
+    int64_t until = inv_wall(v) + inv_lag(v);
+    (void)counter_add(&x->excused, key, until - counter_get(&x->excused, key));
+}
+
+static bool is_excused(const struct invariants *v, const struct inv_versions *x, str key)
+{
+    return inv_wall(v) < counter_get(&x->excused, key);
+}
+
+/* Another version came into a gang. */
+static void judge(struct invariants *v, const struct inv_versions *x, const struct obj *pod,
+                  str part, int64_t versions)
+{
+    const struct obj *pcs = coherent_set(v, pod);
+    if (pcs && !is_excused(v, x, pcs->uid) && (versions > 2 || !is_excused(v, x, part)))
+        inv_fail(v, "versions", "%.*s (gang and clique) has pods of %lld versions", STR_ARG(part),
+                 (long long)versions);
+}
 
 static void count(struct invariants *v, struct inv_versions *x, const struct obj *pod, int64_t by)
 {
@@ -49,9 +78,10 @@ static void count(struct invariants *v, struct inv_versions *x, const struct obj
     int64_t before = counter_get(&x->pods, version), now = counter_add(&x->pods, version, by);
     if ((before == 0) != (now == 0)) {
         int64_t versions = counter_add(&x->versions, part, now ? 1 : -1);
-        if (versions > 1 && by > 0 && coherent_set(v, pod))
-            inv_fail(v, "versions", "%.*s (gang and clique) has pods of %lld versions",
-                     STR_ARG(part), (long long)versions);
+        if (versions > 1 && by > 0)
+            judge(v, x, pod, part, versions);
+        else if (versions == 1 && by < 0)
+            excuse(v, x, part);
     }
     arena_done(&a);
 }
@@ -118,6 +148,8 @@ static void note_trouble(const struct invariants *v, struct inv_versions *x,
         e->obj->kind == &kind_pclq && now && e->prev && now->generation != e->prev->generation;
     if (lost || scaled)
         x->disturbed = inv_wall(v);
+    if (e->obj->kind == &kind_pcs && now && e->prev && is_coherent(now) && !is_coherent(e->prev))
+        excuse(v, x, now->uid);
 }
 
 void versions_event(struct invariants *v, struct inv_versions *x, const struct store_event *e)
@@ -138,4 +170,5 @@ void versions_done(struct inv_versions *x)
 {
     counters_done(&x->pods);
     counters_done(&x->versions);
+    counters_done(&x->excused);
 }

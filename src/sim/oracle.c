@@ -123,6 +123,30 @@ static const struct obj *expect(struct oracle *x, const struct kind *k, const st
     return o;
 }
 
+/* What a map of gangs says that it holds above the number, between the halves of a step. */
+static int64_t map_surged(struct oracle *x, const struct obj *o)
+{
+    int64_t replica;
+    if (!str_to_int(obj_label(o, STR(LABEL_PCS_INDEX)), &replica))
+        return 0;
+    str name = name_base_gang(&x->arena, obj_label(o, STR(LABEL_PCS)), replica);
+    const struct obj *map = sim_get(x->sim, &kind_pod_gang_map, o->ns, name);
+    str text = map ? obj_annotation(map, STR("grove.io/surge")) : STR_NONE;
+    struct doc *d = str_is_empty(text) ? NULL : doc_hold(&x->arena, doc_parse(text, NULL, NULL));
+    return d && o->name.len > name.len + 1 ? jint(jget(jgetc(doc_root(d), "replicas"),
+                                                       str_sub(o->name, name.len + 1, o->name.len)),
+                                                  0)
+                                           : 0;
+}
+
+/* An update that is held, or waits, has what it had above the number wanted. */
+static int64_t surged(struct oracle *x, const struct obj *o)
+{
+    jval progress = jgetc(obj_status(o), "updateProgress");
+    bool ended = !j_has(progress) || j_has(jgetc(progress, "updateEndedAt"));
+    return map_surged(x, o) + (ended ? 0 : jint(jgetc(progress, "surgedReplicas"), 0));
+}
+
 static void check_clique(struct oracle *x, const struct obj *owner, str name,
                          const struct clique_view *template)
 {
@@ -130,7 +154,8 @@ static void check_clique(struct oracle *x, const struct obj *owner, str name,
     if (!o)
         return;
     const struct crew *crew = crew_of(x, o);
-    int64_t want = jint(jgetc(obj_spec(o), "replicas"), -1), have = (int64_t)crew->pods.len;
+    int64_t want = jint(jgetc(obj_spec(o), "replicas"), -1) + surged(x, o);
+    int64_t have = (int64_t)crew->pods.len;
     if (have != want)
         differ(x, "clique %.*s has %lld pods and wants %lld", STR_ARG(name), (long long)have,
                (long long)want);
@@ -412,10 +437,11 @@ static bool check_group(struct oracle *x, const struct obj *pcs, int64_t i,
     pcs_view(pcs, &set);
     pcsg_view(o, &v);
     bool mapped = !j_is_absent(map);
-    int64_t top = group_top(map, template->name, v.replicas);
-    if (mapped && map_count(map, template->name) != v.replicas)
+    int64_t top = group_top(map, template->name, v.replicas + surged(x, o));
+    int64_t wants = v.replicas + surged(x, o);
+    if (mapped && map_count(map, template->name) != wants)
         differ(x, "the map has %lld replicas of group %.*s, which wants %lld",
-               (long long)map_count(map, template->name), STR_ARG(name), (long long)v.replicas);
+               (long long)map_count(map, template->name), STR_ARG(name), (long long)wants);
     for (int64_t k = 0; k < top; k++) {
         int64_t times = mapped ? map_has_index(map, template->name, k) : 1;
         if (times > 1)
@@ -513,7 +539,7 @@ static struct update_facts update_facts(struct oracle *x, const struct obj *pcs)
             continue;
         const struct crew *crew = crew_of(x, o);
         str hash = obj_label(o, STR(LABEL_TEMPLATE_HASH));
-        f.all_ready &= crew->ready == jint(jgetc(obj_spec(o), "replicas"), 0) &&
+        f.all_ready &= crew->ready == jint(jgetc(obj_spec(o), "replicas"), 0) + surged(x, o) &&
                        crew->ready >= jint(jgetc(obj_spec(o), "minAvailable"), 1);
         for (size_t i = 0; i < crew->pods.len; i++)
             f.all_current &= str_eq(obj_label(crew->pods.p[i], STR(LABEL_TEMPLATE_HASH)), hash);

@@ -189,6 +189,7 @@ void plane_start(struct plane *p, size_t n)
     }
     if (p->options.journal)
         runtime_set_journal(part->runtime, p->options.journal, p->options.journal_ctx);
+    runtime_keep_journal(part->runtime, p->options.kept);
     runtime_start(part->runtime);
 }
 

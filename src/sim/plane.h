@@ -37,6 +37,7 @@ struct plane_options {
     /* Every plan with writes, of all parts; see runtime_set_journal. */
     void (*journal)(void *ctx, str line);
     void *journal_ctx;
+    struct journal *kept; /* decisions by object; see runtime_keep_journal. NULL: nowhere */
 };
 
 /* ready is called once, when what every cluster has exists and the controllers were started, or

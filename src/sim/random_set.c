@@ -25,13 +25,27 @@ void random_shape(struct rng *r, struct random_shape *s)
     s->set_replicas = between(r, 1, 2);
 }
 
-/* Mostly what it is without. */
+/* One or two units, or a part of them. */
+static void put_surge(struct jw *w, struct rng *r)
+{
+    int64_t n = between(r, 1, 3);
+    if (n == 3)
+        jw_put_cstr(w, "maxSurge", "50%");
+    else
+        jw_put_int(w, "maxSurge", n);
+}
+
+/* Mostly what it is without. Where there may be more than wanted, nothing need be missing. */
 static void put_rolling(struct jw *w, struct rng *r, int64_t least, int64_t most)
 {
-    if (most < least || rng_below(r, 3) > 0)
+    bool surge = rng_below(r, 3) == 0;
+    if (most < least || (!surge && rng_below(r, 3) > 0))
         return;
     jw_put_object(w, "rollingUpdate");
-    jw_put_int(w, "maxUnavailable", between(r, least, most));
+    if (surge)
+        put_surge(w, r);
+    if (!surge || rng_below(r, 2))
+        jw_put_int(w, "maxUnavailable", surge && rng_below(r, 2) ? 0 : between(r, least, most));
     jw_end(w);
 }
 
@@ -90,6 +104,13 @@ static void put_strategy(struct jw *w, struct rng *r, const struct random_shape 
 {
     jw_put_object(w, "updateStrategy");
     jw_put_str(w, "type", strategy);
+    if (!str_is(strategy, "OnDelete")) {
+        jw_put_object(w, "rollingUpdate");
+        if (rng_below(r, 3) == 0)
+            put_surge(w, r);
+        jw_put_cstr(w, "surgeTimeout", "1s");
+        jw_end(w);
+    }
     if (!str_is(strategy, "OnDelete")) {
         jw_put_int(w, "maxConcurrentReplicas", between(r, 1, 2));
         if (rng_below(r, 6) == 0)

@@ -249,6 +249,68 @@ TEST(a_replica_made_anew_for_nothing_is_noticed)
     expect_broken(s, "its replica is of the template it is to be of");
 }
 
+#define OTHER "{metadata: {labels: {grove.io/pod-template-hash: other}}}"
+
+/* A coherent set of two pods at rest, and nobody who does anything about it. */
+static struct sim *start_coherent(struct obj *ret_pods[2])
+{
+    struct err err = ERR_INIT;
+    struct sim_options o = {.seed = 1, .nodes = nodes_defaults, .faults = sim_default_faults};
+    struct sim *s = sim_new(&o, &err);
+    REQUIRE(s != NULL);
+    CHECK_INT(
+        sim_apply_yaml(s,
+                       STR("{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, metadata: "
+                           "{name: s}, spec: {replicas: 1, updateStrategy: {type: Coherent}, "
+                           "template: {cliques: [{name: a, spec: {replicas: 2, " ROLL_POD "}}]}}}"),
+                       &err),
+        0);
+    REQUIRE(sim_settle(s, LIMIT));
+    struct store_iter it = store_range(sim_store(s), &kind_pod, STR("default"), STR_NONE, STR_NONE);
+    for (int i = 0; i < 2; i++)
+        ret_pods[i] = obj_ref(store_next(&it));
+    sim_stop(s, NULL);
+    return s;
+}
+
+static void let_pods_go(struct obj *pods[2])
+{
+    obj_unref(pods[0]);
+    obj_unref(pods[1]);
+}
+
+TEST(a_second_version_in_a_gang_is_noticed)
+{
+    struct obj *pods[2];
+    struct sim *s = start_coherent(pods);
+    send(s, API_PATCH, &kind_pod, pods[0]->name, STR_NONE, OTHER);
+    let_pods_go(pods);
+    expect_broken(s, "has pods of 2 versions");
+}
+
+/* It is not held against the coherent strategy that comes after, but may not come again. */
+TEST(versions_that_another_strategy_mixed_are_excused_until_they_are_one)
+{
+    struct obj *pods[2];
+    struct sim *s = start_coherent(pods);
+    char before[128];
+    (void)snprintf(before, sizeof(before),
+                   "{metadata: {labels: {grove.io/pod-template-hash: '%.*s'}}}",
+                   STR_ARG(obj_label(pods[0], STR("grove.io/pod-template-hash"))));
+    send(s, API_PATCH, &kind_pcs, STR("s"), STR_NONE, "{spec: {updateStrategy: {type: OnDelete}}}");
+    send(s, API_PATCH, &kind_pod, pods[0]->name, STR_NONE, OTHER);
+    send(s, API_PATCH, &kind_pcs, STR("s"), STR_NONE, "{spec: {updateStrategy: {type: Coherent}}}");
+    CHECK(sim_advance(s, USEC_PER_MIN));
+    send(s, API_PATCH, &kind_pod, pods[1]->name, STR_NONE, OTHER);
+    send(s, API_PATCH, &kind_pod, pods[1]->name, STR_NONE, before);
+    send(s, API_PATCH, &kind_pod, pods[1]->name, STR_NONE, OTHER);
+    CHECK_INT(sim_failure(s)->code, 0);
+    CHECK(sim_advance(s, USEC_PER_MIN));
+    send(s, API_PATCH, &kind_pod, pods[1]->name, STR_NONE, before);
+    let_pods_go(pods);
+    expect_broken(s, "has pods of 2 versions");
+}
+
 TEST(an_update_that_is_over_too_soon_is_noticed)
 {
     struct sim *s = start_rolls(1);

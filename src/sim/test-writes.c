@@ -1,5 +1,7 @@
 /* How much is written: counted on the revisions of a whole control plane. */
+#include "apiserver/quota.h"
 #include "base/test.h"
+#include "grove/names.h"
 #include "grove/types.h"
 #include "sim/sim.h"
 
@@ -121,5 +123,50 @@ TEST(a_pod_that_goes_is_the_business_of_its_clique_and_gang)
     CHECK(sim_settle(s, LIMIT));
     CHECK_INT(sim_count(s, &kind_pod, NULL), 8);
     CHECK_INT(n.strange, 0);
+    sim_free(s);
+}
+
+/* Its pods are marked and its finalizer taken away, each once: what the answers say of it is known
+ * before anybody looks again. */
+TEST(a_clique_that_goes_is_let_go_once)
+{
+    struct counts n;
+    struct sim *s = start(EIGHT, &n, true);
+    struct err err = ERR_INIT;
+    size_t before = sim_log(s).len, let_go = 0;
+    struct doc *d = doc_parse(STR("{\"spec\":{\"replicas\":0}}"), NULL, &err);
+    REQUIRE(d != NULL);
+    CHECK_INT(sim_patch(s, &kind_pcs, STR("default"), STR("s"), STR_NONE, doc_root(d), &err), 0);
+    doc_unref(d);
+    CHECK(sim_settle(s, LIMIT));
+    CHECK_INT(sim_count(s, &kind_pod, NULL), 0);
+    str log = str_sub(sim_log(s), before, sim_log(s).len),
+        mark = STR("release finalizer " FINALIZER_PCLQ);
+    for (ssize_t at; (at = str_find(log, mark)) >= 0; let_go++)
+        log = str_sub(log, (size_t)at + mark.len, log.len);
+    CHECK_INT(let_go, 3);
+    sim_free(s);
+}
+
+/* X-21: after a minute less than one create a second, of all cliques together; once there is room
+ * they come. */
+TEST(creates_that_a_quota_refuses_are_tried_again_in_moderation)
+{
+    struct counts n;
+    struct err err = ERR_INIT;
+    struct sim *s = start("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\n"
+                          "spec: {hard: {pods: '0'}}\n",
+                          &n, true);
+    CHECK_INT(sim_apply_yaml(s, STR(EIGHT), &err), 0);
+    CHECK(sim_advance(s, USEC_PER_MIN));
+    uint64_t before = sim_stats(s).requests;
+    CHECK(sim_advance(s, USEC_PER_MIN));
+    uint64_t tried = sim_stats(s).requests - before;
+    if (!CHECK(tried > 0 && tried <= 60))
+        test_note("%llu requests in a minute", (unsigned long long)tried);
+    CHECK_INT(sim_count(s, &kind_pod, NULL), 0);
+    CHECK_INT(sim_delete(s, &kind_resource_quota, STR("default"), STR("q"), &err), 0);
+    CHECK(sim_advance(s, USEC_PER_MIN));
+    CHECK_INT(sim_count(s, &kind_pod, is_let_go), 8);
     sim_free(s);
 }
