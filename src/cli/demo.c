@@ -373,8 +373,10 @@ static void tell(struct showing *s, const struct picture *p)
     if (the_set(p)) {
         findings_of_set(p, the_set(p), &a, &f);
         if (f.items.len > 0)
-            strbuf_printf(&out, "  %s: %.*s\n", finding_states[f.items.p[0].state],
-                          STR_ARG(f.items.p[0].verdict));
+            paint_wrap(&out, STR("  "),
+                       arena_printf(&a, "%s: %.*s", finding_states[f.items.p[0].state],
+                                    STR_ARG(f.items.p[0].verdict)),
+                       96);
         findings_done(&f);
     }
     arena_done(&a);

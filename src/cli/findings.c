@@ -215,6 +215,29 @@ static void look_at_disrupted(struct look *l, const struct obj *gang)
     unblock(f, STR("give it a higher priority class"));
 }
 
+/* What else the scheduler says of a gang that runs, or would. */
+static const struct {
+    const char *type, *what;
+} gang_troubles[] = {
+    {"InvalidPodReference", "names pods that are not its own"},
+    {"TopologyViolated", "is not as close together as it must be"},
+};
+
+static void look_at_troubles(struct look *l, const struct obj *gang)
+{
+    for (size_t i = 0; i < ARRAY_LEN(gang_troubles); i++) {
+        const char *type = gang_troubles[i].type;
+        if (!is_true(gang, type))
+            continue;
+        jval c = condition_find(conditions_of(gang), str_of(type));
+        struct finding *f = add(l, FINDING_DEGRADED, 1, gang);
+        f->verdict = arena_printf(l->arena, "gang %.*s %s: %.*s", STR_ARG(gang->name),
+                                  gang_troubles[i].what, STR_ARG(jstr(jgetc(c, "message"))));
+        f->constraint =
+            arena_printf(l->arena, "condition %s: %.*s", type, STR_ARG(jstr(jgetc(c, "reason"))));
+    }
+}
+
 static void look_at_gangs(struct look *l)
 {
     const struct session_list *gangs = &l->picture->parts[PICTURE_GANGS];
@@ -226,6 +249,7 @@ static void look_at_gangs(struct look *l)
             look_at_unfit(l, gang);
         if (is_true(gang, "DisruptionTarget"))
             look_at_disrupted(l, gang);
+        look_at_troubles(l, gang);
     }
 }
 

@@ -367,7 +367,7 @@ static bool fits_with(struct question *q, const struct knob *k, int64_t n)
     q->tries++;
     struct twin *t = docs.len > q->subject && docs.p[q->subject] ? ask(q, &docs, &err) : NULL;
     if (t) {
-        twin_picture(t, q->ns, &after);
+        twin_picture(t, q->ns, PICTURE_EVERYTHING, &after);
         struct doc *d = fit_build(&after, NULL, &a);
         fits = jbool(jgetc(doc_root(d), "fits"), false);
         doc_unref(d);
@@ -450,7 +450,7 @@ static int judge(struct session *s, const struct fit_args *a, const doc_vec *doc
     if (!t)
         return err->code;
     struct arena arena = ARENA_INIT;
-    twin_picture(t, q.ns, &after);
+    twin_picture(t, q.ns, PICTURE_EVERYTHING, &after);
     struct doc *d = fit_build(&after, NULL, &arena);
     *ret_fits = jbool(jgetc(doc_root(d), "fits"), false);
     if (!*ret_fits) {

@@ -79,5 +79,11 @@ int cli_fail(const struct err *err)
 int main(int argc, char **argv)
 {
     grove_kinds_init();
-    return command_main(&root, argc, argv, NULL);
+    int code = command_main(&root, argc, argv, NULL);
+    /* A full disk is no success. */
+    if ((fflush(stdout) || ferror(stdout)) && code == EXIT_OK) {
+        fputs("grove: cannot write the output\n", stderr);
+        code = EXIT_NO;
+    }
+    return code;
 }

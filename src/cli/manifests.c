@@ -16,9 +16,8 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cli.h"
+#include "cli/crds.h"
 #include "grove/rbac_rules.h"
-#include "grove/types.h"
-#include "kube/structural.h"
 #include "operator/webhook_config.h"
 #include "json/yaml.h"
 
@@ -26,7 +25,8 @@
 extern const char install_components[], install_chart[], install_values[];
 
 struct manifests_opts {
-    bool crds, topology, mnnvl, authorizer, no_scheduler, extra, monitor, no_namespace;
+    bool crds, topology, mnnvl, authorizer, no_scheduler, extra, monitor, no_namespace, installer,
+        given;
     str ns, image, initc, chart;
     int64_t replicas;
 };
@@ -53,6 +53,10 @@ static const struct opt manifests_options[] = {
              "Protect what the operator made from changes by others"),
     OPT_FLAG(struct manifests_opts, extra, 0, "extra-permissions",
              "Permissions for the objects of other schedulers and for ComputeDomains"),
+    OPT_FLAG(struct manifests_opts, installer, 0, "crd-installer",
+             "Let each start of the operator bring the definitions up to date"),
+    OPT_FLAG(struct manifests_opts, given, 0, "given-certificate",
+             "Others keep the webhooks' certificate in the Secret " WEBHOOK_SECRET),
     OPT_FLAG(struct manifests_opts, monitor, 0, "service-monitor",
              "A ServiceMonitor for the Prometheus operator"),
     OPT_STRING(struct manifests_opts, chart, 0, "chart", "DIR",
@@ -61,7 +65,16 @@ static const struct opt manifests_options[] = {
 };
 
 /* Parts that not every installation has. */
-enum part { PART_ALL, PART_NAMESPACE, PART_SCHEDULER, PART_EXTRA, PART_AUTHORIZER, PART_MONITOR };
+enum part {
+    PART_ALL,
+    PART_NAMESPACE,
+    PART_SCHEDULER,
+    PART_EXTRA,
+    PART_AUTHORIZER,
+    PART_INSTALLER,
+    PART_GIVEN,
+    PART_MONITOR,
+};
 
 static const struct {
     const char *name, *values; /* values NULL: Helm does it */
@@ -72,6 +85,9 @@ static const struct {
     [PART_EXTRA] = {"extra-permissions",
                     "or .Values.extraPermissions.enabled .Values.config.network.autoMNNVLEnabled"},
     [PART_AUTHORIZER] = {"authorizer", ".Values.config.authorizer.enabled"},
+    [PART_INSTALLER] = {"crd-installer", ".Values.crdInstaller.enabled"},
+    [PART_GIVEN] = {"given-certificate",
+                    "eq .Values.config.server.webhooks.certProvisionMode \"manual\""},
     [PART_MONITOR] = {"service-monitor", ".Values.metrics.serviceMonitor.enabled"},
 };
 
@@ -94,6 +110,10 @@ static bool is_wanted(const struct manifests_opts *o, enum part part)
         return o->extra || o->mnnvl;
     case PART_AUTHORIZER:
         return o->authorizer;
+    case PART_INSTALLER:
+        return o->installer;
+    case PART_GIVEN:
+        return o->given;
     case PART_MONITOR:
         return o->monitor;
     case PART_ALL:
@@ -135,14 +155,11 @@ static const char *namespace_of(const struct printing *p, struct arena *a)
 
 /* ---- what comes from tables ---- */
 
-static const struct kind *const kinds[] = {
-    &kind_pcs, &kind_pclq, &kind_pcsg, &kind_ctb, &kind_pod_gang_map, &kind_pod_gang,
-};
-
 static void add_crds(struct printing *p)
 {
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        add_doc(p, PART_ALL, structural_crd(kinds[i]));
+    struct doc *d;
+    for (size_t i = 0; (d = crds_at(i)); i++)
+        add_doc(p, PART_ALL, d);
 }
 
 /* To which part of an installation a role belongs; false: to the embedded server alone. */
@@ -175,13 +192,42 @@ static void add_roles(struct printing *p)
     arena_done(&a);
 }
 
+/* What a chart's values say about a webhook, each after a line of its text. */
+static const struct {
+    const char *line, *chart;
+} webhook_values[] = {
+    {"metadata:", "{{- with .Values.webhooks.annotations }}\n"
+                  "  annotations: {{ toJson . }}\n{{- end }}\n"},
+    {"  clientConfig:", "{{- with .Values.webhooks.caBundle }}\n"
+                        "    caBundle: {{ . }}\n{{- end }}\n"},
+};
+
+static void add_webhook(struct printing *p, size_t i, const struct webhook_service *s)
+{
+    enum part part = i == WEBHOOK_AUTHORIZER ? PART_AUTHORIZER : PART_ALL;
+    struct strbuf text CLEANUP(strbuf_done) = STRBUF_INIT(1 << 20);
+    struct doc *d = webhook_config_doc(i, s, STR_NONE);
+    yaml_write_short(doc_root(d), &text);
+    doc_unref(d);
+    if (!begin(p, part))
+        return;
+    for (str rest = strbuf_str(&text); rest.len > 0;) {
+        str line = str_cut(&rest, '\n');
+        strbuf_add_str(p->out, line);
+        strbuf_add_char(p->out, '\n');
+        for (size_t v = 0; p->chart && v < ARRAY_LEN(webhook_values); v++)
+            if (str_is(line, webhook_values[v].line))
+                strbuf_add_cstr(p->out, webhook_values[v].chart);
+    }
+    end(p, part);
+}
+
 static void add_webhooks(struct printing *p)
 {
     struct arena a = ARENA_INIT;
     struct webhook_service s = {str_of(namespace_of(p, &a)), STR(WEBHOOK_SERVICE), 443};
     for (size_t i = 0; i < WEBHOOK_COUNT; i++)
-        add_doc(p, i == WEBHOOK_AUTHORIZER ? PART_AUTHORIZER : PART_ALL,
-                webhook_config_doc(i, &s, STR_NONE));
+        add_webhook(p, i, &s);
     arena_done(&a);
 }
 
@@ -221,14 +267,20 @@ static bool word_value(const struct printing *p, str word, str *ret)
         {"authorizer", yes_no(o->authorizer), "{{ .Values.config.authorizer.enabled }}"},
         {"topology", yes_no(o->topology), "{{ .Values.config.topologyAwareScheduling.enabled }}"},
         {"mnnvl", yes_no(o->mnnvl), "{{ .Values.config.network.autoMNNVLEnabled }}"},
+        {"cert-mode", str_of(o->given ? "manual" : "auto"),
+         "{{ .Values.config.server.webhooks.certProvisionMode }}"},
+        {"strategy", STR("RollingRecreate"), "{{ .Values.config.defaultUpdateStrategy }}"},
         {"default-profile", scheduler_or(o, "grove-scheduler", "default-scheduler"),
-         "{{ .Values.config.scheduler.defaultProfileName }}"},
+         "{{ .Values.config.scheduler.defaultProfileName | default "
+         "(ternary \"grove-scheduler\" \"default-scheduler\" .Values.scheduler.enabled) }}"},
         {"profiles",
-         scheduler_or(o, "[{name: grove-scheduler}, {name: default-scheduler}]",
-                      "[{name: default-scheduler}]"),
-         "{{ toJson .Values.config.scheduler.profiles }}"},
+         scheduler_or(o, "[{\"name\":\"grove-scheduler\"},{\"name\":\"default-scheduler\"}]",
+                      "[{\"name\":\"default-scheduler\"}]"),
+         "{{ .Values.config.scheduler.profiles | default (ternary (list (dict \"name\" "
+         "\"grove-scheduler\") (dict \"name\" \"default-scheduler\")) (list (dict \"name\" "
+         "\"default-scheduler\")) .Values.scheduler.enabled) | toJson }}"},
         {"config-hash", str_of(p->config_hash),
-         "{{ toJson .Values.config | sha256sum | trunc 16 }}"},
+         "{{ list .Values.config .Values.scheduler | toJson | sha256sum | trunc 16 }}"},
         {"version", STR(GROVE_VERSION), GROVE_VERSION},
     };
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -259,17 +311,47 @@ static void fill_in(struct printing *p, str text, struct strbuf *out)
     strbuf_add_str(out, text);
 }
 
+static enum part part_named(str name)
+{
+    for (size_t i = 1; i < ARRAY_LEN(parts); i++)
+        if (str_is(name, parts[i].name))
+            return (enum part)i;
+    return PART_ALL;
+}
+
 static enum part part_of_text(str *doc)
 {
     static const str only = STR_INIT("# only ");
     if (!str_starts(*doc, only))
         return PART_ALL;
     str line = str_cut(doc, '\n');
-    line = str_sub(line, only.len, SIZE_MAX);
-    for (size_t i = 1; i < ARRAY_LEN(parts); i++)
-        if (str_is(line, parts[i].name))
-            return (enum part)i;
-    return PART_ALL;
+    return part_named(str_sub(line, only.len, SIZE_MAX));
+}
+
+/* The text without the regions that are not wanted: from a line "# begin NAME" to one "# end". In a
+ * chart the values decide. */
+static void choose_regions(const struct printing *p, str text, struct strbuf *out)
+{
+    static const str begin = STR_INIT("# begin ");
+    bool in = false, kept = true;
+    while (text.len > 0) {
+        str line = str_cut(&text, '\n'), word = str_trim(line);
+        if (str_starts(word, begin)) {
+            enum part part = part_named(str_sub(word, begin.len, SIZE_MAX));
+            in = true;
+            kept = p->chart || is_wanted(p->opts, part);
+            if (p->chart)
+                strbuf_printf(out, "{{- if %s }}\n", parts[part].values);
+        } else if (in && str_is(word, "# end")) {
+            if (p->chart)
+                strbuf_add_cstr(out, "{{- end }}\n");
+            in = false;
+            kept = true;
+        } else if (kept) {
+            strbuf_add_str(out, line);
+            strbuf_add_char(out, '\n');
+        }
+    }
 }
 
 static void note_config(struct printing *p, str doc)
@@ -289,9 +371,11 @@ static void add_components(struct printing *p)
         str doc = at < 0 ? rest : str_n(rest.p, (size_t)at + 1);
         rest = at < 0 ? STR_NONE : str_sub(rest, (size_t)at + mark.len, SIZE_MAX);
         if (!first) {
+            struct strbuf chosen CLEANUP(strbuf_done) = STRBUF_INIT(1 << 20);
             struct strbuf text CLEANUP(strbuf_done) = STRBUF_INIT(1 << 20);
             enum part part = part_of_text(&doc);
-            fill_in(p, doc, &text);
+            choose_regions(p, doc, &chosen);
+            fill_in(p, strbuf_str(&chosen), &text);
             note_config(p, strbuf_str(&text));
             if (begin(p, part)) {
                 strbuf_add_str(p->out, strbuf_str(&text));

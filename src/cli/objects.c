@@ -120,12 +120,61 @@ const struct command cmd_apply = {
 
 /* ---- get ---- */
 
+#define WATCH_TIMEOUT (365 * USEC_PER_DAY)
+
 struct get_args {
     struct session_opts session;
     int output;
     str selector;
     bool all_namespaces;
+    bool watch;
 };
+
+struct getting {
+    struct session *session;
+    const struct get_args *args;
+    const struct kind *kind;
+    str name; /* empty: all */
+    bool all; /* of all namespaces */
+    struct print_rows rows;
+    VEC(struct obj *) first; /* until all that is there was told */
+    bool listed;
+};
+
+static void print_got(struct getting *g, struct obj *const *items, size_t n)
+{
+    print_rows(&g->rows, g->kind, items, n, (enum print_format)g->args->output, g->all,
+               loop_wall(g->session->loop));
+    fflush(stdout);
+}
+
+static bool on_get_event(void *ctx, enum api_event_type type, const struct obj *obj)
+{
+    struct getting *g = ctx;
+    (void)type;
+    if (!obj) {
+        print_got(g, g->first.p, g->first.len);
+        g->listed = true;
+    } else if (str_is_empty(g->name) || str_eq(obj->name, g->name)) {
+        struct obj *one = obj_hold(&g->session->arena, obj_ref((struct obj *)obj));
+        if (g->listed)
+            print_got(g, &one, 1);
+        else
+            *vec_push(&g->first) = one;
+    }
+    return ferror(stdout) != 0;
+}
+
+/* What is there, then each change, until somebody stops it. */
+static int watch_them(struct getting *g, struct err *err)
+{
+    str ns = g->all ? STR_NONE : namespace_for(g->session, g->kind);
+    int r = session_follow(g->session, g->kind, ns, g->args->selector, on_get_event, g,
+                           WATCH_TIMEOUT, err);
+    vec_done(&g->first);
+    print_rows_done(&g->rows);
+    return r;
+}
 
 static int get_them(struct session *s, const struct get_args *a, const struct kind *k, str name,
                     struct err *err)
@@ -133,19 +182,24 @@ static int get_them(struct session *s, const struct get_args *a, const struct ki
     struct session_list list;
     struct obj *one;
     usec now = loop_wall(s->loop);
+    bool all = a->all_namespaces && kind_is(k, KIND_NAMESPACED);
     if (!str_is_empty(name)) {
         int r = session_get(s, k, namespace_for(s, k), name, &one, err);
-        if (r == 0)
+        if (r == 0 && !a->watch)
             print_object(one, (enum print_format)a->output, now);
-        return r;
+        if (r || !a->watch)
+            return r;
     }
-    bool all = a->all_namespaces && kind_is(k, KIND_NAMESPACED);
+    if (a->watch)
+        return watch_them(
+            &(struct getting){.session = s, .args = a, .kind = k, .name = name, .all = all}, err);
     int r = session_list(s, k, all ? STR_NONE : namespace_for(s, k), a->selector, &list, err);
     if (r)
         return r;
+    bool one_namespace = kind_is(k, KIND_NAMESPACED) && !all;
     if (list.n == 0 && a->output <= PRINT_WIDE)
-        fprintf(stderr, "No resources found%s%.*s%s\n", all ? "" : " in ",
-                STR_ARG(all ? STR_NONE : s->ns), all ? "." : " namespace.");
+        fprintf(stderr, "No resources found%s%.*s%s\n", one_namespace ? " in " : "",
+                STR_ARG(one_namespace ? s->ns : STR_NONE), one_namespace ? " namespace." : ".");
     else
         print_objects(k, list.items, list.n, (enum print_format)a->output, all, now);
     return 0;
@@ -174,6 +228,7 @@ static const struct opt get_opts[] = {
     OPT_STRING(struct get_args, selector, 'l', "selector", "LABELS",
                "Only those with these labels"),
     OPT_FLAG(struct get_args, all_namespaces, 'A', "all-namespaces", "Of all namespaces"),
+    OPT_FLAG(struct get_args, watch, 'w', "watch", "Then a line for each change"),
     OPT_GROUP("Connection", session_options, offsetof(struct get_args, session)),
     OPT_END,
 };
@@ -186,7 +241,8 @@ const struct command cmd_get = {
     .max_args = 2,
     .opts = get_opts,
     .opts_size = sizeof(struct get_args),
-    .examples = "  $ grove get pods -o wide\n  $ grove get pcs my-set -o yaml",
+    .examples = "  $ grove get pods -o wide\n  $ grove get pcs my-set -o yaml\n"
+                "  $ grove get pods -l grove.io/role=decode --watch",
     .run = run_get,
 };
 

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/crds.h"
 #include "cli/endpoints.h"
 #include "client/host.h"
 #include "operator/backend.h"
@@ -18,10 +19,14 @@
 #include "operator/webhook_config.h"
 #include "operator/webhook_server.h"
 
+/* Between looks at the files of a given certificate; a mounted Secret is no faster. */
+#define FILES_INTERVAL USEC_PER_MIN
+#define FILES_RETRY (5 * USEC_PER_SEC) /* while there are none */
+
 struct operator_args {
     str config, kubeconfig, context, ns, listen, secret, service, cert_dir, account, lease;
     str health, metrics;
-    bool webhooks_only;
+    bool webhooks_only, install_crds;
 };
 
 static const struct opt operator_opts[] = {
@@ -49,6 +54,8 @@ static const struct opt operator_opts[] = {
                "Where /metrics is answered"),
     OPT_FLAG(struct operator_args, webhooks_only, 0, "webhooks-only",
              "Answer webhooks and keep their certificate, without controllers"),
+    OPT_FLAG(struct operator_args, install_crds, 0, "install-crds",
+             "Define Grove's kinds, or bring their definitions up to date, and end"),
     OPT_END,
 };
 
@@ -64,7 +71,8 @@ struct operator_run {
     struct webhook_server *server;
     struct backend_env *backends;
     struct endpoints *endpoints;
-    struct err err; /* of what could not be served */
+    struct loop_timer files; /* of cert_dir: looked at again */
+    struct err err;          /* of what could not be served */
 };
 
 static str or_else(str given, const char *otherwise)
@@ -74,6 +82,7 @@ static str or_else(str given, const char *otherwise)
 
 /* ---- certificates ---- */
 
+/* Whoever gives the certificate writes a new one over it in time. */
 static void serve_files(struct operator_run *o)
 {
     struct arena a = ARENA_INIT;
@@ -87,6 +96,13 @@ static void serve_files(struct operator_run *o)
     strbuf_done(&cert);
     strbuf_done(&key);
     arena_done(&a);
+    bool served = webhook_server_address(o->server) != NULL;
+    loop_timer_set(&o->files, loop_now(o->files.loop) + (served ? FILES_INTERVAL : FILES_RETRY));
+}
+
+static void on_files(struct loop_timer *t)
+{
+    serve_files(container_of(t, struct operator_run, files));
 }
 
 static void on_secret(void *ctx, const struct obj *old, const struct obj *new)
@@ -132,6 +148,7 @@ static void add_webhooks(struct operator_run *o, struct runtime *r, struct api *
         o->world.context.topology_enabled = c->topology;
         o->world.context.mnnvl_enabled = c->mnnvl;
         o->world.context.schedulers = c->schedulers;
+        o->world.rules.strategy = c->strategy;
     }
     if (c && c->n_exempt > 0) {
         o->world.rules.exempt = c->exempt;
@@ -141,8 +158,10 @@ static void add_webhooks(struct operator_run *o, struct runtime *r, struct api *
     if (str_is_empty(o->cert_dir)) {
         cache_add_handler(runtime_cache(r, &kind_secret), on_secret, o);
         (void)webhook_cert_add(r, api, &o->certs);
-    } else
+    } else {
+        loop_timer_init(runtime_loop(r), &o->files, on_files);
         serve_files(o);
+    }
 }
 
 static void add(void *ctx, struct runtime *r, struct api *api)
@@ -165,6 +184,8 @@ static void add(void *ctx, struct runtime *r, struct api *api)
 static void done(void *ctx)
 {
     struct operator_run *o = ctx;
+    if (!str_is_empty(o->cert_dir))
+        loop_timer_cancel(&o->files);
     endpoints_free(o->endpoints);
     webhook_server_free(o->server);
     backend_env_free(o->backends);
@@ -211,9 +232,32 @@ static void operator_run_init(struct operator_run *o, const struct operator_args
         .make = webhook_make_certs};
 }
 
+/* Who asks for ComputeDomains in a cluster that has none is told so before anything is done: 0, or
+ * the error. That the cluster cannot be asked says nothing; it is waited for later on. */
+static int check_mnnvl(const struct operator_args *a, struct err *err)
+{
+    struct session_opts cluster = {.kubeconfig = a->kubeconfig, .context = a->context};
+    struct session s = {0};
+    struct session_list found;
+    struct err why = ERR_INIT;
+    int r = session_open(&cluster, &s, &why);
+    if (r == 0)
+        r = session_list(&s, mnnvl_kind(), STR_NONE, STR_NONE, &found, &why);
+    if (s.loop)
+        session_close(&s);
+    if (r != ERR_NOT_FOUND)
+        return 0;
+    return err_set(err, ERR_NOT_FOUND,
+                   "MNNVL preflight check failed: the cluster has no ComputeDomain CRD "
+                   "(computedomains.resource.nvidia.com, v1beta1); install NVIDIA's DRA driver or "
+                   "set network.autoMNNVLEnabled to false");
+}
+
 static int run_with(const struct operator_args *a, const struct operator_config *c, struct err *err)
 {
     struct operator_run o;
+    if (c && c->mnnvl && check_mnnvl(a, err) < 0)
+        return err->code;
     operator_run_init(&o, a, c);
     unsigned used = 1u << BACKEND_DEFAULT | 1u << BACKEND_GROVE;
     backend_use(c ? c->backends : used, c ? c->backend : &backends[BACKEND_DEFAULT]);
@@ -251,6 +295,10 @@ static int run_operator(void *ctx, const void *opts, const struct command_call *
     bool filed = !str_is_empty(a->config);
     (void)ctx;
     (void)call;
+    if (a->install_crds) {
+        struct session_opts cluster = {.kubeconfig = a->kubeconfig, .context = a->context};
+        return crds_install(&cluster, &err) < 0 ? cli_fail(&err) : EXIT_OK;
+    }
     if (filed) {
         char *file = str_dup(a->config);
         int r = config_load(file, &config, &err);
@@ -274,6 +322,7 @@ const struct command cmd_operator = {
     .opts_size = sizeof(struct operator_args),
     .examples = "  $ grove operator --config /etc/grove-operator/config.yaml\n"
                 "  $ grove operator --webhook-namespace grove-system --lease grove-operator\n"
+                "  $ grove operator --install-crds\n"
                 "  $ grove operator --webhooks-only --webhook-listen 127.0.0.1:2750",
     .run = run_operator,
 };

@@ -86,6 +86,23 @@ void paint_bar(struct strbuf *out, int64_t done, int64_t all)
     strbuf_add_char(out, ']');
 }
 
+void paint_wrap(struct strbuf *out, str indent, str text, size_t width)
+{
+    size_t used = 0;
+    while (text.len > 0) {
+        str word = str_cut(&text, ' ');
+        size_t needs = paint_width(word);
+        if (used > 0 && used + 1 + needs > width) {
+            strbuf_add_char(out, '\n');
+            used = 0;
+        }
+        strbuf_add_str(out, used ? STR(" ") : indent);
+        strbuf_add_str(out, word);
+        used += needs + (used ? 1 : paint_width(indent));
+    }
+    strbuf_add_char(out, '\n');
+}
+
 /* ---- columns ---- */
 
 void grid_init(struct grid *g, struct arena *a, size_t n_columns)
@@ -124,7 +141,7 @@ void grid_printf(struct grid *g, enum paint p, const char *fmt, ...)
 
 void grid_write(const struct grid *g, struct strbuf *out)
 {
-    size_t *widths = arena_array(g->arena, size_t, g->n_columns);
+    size_t *widths = g->widths ? g->widths : arena_array(g->arena, size_t, g->n_columns);
     for (size_t i = 0; i < g->n_cells; i++)
         widths[i % g->n_columns] = MAX(widths[i % g->n_columns], paint_width(g->cells[i]));
     for (size_t i = 0; i < g->n_cells; i++) {
@@ -141,19 +158,45 @@ void grid_write(const struct grid *g, struct strbuf *out)
 
 /* ---- the screen ---- */
 
-static size_t terminal_rows(void)
+static struct winsize terminal_size(void)
 {
     struct winsize size = {0};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 4)
-        return 24;
-    return size.ws_row;
+        size.ws_row = 24;
+    if (size.ws_col < 20)
+        size.ws_col = 80;
+    return size;
+}
+
+/* A line that went on in the next row would push the others off the screen. Colours take no room,
+ * and one that was begun is ended. */
+static void add_cut(struct strbuf *out, str line, size_t columns)
+{
+    size_t width = 0, i = 0;
+    bool cut = false;
+    while (i < line.len && !cut) {
+        size_t from = i++;
+        if (line.p[from] == '\033') {
+            while (i < line.len && line.p[i - 1] != 'm')
+                i++;
+        } else {
+            while (i < line.len && (line.p[i] & 0xc0) == 0x80)
+                i++;
+            cut = ++width == columns && i < line.len;
+        }
+        if (!cut)
+            strbuf_add_str(out, str_sub(line, from, i));
+    }
+    if (cut)
+        strbuf_add_cstr(out, is_coloured() ? "\033[0m…" : "…");
 }
 
 static void draw(const struct strbuf *text)
 {
     struct strbuf out = STRBUF_INIT(MAX_SCREEN);
     str rest = strbuf_str(text);
-    size_t room = terminal_rows() - 2, lines = 0, left = 0;
+    struct winsize size = terminal_size();
+    size_t room = size.ws_row - 2U, lines = 0, left = 0;
     strbuf_add_cstr(&out, "\033[H");
     while (rest.len > 0) {
         str line = str_cut(&rest, '\n');
@@ -161,7 +204,7 @@ static void draw(const struct strbuf *text)
             left++;
             continue;
         }
-        strbuf_add_str(&out, line);
+        add_cut(&out, line, size.ws_col);
         strbuf_add_cstr(&out, "\033[K\n");
     }
     if (left)

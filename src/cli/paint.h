@@ -17,6 +17,8 @@ void paint_add(struct strbuf *out, enum paint p, str text);
 enum paint paint_of_state(str state);
 /* How many columns it takes. */
 size_t paint_width(str text);
+/* A sentence in lines of that width, each behind the indent. */
+void paint_wrap(struct strbuf *out, str indent, str text, size_t width);
 /* "[████····]" */
 void paint_bar(struct strbuf *out, int64_t done, int64_t all);
 
@@ -27,6 +29,7 @@ struct grid {
     str *cells;
     unsigned char *paints;
     const char *indent; /* before each row; NULL: nothing */
+    size_t *widths;     /* of each column at least, and kept for rows to come; NULL: its own */
 };
 void grid_init(struct grid *g, struct arena *a, size_t n_columns);
 /* Cells are copied. */

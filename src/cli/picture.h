@@ -25,6 +25,7 @@ enum picture_part {
      1U << PICTURE_PODS)
 #define PICTURE_WITH_EVENTS (PICTURE_OF_SETS | 1U << PICTURE_EVENTS)
 #define PICTURE_CAPACITY (1U << PICTURE_NODES | 1U << PICTURE_ALL_PODS)
+#define PICTURE_EVERYTHING ((1U << PICTURE_PARTS) - 1)
 
 struct picture {
     struct session_list parts[PICTURE_PARTS]; /* in the order of their names */

@@ -20,6 +20,8 @@
 #define QUIET (5 * USEC_PER_SEC)
 #define QUIET_UPDATING (20 * USEC_PER_MIN) /* longer than most deadlines of progress */
 #define LIMIT (24 * 60 * USEC_PER_MIN)
+/* What a picture of the trial needs: of nodes and others' pods nothing is told. */
+#define SHOWN (PICTURE_EVERYTHING & ~PICTURE_CAPACITY)
 enum { MAX_SHOWN_STEPS = 60 };
 
 struct plan_args {
@@ -155,6 +157,14 @@ static enum outcome judge(const struct plan_work *w, const struct picture *p, us
     return OUTCOME_OPEN;
 }
 
+/* What the trace looks at. There are thousands of Events in the end, and only coherent updates tell
+ * their steps in them. */
+static unsigned sampled(const struct plan_work *w)
+{
+    unsigned events = update_strategy_of(w->after) == UPDATE_COHERENT ? 1U << PICTURE_EVENTS : 0;
+    return PICTURE_OF_SETS | 1U << PICTURE_MAPS | events;
+}
+
 /* Until it is settled or stuck; every picture that differs goes into the trace. */
 static int watch_twin(struct plan_work *w, struct err *err)
 {
@@ -169,12 +179,13 @@ static int watch_twin(struct plan_work *w, struct err *err)
         if (seen != twin_revision(w->twin)) {
             seen = twin_revision(w->twin);
             changed = twin_time(w->twin);
-            twin_picture(w->twin, w->ns, &p);
+            twin_picture(w->twin, w->ns, sampled(w), &p);
             trace_add(&w->trace, &p);
         } else {
             outcome = judge(w, &p, twin_time(w->twin) - changed);
         }
     }
+    twin_picture(w->twin, w->ns, SHOWN, &p);
     const struct obj *pcs = picture_find(&p, PICTURE_SETS, w->name);
     w->completes = outcome == OUTCOME_GOOD;
     if (!w->completes)
@@ -199,7 +210,7 @@ static int try_it(struct plan_work *w, struct err *err)
     int r = w->before ? twin_adopt(w->twin, &w->live, w->before, err) : 0;
     if (r)
         return r;
-    twin_picture(w->twin, w->ns, &p);
+    twin_picture(w->twin, w->ns, SHOWN, &p);
     r = apply_all(w, err);
     if (r)
         return r;

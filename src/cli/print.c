@@ -69,15 +69,19 @@ static size_t count_columns(jval columns, bool wide)
     return n;
 }
 
-static void print_table(const struct kind *k, struct obj *const *items, size_t n, bool wide,
-                        bool all_namespaces, usec now)
+static void print_table(struct print_rows *r, const struct kind *k, struct obj *const *items,
+                        size_t n, bool wide, bool all_namespaces, usec now)
 {
     struct arena a = ARENA_INIT;
     struct doc *d = make_table(k, items, n, now);
     jval columns = jgetc(doc_root(d), "columnDefinitions");
     struct grid g;
     grid_init(&g, &a, count_columns(columns, wide) + all_namespaces);
-    fill_row(&g, STR("NAMESPACE"), columns, JVAL_ABSENT, wide, all_namespaces);
+    if (!r->widths) {
+        fill_row(&g, STR("NAMESPACE"), columns, JVAL_ABSENT, wide, all_namespaces);
+        r->widths = arena_array(&r->arena, size_t, g.n_columns);
+    }
+    g.widths = r->widths;
     for (struct jiter it = jiter(jgetc(doc_root(d), "rows")); jnext(&it);)
         fill_row(&g, items[it.index]->ns, columns, jgetc(it.value, "cells"), wide, all_namespaces);
     struct strbuf out = STRBUF_INIT(MAX_OUTPUT);
@@ -127,11 +131,32 @@ void print_reference(const struct kind *k, str name, const char *what)
            *what ? " " : "", what);
 }
 
+void print_rows(struct print_rows *r, const struct kind *k, struct obj *const *items, size_t n,
+                enum print_format format, bool all_namespaces, usec now)
+{
+    if (format == PRINT_TABLE || format == PRINT_WIDE) {
+        print_table(r, k, items, n, format == PRINT_WIDE, all_namespaces, now);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (format == PRINT_YAML)
+            puts("---");
+        print_object(items[i], format, now);
+    }
+}
+
+void print_rows_done(struct print_rows *r)
+{
+    arena_done(&r->arena);
+}
+
 void print_objects(const struct kind *k, struct obj *const *items, size_t n,
                    enum print_format format, bool all_namespaces, usec now)
 {
     if (format == PRINT_TABLE || format == PRINT_WIDE) {
-        print_table(k, items, n, format == PRINT_WIDE, all_namespaces, now);
+        struct print_rows r = {0};
+        print_table(&r, k, items, n, format == PRINT_WIDE, all_namespaces, now);
+        print_rows_done(&r);
     } else if (format == PRINT_NAME) {
         for (size_t i = 0; i < n; i++)
             print_reference(k, items[i]->name, "");

@@ -10,6 +10,15 @@ extern const char *const print_formats[]; /* for OPT_CHOICE, in the order of the
 /* A list as `kubectl get` shows it; all_namespaces adds the first column. */
 void print_objects(const struct kind *k, struct obj *const *items, size_t n,
                    enum print_format format, bool all_namespaces, usec now);
+/* What there is, and then a row for each change, as `kubectl get --watch` does. The first call
+ * prints the head. Begins with zeros. */
+struct print_rows {
+    struct arena arena;
+    size_t *widths; /* of the columns so far */
+};
+void print_rows(struct print_rows *r, const struct kind *k, struct obj *const *items, size_t n,
+                enum print_format format, bool all_namespaces, usec now);
+void print_rows_done(struct print_rows *r);
 void print_object(const struct obj *o, enum print_format format, usec now);
 /* As YAML or JSON. */
 void print_doc(jval v, enum print_format format);

@@ -40,6 +40,7 @@ void session_close(struct session *s)
 struct waiting {
     struct session *session;
     struct obj *obj;
+    struct doc *doc;
     struct session_list list;
     int code;
     int error;
@@ -66,6 +67,8 @@ static void on_done(struct api_request *q, const struct api_reply *reply)
         w->error = err_set(w->err, code_of(reply->code), "%.*s", STR_ARG(reply->status->message));
     if (reply->obj)
         w->obj = obj_hold(a, obj_ref(reply->obj));
+    if (reply->doc)
+        w->doc = doc_hold(a, doc_ref(reply->doc));
     w->list.rv = reply->rv;
     w->list.items = arena_array(a, struct obj *, reply->n_items + 1);
     for (size_t i = 0; i < reply->n_items; i++)
@@ -90,6 +93,15 @@ int session_send(struct session *s, struct api_request *q, struct obj **ret, int
         *ret = w.obj;
     if (ret_code)
         *ret_code = w.code;
+    return w.error;
+}
+
+int session_read(struct session *s, str path, struct doc **ret, struct err *err)
+{
+    struct api_request q = {.verb = API_GET, .path = path};
+    struct waiting w = {.session = s, .err = err};
+    run(s, &q, &w);
+    *ret = w.doc;
     return w.error;
 }
 

@@ -35,6 +35,8 @@ struct session_list {
 };
 int session_list(struct session *s, const struct kind *k, str ns, str label_selector,
                  struct session_list *ret, struct err *err);
+/* What is at a path that is no resource. ERR_NOT_FOUND where the server has no such thing. */
+int session_read(struct session *s, str path, struct doc **ret, struct err *err);
 /* Any request; *ret may be NULL. Its code is in *ret_code when given. */
 int session_send(struct session *s, struct api_request *q, struct obj **ret, int *ret_code,
                  struct err *err);

@@ -7,31 +7,39 @@
 
 enum { MAX_STEPS = 10000 };
 
-struct seen_pod {
-    size_t component;
-    int64_t replica, index;
-    size_t step; /* that made it; SIZE_MAX: it was there */
-    uint64_t sample;
-    bool taken, ready, bound, gone;
-};
-
-/* A clique while one picture is looked at. */
-struct seen_clique {
-    size_t component;
-    int64_t replica, index, min, ready;
-    str unit; /* of a group: which of its replicas */
-};
+/* Pictures come by the thousand and most of what is in one was in the one before: what is read off
+ * an object is kept, and read again only when its resourceVersion is another. */
 
 struct seen_unit {
     size_t component;
     int64_t members, good;
 };
 
+struct seen_clique {
+    uint64_t rv, sample;
+    bool of_set;
+    size_t component;
+    int64_t replica, index, min, ready;
+    struct seen_unit *unit; /* of a group: which of its replicas */
+};
+
+struct seen_pod {
+    uint64_t rv, sample;
+    bool of_set, deleting, is_ready, holds, is_bound; /* as it is now */
+    struct demand demand;
+    struct seen_clique *clique; /* NULL: not of this set */
+    bool entered;               /* the rest is known */
+    size_t component;
+    int64_t replica, index;
+    size_t step; /* that made it; SIZE_MAX: it was there */
+    bool taken, ready, bound, gone;
+};
+
 struct sample {
     const struct picture *picture;
     const struct obj *pcs;
     struct arena *arena;
-    struct map cliques, units; /* by uid; by group and index */
+    struct seen_pod **pods; /* as in the picture */
     int64_t *ready;
 };
 
@@ -97,6 +105,8 @@ void trace_done(struct trace *t)
     }
     vec_done(&t->steps);
     map_done(&t->pods);
+    map_done(&t->cliques);
+    map_done(&t->units);
     map_done(&t->gangs);
     map_done(&t->told);
     drop_maps(&t->maps);
@@ -164,7 +174,18 @@ static const struct obj *find_group(const struct sample *s, str uid)
     return NULL;
 }
 
-static void read_member(const struct trace *t, struct sample *s, const struct obj *clique,
+static struct seen_unit *find_unit(struct trace *t, const struct obj *group, int64_t index)
+{
+    str key = arena_printf(t->arena, "%.*s/%lld", STR_ARG(group->uid), (long long)index);
+    struct seen_unit *u = map_get(&t->units, key);
+    if (!u) {
+        u = arena_new(t->arena, struct seen_unit);
+        (void)map_put(&t->units, key, u);
+    }
+    return u;
+}
+
+static void read_member(struct trace *t, const struct sample *s, const struct obj *clique,
                         struct seen_clique *c)
 {
     const struct obj *group = find_group(s, clique->owner_uid);
@@ -172,75 +193,117 @@ static void read_member(const struct trace *t, struct sample *s, const struct ob
         return;
     c->index = label_number(clique, LABEL_PCSG_INDEX, 0);
     c->component = find_component(t, true, template_of_child(group, s->pcs));
-    c->unit = arena_printf(s->arena, "%.*s/%lld", STR_ARG(group->uid), (long long)c->index);
-    if (map_has(&s->units, c->unit))
-        return;
-    struct seen_unit *u = arena_new(s->arena, struct seen_unit);
-    u->component = c->component;
-    u->members = (int64_t)jlen(jgetc(obj_spec(group), "cliqueNames"));
-    (void)map_put(&s->units, c->unit, u);
+    c->unit = find_unit(t, group, c->index);
+    c->unit->component = c->component;
+    c->unit->members = (int64_t)jlen(jgetc(obj_spec(group), "cliqueNames"));
 }
 
-static void read_cliques(const struct trace *t, struct sample *s)
+static void read_clique(struct trace *t, const struct sample *s, const struct obj *o,
+                        struct seen_clique *c)
+{
+    *c = (struct seen_clique){.rv = o->rv, .component = SIZE_MAX, .index = -1};
+    c->of_set = is_of_set(o, t->label);
+    if (!c->of_set)
+        return;
+    c->replica = label_number(o, LABEL_PCS_INDEX, 0);
+    c->min = jint(jgetc(obj_spec(o), "minAvailable"), 1);
+    if (str_eq(o->owner_uid, s->pcs->uid))
+        c->component = find_component(t, false, template_of_child(o, s->pcs));
+    else
+        read_member(t, s, o, c);
+}
+
+static void read_cliques(struct trace *t, struct sample *s)
 {
     const struct session_list *cliques = &s->picture->parts[PICTURE_CLIQUES];
     for (size_t i = 0; i < cliques->n; i++) {
         const struct obj *o = cliques->items[i];
-        if (!is_of_set(o, t->label))
-            continue;
-        struct seen_clique *c = arena_new(s->arena, struct seen_clique);
-        *c = (struct seen_clique){.component = SIZE_MAX, .index = -1};
-        c->replica = label_number(o, LABEL_PCS_INDEX, 0);
-        c->min = jint(jgetc(obj_spec(o), "minAvailable"), 1);
-        if (str_eq(o->owner_uid, s->pcs->uid))
-            c->component = find_component(t, false, template_of_child(o, s->pcs));
-        else
-            read_member(t, s, o, c);
-        (void)map_put(&s->cliques, o->uid, c);
+        struct seen_clique *c = map_get(&t->cliques, o->uid);
+        if (!c) {
+            c = arena_new(t->arena, struct seen_clique);
+            (void)map_put(&t->cliques, arena_str(t->arena, o->uid), c);
+        }
+        if (c->rv != o->rv)
+            read_clique(t, s, o, c);
+        c->ready = 0;
+        c->sample = t->samples + 1;
+        if (c->unit)
+            c->unit->good = 0;
     }
 }
 
-static void add_demand(struct trace *t, const struct obj *pod, struct demand *sum)
+static void add_demand(struct trace *t, const struct demand *d, struct demand *sum)
 {
-    struct demand d;
-    str why;
-    (void)snapshot_demand(&t->resources, pod, &d, &why);
     for (size_t r = 0; r < t->resources.n_resources; r++)
-        sum->amount[r] += d.amount[r];
+        sum->amount[r] += d->amount[r];
 }
 
-/* Where the pod stands among those seen; new ones are entered. */
-static struct seen_pod *enter_pod(struct trace *t, const struct obj *o, const struct seen_clique *c,
-                                  bool *ret_new)
+static void read_pod(struct trace *t, const struct obj *o, struct seen_pod *pod)
 {
-    struct seen_pod *pod = map_get(&t->pods, o->uid);
-    *ret_new = !pod;
-    if (pod)
-        return pod;
-    pod = arena_new(t->arena, struct seen_pod);
-    *pod = (struct seen_pod){.component = c ? c->component : SIZE_MAX,
-                             .replica = c ? c->replica : 0,
-                             .index = c ? c->index : -1,
-                             .step = SIZE_MAX};
-    (void)map_put(&t->pods, arena_str(t->arena, o->uid), pod);
-    return pod;
+    str why;
+    pod->rv = o->rv;
+    pod->of_set = is_of_set(o, t->label);
+    if (!pod->of_set)
+        return;
+    pod->deleting = o->deleting;
+    pod->is_ready = !o->deleting && str_is(pod_state(o), "Ready");
+    pod->is_bound = !str_is_empty(jstr(jgetc(obj_spec(o), "nodeName")));
+    pod->holds = pod_holds_node(o);
+    pod->clique = map_get(&t->cliques, o->owner_uid);
+    (void)snapshot_demand(&t->resources, o, &pod->demand, &why);
+}
+
+/* Finds the pods of the picture among those seen. */
+static void find_pods(struct trace *t, struct sample *s)
+{
+    const struct session_list *pods = &s->picture->parts[PICTURE_PODS];
+    s->pods = arena_array(s->arena, struct seen_pod *, pods->n + 1);
+    for (size_t i = 0; i < pods->n; i++) {
+        const struct obj *o = pods->items[i];
+        struct seen_pod *pod = map_get(&t->pods, o->uid);
+        if (!pod) {
+            pod = arena_new(t->arena, struct seen_pod);
+            (void)map_put(&t->pods, arena_str(t->arena, o->uid), pod);
+        }
+        if (pod->rv != o->rv)
+            read_pod(t, o, pod);
+        s->pods[i] = pod;
+    }
+}
+
+/* The clique it is of, when that is there. */
+static struct seen_clique *clique_of(const struct trace *t, const struct seen_pod *pod)
+{
+    return pod->clique && pod->clique->of_set && pod->clique->sample == t->samples + 1 ? pod->clique
+                                                                                       : NULL;
+}
+
+/* Where the pod stands among those seen; true: it is new. */
+static bool enter_pod(const struct trace *t, struct seen_pod *pod)
+{
+    const struct seen_clique *c = clique_of(t, pod);
+    if (pod->entered)
+        return false;
+    pod->entered = true;
+    pod->component = c ? c->component : SIZE_MAX;
+    pod->replica = c ? c->replica : 0;
+    pod->index = c ? c->index : -1;
+    pod->step = SIZE_MAX;
+    return true;
 }
 
 /* What became ready first, for it says whether what is taken begins a step. */
 static void read_readiness(struct trace *t, struct sample *s)
 {
-    const struct session_list *pods = &s->picture->parts[PICTURE_PODS];
-    for (size_t i = 0; i < pods->n; i++) {
-        const struct obj *o = pods->items[i];
-        struct seen_clique *c = map_get(&s->cliques, o->owner_uid);
-        struct seen_pod *pod = map_get(&t->pods, o->uid);
-        bool ready = !o->deleting && str_is(pod_state(o), "Ready");
-        if (!is_of_set(o, t->label))
+    for (size_t i = 0; i < s->picture->parts[PICTURE_PODS].n; i++) {
+        const struct seen_pod *pod = s->pods[i];
+        struct seen_clique *c = clique_of(t, pod);
+        if (!pod->of_set)
             continue;
-        if (pod && ready && !pod->ready && pod->step != SIZE_MAX)
+        if (pod->entered && pod->is_ready && !pod->ready && pod->step != SIZE_MAX)
             t->moved = true;
         if (c)
-            c->ready += ready;
+            c->ready += pod->is_ready;
     }
 }
 
@@ -251,7 +314,7 @@ static void find_gone(struct trace *t)
     void *value;
     for (size_t it = 0; map_next(&t->pods, &it, &name, &value);) {
         struct seen_pod *pod = value;
-        if (pod->gone || pod->sample == t->samples)
+        if (!pod->entered || pod->gone || pod->sample == t->samples)
             continue;
         pod->gone = true;
         if (!pod->taken)
@@ -262,13 +325,12 @@ static void find_gone(struct trace *t)
 /* What is taken, before what is made: that is made for the step which the taking began. */
 static void read_takes(struct trace *t, struct sample *s)
 {
-    const struct session_list *pods = &s->picture->parts[PICTURE_PODS];
-    for (size_t i = 0; i < pods->n; i++) {
-        struct seen_pod *pod = map_get(&t->pods, pods->items[i]->uid);
-        if (!pod)
+    for (size_t i = 0; i < s->picture->parts[PICTURE_PODS].n; i++) {
+        struct seen_pod *pod = s->pods[i];
+        if (!pod->entered)
             continue;
         pod->sample = t->samples;
-        if (pods->items[i]->deleting && !pod->taken)
+        if (pod->deleting && !pod->taken)
             record_take(t, pod);
     }
     find_gone(t);
@@ -276,25 +338,23 @@ static void read_takes(struct trace *t, struct sample *s)
 
 static void read_pods(struct trace *t, struct sample *s)
 {
-    const struct session_list *pods = &s->picture->parts[PICTURE_PODS];
     struct demand held = {0};
-    for (size_t i = 0; i < pods->n; i++) {
-        const struct obj *o = pods->items[i];
-        bool new;
-        if (!is_of_set(o, t->label))
+    for (size_t i = 0; i < s->picture->parts[PICTURE_PODS].n; i++) {
+        struct seen_pod *pod = s->pods[i];
+        if (!pod->of_set)
             continue;
-        struct seen_pod *pod = enter_pod(t, o, map_get(&s->cliques, o->owner_uid), &new);
-        if (pod_holds_node(o))
-            add_demand(t, o, &held);
-        if (new && t->samples > 0 && !o->deleting) {
+        bool new = enter_pod(t, pod);
+        if (pod->holds)
+            add_demand(t, &pod->demand, &held);
+        if (new && t->samples > 0 && !pod->deleting) {
             struct trace_step *step = present_step(t);
             step->made++;
             pod->step = t->steps.len - 1;
-            add_demand(t, o, &step->need);
+            add_demand(t, &pod->demand, &step->need);
         }
-        pod->taken = pod->taken || o->deleting;
-        pod->ready = !o->deleting && str_is(pod_state(o), "Ready");
-        pod->bound = pod->bound || !str_is_empty(jstr(jgetc(obj_spec(o), "nodeName")));
+        pod->taken = pod->taken || pod->deleting;
+        pod->ready = pod->is_ready;
+        pod->bound = pod->bound || pod->is_bound;
         pod->sample = t->samples;
     }
     if (t->samples == 0)
@@ -303,23 +363,30 @@ static void read_pods(struct trace *t, struct sample *s)
         t->peak.amount[r] = MAX(t->peak.amount[r], held.amount[r]);
 }
 
-static void count_ready(struct trace *t, struct sample *s)
+static void count_units(struct trace *t, struct sample *s)
 {
     str key;
     void *value;
-    for (size_t it = 0; map_next(&s->cliques, &it, &key, &value);) {
+    for (size_t it = 0; map_next(&t->cliques, &it, &key, &value);) {
         struct seen_clique *c = value;
-        struct seen_unit *u = str_is_empty(c->unit) ? NULL : map_get(&s->units, c->unit);
-        if (u)
-            u->good += c->ready >= c->min;
+        if (!c->of_set || c->sample != t->samples + 1)
+            continue;
+        if (c->unit)
+            c->unit->good += c->ready >= c->min;
         else if (c->component != SIZE_MAX)
             s->ready[c->component] += c->ready;
     }
-    for (size_t it = 0; map_next(&s->units, &it, &key, &value);) {
+    for (size_t it = 0; map_next(&t->units, &it, &key, &value);) {
         struct seen_unit *u = value;
         if (u->component != SIZE_MAX)
-            s->ready[u->component] += u->good >= u->members;
+            s->ready[u->component] += u->good > 0 && u->good >= u->members;
+        u->good = 0;
     }
+}
+
+static void count_ready(struct trace *t, struct sample *s)
+{
+    count_units(t, s);
     struct trace_step *step = t->steps.len > 0 ? vec_last(&t->steps) : NULL;
     for (size_t i = 0; i < t->n_components; i++) {
         if (t->samples == 0)
@@ -349,9 +416,9 @@ static void read_maps(struct trace *t, const struct sample *s)
     const struct session_list *maps = &s->picture->parts[PICTURE_MAPS];
     for (size_t i = 0; i < maps->n; i++) {
         struct obj *o = maps->items[i], *old;
-        if (!is_of_set(o, t->label))
-            continue;
         old = map_get(&t->maps, o->name);
+        if ((old && old->rv == o->rv) || !is_of_set(o, t->label))
+            continue;
         if (old && jequal(jgetc(obj_spec(old), "entries"), jgetc(obj_spec(o), "entries")))
             continue;
         struct trace_step *step = t->samples > 0 ? open_step(t) : NULL;
@@ -382,7 +449,7 @@ static void read_gangs(struct trace *t, const struct sample *s)
     void *value;
     for (size_t i = 0; i < gangs->n; i++) {
         struct seen_gang *g = map_get(&t->gangs, gangs->items[i]->name);
-        if (!is_of_set(gangs->items[i], t->label))
+        if (!g && !is_of_set(gangs->items[i], t->label))
             continue;
         if (!g) {
             g = arena_new(t->arena, struct seen_gang);
@@ -406,9 +473,11 @@ static void read_gangs(struct trace *t, const struct sample *s)
 static void read_titles(struct trace *t, const struct sample *s)
 {
     const struct session_list *events = &s->picture->parts[PICTURE_EVENTS];
+    uint64_t known = t->events_rv;
     for (size_t i = 0; i < events->n; i++) {
         const struct obj *o = events->items[i];
-        if (!str_is(jstr(jgetc(obj_root(o), "reason")), "CoherentUpdateStep") ||
+        t->events_rv = MAX(t->events_rv, o->rv);
+        if (o->rv <= known || !str_is(jstr(jgetc(obj_root(o), "reason")), "CoherentUpdateStep") ||
             !str_eq(jstr(jpath(obj_root(o), "involvedObject.name")), t->set) ||
             map_has(&t->told, o->name))
             continue;
@@ -425,6 +494,7 @@ void trace_add(struct trace *t, const struct picture *p)
     s.ready = arena_array(&a, int64_t, t->n_components + 1);
     if (s.pcs) {
         read_cliques(t, &s);
+        find_pods(t, &s);
         read_readiness(t, &s);
         read_maps(t, &s);
         read_takes(t, &s);
@@ -434,8 +504,6 @@ void trace_add(struct trace *t, const struct picture *p)
     }
     count_ready(t, &s);
     t->samples++;
-    map_done(&s.cliques);
-    map_done(&s.units);
     arena_done(&a);
 }
 
@@ -456,7 +524,7 @@ void trace_end(struct trace *t)
     void *value;
     for (size_t it = 0; map_next(&t->pods, &it, &name, &value);) {
         const struct seen_pod *pod = value;
-        if (pod->step != SIZE_MAX && !pod->bound && !pod->taken)
+        if (pod->entered && pod->step != SIZE_MAX && !pod->bound && !pod->taken)
             t->steps.p[pod->step].waiting++;
     }
     for (size_t i = 0; i < t->steps.len; i++) {

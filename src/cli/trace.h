@@ -47,9 +47,10 @@ struct trace {
     VEC(struct trace_step) steps;
     struct snapshot resources; /* only names and numbers */
     struct demand held, peak;  /* at the beginning, the most at any time */
-    /* What was seen last: pods by uid, for their names come again; the others by name. */
-    struct map pods, gangs, maps, told;
-    uint64_t samples;
+    /* What was seen last: pods and cliques by uid, for their names come again; the others by name.
+     */
+    struct map pods, cliques, units, gangs, maps, told;
+    uint64_t samples, events_rv;
     bool moved; /* something became ready since the last step began */
 };
 

@@ -20,10 +20,11 @@ enum { MAX_ITERATIONS = 10 * 1000 * 1000, BATCH = 500 };
 struct twin {
     struct loop *loop;
     struct plane *plane;
-    struct arena arena; /* of the last picture */
     usec began, nodes_due;
     struct arena own;
-    struct obj *answer; /* to the last write */
+    struct obj *answer;      /* to the last write */
+    uint64_t served;         /* pods changed before this revision were looked at by the nodes */
+    VEC(struct obj *) shown; /* what the last picture holds */
     bool ready;
     struct err failure;
     size_t open;
@@ -470,9 +471,11 @@ static void serve_pod(struct batch *b, struct obj *pod)
                                            .body = make_ready(pod, loop_wall(b->twin->loop))});
 }
 
-/* Of all that Grove made; other pods only hold their room. */
+/* Of all that Grove made; other pods only hold their room. What has not changed since it was looked
+ * at last has nothing to wait for. */
 static void serve_pods(struct twin *t)
 {
+    uint64_t now = twin_revision(t);
     struct store *store = apiserver_store(plane_server(t->plane));
     struct arena a = ARENA_INIT;
     struct err ignored = ERR_INIT;
@@ -480,7 +483,7 @@ static void serve_pods(struct twin *t)
     struct obj *o;
     struct store_iter it = store_range(store, &kind_pod, STR_NONE, STR_NONE, STR_NONE);
     while ((o = store_next(&it))) {
-        if (str_is(obj_label(o, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE))
+        if (o->rv >= t->served && str_is(obj_label(o, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE))
             *vec_push(&pods) = obj_hold(&a, obj_ref(o));
     }
     struct batch *b = xnew(struct batch);
@@ -489,6 +492,7 @@ static void serve_pods(struct twin *t)
     for (size_t i = 0; i < pods.len; i++)
         serve_pod(b, pods.p[i]);
     batch_flush(b);
+    t->served = t->error ? 0 : now;
     t->error = 0;
     free(b);
     vec_done(&pods);
@@ -534,7 +538,6 @@ struct twin *twin_new(const struct picture *p, str ns, str without, struct err *
 {
     struct twin *t = xnew(struct twin);
     struct plane_options po = {.nodes = nodes_defaults, .without = STR("nodes")};
-    arena_init(&t->arena);
     arena_init(&t->own);
     t->loop = loop_new_virtual(1, p->now);
     t->plane = plane_new(t->loop, &po, on_ready, t, err);
@@ -550,12 +553,20 @@ struct twin *twin_new(const struct picture *p, str ns, str without, struct err *
     return NULL;
 }
 
+static void drop_picture(struct twin *t)
+{
+    for (size_t i = 0; i < t->shown.len; i++)
+        obj_unref(t->shown.p[i]);
+    vec_clear(&t->shown);
+}
+
 void twin_free(struct twin *t)
 {
     if (!t)
         return;
+    drop_picture(t);
+    vec_done(&t->shown);
     obj_unref(t->answer);
-    arena_done(&t->arena);
     arena_done(&t->own);
     plane_free(t->plane);
     loop_free(t->loop);
@@ -580,22 +591,21 @@ bool twin_settle(struct twin *t)
     return false;
 }
 
-void twin_picture(struct twin *t, str ns, struct picture *ret)
+void twin_picture(struct twin *t, str ns, unsigned parts, struct picture *ret)
 {
     struct store *store = apiserver_store(plane_server(t->plane));
-    arena_clear(&t->arena);
+    size_t ends[PICTURE_PARTS] = {0}, begin = 0;
+    drop_picture(t);
     *ret = (struct picture){.ns = ns, .now = loop_wall(t->loop)};
     for (unsigned i = 0; i < PICTURE_PARTS; i++) {
         bool all = i == PICTURE_NODES || i == PICTURE_ALL_PODS;
-        VEC(struct obj *) items = {0};
         struct obj *o;
         struct store_iter it =
             store_range(store, picture_kind(i), all ? STR_NONE : ns, STR_NONE, STR_NONE);
-        while ((o = store_next(&it)))
-            *vec_push(&items) = obj_hold(&t->arena, obj_ref(o));
-        ret->parts[i].items = arena_array(&t->arena, struct obj *, items.len + 1);
-        memcpy(ret->parts[i].items, items.p ? items.p : &o, items.len * sizeof(o));
-        ret->parts[i].n = items.len;
-        vec_done(&items);
+        while ((parts >> i & 1) && (o = store_next(&it)))
+            *vec_push(&t->shown) = obj_ref(o);
+        ends[i] = t->shown.len;
     }
+    for (unsigned i = 0; i < PICTURE_PARTS; begin = ends[i++])
+        ret->parts[i] = (struct session_list){t->shown.p + begin, ends[i] - begin, 0};
 }

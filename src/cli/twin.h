@@ -47,7 +47,7 @@ uint64_t twin_revision(const struct twin *t);
 usec twin_time(const struct twin *t);
 /* Until nothing happens any more. False: it did not come to rest. */
 bool twin_settle(struct twin *t);
-/* What is there now; valid until the next call. */
-void twin_picture(struct twin *t, str ns, struct picture *ret);
+/* What is there now, of these parts (a mask); valid until the next call. */
+void twin_picture(struct twin *t, str ns, unsigned parts, struct picture *ret);
 
 #endif

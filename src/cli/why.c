@@ -1,7 +1,8 @@
 /*
- * `grove why`: what happened to an object, in order, and who decided it. Made from what is stored:
- * the times objects and their conditions carry, and the events about the object and about those it
- * belongs to that name it. Events live for an hour.
+ * `grove why`: what happened to an object, in order, and who decided it. Three sources become one
+ * story: the journal of decisions that `grove up` keeps (client/journal.h), the events about the
+ * object and those that name it, and the times that the object and its conditions carry. Any other
+ * API server has no journal; then the rest is told, and that it is only the rest.
  */
 #include "cli/findings.h"
 #include "cli/view.h"
@@ -9,8 +10,12 @@
 
 enum { MAX_ENTRIES = 2000 };
 
+/* Times of objects and events are whole seconds: within one, causes are told before effects. */
+enum rank { RANK_DECISION, RANK_EVENT, RANK_FACT };
+
 struct entry {
     usec at;
+    unsigned rank;
     size_t order;
     str who, about, what, text;
     bool warning;
@@ -20,13 +25,34 @@ struct journal {
     const struct picture *picture;
     struct arena *arena;
     VEC(struct entry) entries;
+    str missing; /* why the decisions themselves are not among them; empty: they are */
 };
 
-static void note(struct journal *j, usec at, str who, str about, str what, str text, bool warning)
+/* What is so, in the order in which it comes to be so. */
+static unsigned rank_of_fact(str what)
 {
-    if (j->entries.len < MAX_ENTRIES && at > 0)
-        *vec_push(&j->entries) =
-            (struct entry){at, j->entries.len, who, about, what, text, warning};
+    static const char *const first[] = {"Created", "PodScheduled=True", "Initialized=True",
+                                        "Started"};
+    unsigned i = 0;
+    while (i < ARRAY_LEN(first) && !str_is(what, first[i]))
+        i++;
+    return RANK_FACT + i;
+}
+
+static void note(struct journal *j, unsigned rank, struct entry e)
+{
+    if (j->entries.len >= MAX_ENTRIES || e.at <= 0)
+        return;
+    e.rank = rank;
+    e.order = j->entries.len;
+    *vec_push(&j->entries) = e;
+}
+
+static void note_fact(struct journal *j, usec at, const struct obj *o, str what, str text)
+{
+    note(j, rank_of_fact(what),
+         (struct entry){
+             .at = at, .about = findings_reference(j->arena, o), .what = what, .text = text});
 }
 
 static usec time_of(jval v)
@@ -65,9 +91,13 @@ static void note_events(struct journal *j, const struct view_target *t)
         bool its = str_is(jstr(jgetc(about, "kind")), t->kind->kind) &&
                    str_eq(jstr(jgetc(about, "name")), t->name);
         if (its || str_find(message, t->name) >= 0)
-            note(j, event_time(e), who.len ? who : jstr(jgetc(e, "reportingComponent")),
-                 about_text(j->arena, about), jstr(jgetc(e, "reason")), message,
-                 str_is(jstr(jgetc(e, "type")), "Warning"));
+            note(j, RANK_EVENT,
+                 (struct entry){.at = event_time(e),
+                                .who = who.len ? who : jstr(jgetc(e, "reportingComponent")),
+                                .about = about_text(j->arena, about),
+                                .what = jstr(jgetc(e, "reason")),
+                                .text = message,
+                                .warning = str_is(jstr(jgetc(e, "type")), "Warning")});
     }
 }
 
@@ -80,11 +110,10 @@ static void note_conditions(struct journal *j, const struct obj *o)
             continue;
         if (str_is(type, "PodScheduled") && !str_is_empty(node))
             message = arena_printf(j->arena, "on node %.*s", STR_ARG(node));
-        note(j, time_of(jgetc(it.value, "lastTransitionTime")), STR_NONE,
-             findings_reference(j->arena, o),
-             arena_printf(j->arena, "%.*s=%.*s", STR_ARG(type),
-                          STR_ARG(jstr(jgetc(it.value, "status")))),
-             message.len ? message : reason, false);
+        note_fact(j, time_of(jgetc(it.value, "lastTransitionTime")), o,
+                  arena_printf(j->arena, "%.*s=%.*s", STR_ARG(type),
+                               STR_ARG(jstr(jgetc(it.value, "status")))),
+                  message.len ? message : reason);
     }
 }
 
@@ -92,21 +121,81 @@ static void note_life(struct journal *j, const struct obj *o)
 {
     str node = jstr(jgetc(obj_spec(o), "nodeName"));
     jval owner = obj_controller_ref(o);
-    note(j, obj_created(o), STR_NONE, findings_reference(j->arena, o), STR("Created"),
-         j_has(owner) ? arena_printf(j->arena, "by %.*s %.*s", STR_ARG(jstr(jgetc(owner, "kind"))),
-                                     STR_ARG(jstr(jgetc(owner, "name"))))
-                      : STR_NONE,
-         false);
-    note(j, obj_deleted_at(o), STR_NONE, findings_reference(j->arena, o), STR("Deleted"),
-         STR("it is to be gone by then"), false);
+    note_fact(j, obj_created(o), o, STR("Created"),
+              j_has(owner)
+                  ? arena_printf(j->arena, "by %.*s %.*s", STR_ARG(jstr(jgetc(owner, "kind"))),
+                                 STR_ARG(jstr(jgetc(owner, "name"))))
+                  : STR_NONE);
+    note_fact(j, obj_deleted_at(o), o, STR("Deleted"), STR("it is to be gone by then"));
     for (struct jiter it = jiter(jgetc(obj_status(o), "containerStatuses")); jnext(&it);) {
         jval running = jpath(it.value, "state.running");
-        note(j, time_of(jgetc(running, "startedAt")), STR_NONE, findings_reference(j->arena, o),
-             STR("Started"),
-             arena_printf(j->arena, "container %.*s on %.*s",
-                          STR_ARG(jstr(jgetc(it.value, "name"))), STR_ARG(node)),
-             false);
+        note_fact(j, time_of(jgetc(running, "startedAt")), o, STR("Started"),
+                  arena_printf(j->arena, "container %.*s on %.*s",
+                               STR_ARG(jstr(jgetc(it.value, "name"))), STR_ARG(node)));
     }
+}
+
+/* ---- the journal of decisions ---- */
+
+static void note_decisions(struct journal *j, jval answer, str about)
+{
+    for (struct jiter it = jiter(jgetc(answer, "entries")); jnext(&it);) {
+        int64_t count = jint(jgetc(it.value, "count"), 1);
+        str why = jstr(jgetc(it.value, "why"));
+        if (count > 1)
+            why = arena_printf(j->arena, "%.*s (%lld times)", STR_ARG(why), (long long)count);
+        note(j, RANK_DECISION,
+             (struct entry){.at = time_of(jgetc(it.value, "time")),
+                            .who = jstr(jgetc(it.value, "by")),
+                            .about = about,
+                            .what = jstr(jgetc(it.value, "what")),
+                            .text = why});
+    }
+}
+
+/* No object has a name with anything else in it, and so nothing that has a meaning in a URL. */
+static bool is_name(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.p[i];
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '.' && c != ':')
+            return false;
+    }
+    return s.len > 0;
+}
+
+static int ask_about(struct journal *j, struct session *s, const struct kind *k, str name,
+                     struct err *err)
+{
+    struct doc *answer = NULL;
+    if (!is_name(name) || !is_name(s->ns))
+        return 0;
+    str path = arena_printf(j->arena, "/debug/journal?kind=%s&namespace=%.*s&name=%.*s", k->kind,
+                            STR_ARG(s->ns), STR_ARG(name));
+    int r = session_read(s, path, &answer, err);
+    if (r == 0 && answer)
+        note_decisions(j, doc_root(answer),
+                       arena_printf(j->arena, "%s/%.*s", findings_kind(k), STR_ARG(name)));
+    return r;
+}
+
+/* About the object, and of a pod also about its gang. */
+static void ask_journal(struct journal *j, struct session *s, const struct view_target *t,
+                        const struct obj *o)
+{
+    struct err err = ERR_INIT;
+    str gang = o && o->kind == &kind_pod ? obj_label(o, STR(LABEL_PODGANG)) : STR_NONE;
+    int r = ask_about(j, s, t->kind, t->name, &err);
+    if (r == 0 && gang.len)
+        r = ask_about(j, s, &kind_pod_gang, gang, &err);
+    if (r)
+        j->missing = r == ERR_NOT_FOUND
+                         ? STR("this API server keeps no journal of decisions: told from events "
+                               "and from what objects say")
+                         : arena_printf(j->arena,
+                                        "the journal of decisions cannot be read (%s): told from "
+                                        "events and from what objects say",
+                                        err.message);
 }
 
 /* ---- the document ---- */
@@ -114,6 +203,11 @@ static void note_life(struct journal *j, const struct obj *o)
 static int compare(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
+    usec x_second = x->at / USEC_PER_SEC, y_second = y->at / USEC_PER_SEC;
+    if (x_second != y_second)
+        return x_second < y_second ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
     if (x->at != y->at)
         return x->at < y->at ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
@@ -155,6 +249,8 @@ static struct doc *write_journal(const struct journal *j, const struct view_targ
     jw_put_str(&w, "object",
                arena_printf(j->arena, "%s/%.*s", findings_kind(t->kind), STR_ARG(t->name)));
     jw_put_bool(&w, "exists", there);
+    if (j->missing.len)
+        jw_put_str(&w, "missing", j->missing);
     jw_put_array(&w, "journal");
     for (size_t i = 0; i < j->entries.len; i++) {
         const struct entry *e = &j->entries.p[i];
@@ -172,15 +268,17 @@ static struct doc *write_journal(const struct journal *j, const struct view_targ
     return jw_doc(&w);
 }
 
-static struct doc *why_build(const struct picture *p, const struct view_target *t, struct arena *a,
-                             struct err *err)
+/* NULL with err when nothing is known of it. */
+static struct doc *why_build(struct session *s, const struct picture *p,
+                             const struct view_target *t, struct err *err)
 {
-    struct journal j = {.picture = p, .arena = a};
+    struct journal j = {.picture = p, .arena = &s->arena};
     const struct obj *o = find(p, t);
+    struct doc *d = NULL;
     if (o)
         note_object(&j, o);
     note_events(&j, t);
-    struct doc *d = NULL;
+    ask_journal(&j, s, t, o);
     vec_sort(&j.entries, compare);
     if (o || j.entries.len > 0)
         d = write_journal(&j, t, o != NULL);
@@ -210,18 +308,39 @@ static void why_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
                     who.len ? " (" : "", STR_ARG(who), who.len ? ")" : "");
     }
     grid_write(&g, out);
+    str missing = jstr(jgetc(doc, "missing"));
+    if (missing.len)
+        strbuf_printf(out, "(%.*s)\n", STR_ARG(missing));
+}
+
+static int tell(struct session *s, const struct view_args *args, const struct view_target *t,
+                struct err *err)
+{
+    struct picture p = {0};
+    int r = picture_read(s, PICTURE_WITH_EVENTS, &p, err);
+    struct doc *d = r ? NULL : why_build(s, &p, t, err);
+    if (d)
+        view_print(doc_root(d), args, why_write, &s->arena);
+    doc_unref(d);
+    return d ? 0 : err->code;
 }
 
 static int run_why(void *ctx, const void *opts, const struct command_call *call)
 {
-    static const struct view view = {
-        .mask = PICTURE_WITH_EVENTS, .build = why_build, .write = why_write};
+    const struct view_args *args = opts;
+    struct session s;
     struct view_target t;
     struct err err = ERR_INIT;
     (void)ctx;
-    if (view_read_target(call, &kind_pod, &t, &err))
+    int r = view_read_target(call, &kind_pod, &t, &err);
+    r = r ? r : session_open(&args->session, &s, &err);
+    if (r)
         return cli_fail(&err);
-    return view_run(&view, opts, &t);
+    r = tell(&s, args, &t, &err);
+    session_close(&s);
+    if (r)
+        return cli_fail(&err);
+    return fflush(stdout) == 0 ? EXIT_OK : EXIT_NO;
 }
 
 const struct command cmd_why = {
@@ -229,12 +348,14 @@ const struct command cmd_why = {
     .summary = "What happened to an object, in order, and who decided it",
     .description =
         "The decisions about a pod, clique, group, gang or set as they were recorded: who "
-        "made it, where it was placed, why it was refused or deleted. Also of what is "
-        "gone, as long as its events are kept (an hour).",
+        "made it, where it was placed, why it was refused or deleted, and what its conditions "
+        "and events say. Also of what is gone. grove up keeps the last decisions about each "
+        "object in memory; of another API server only events (an hour old at most) and "
+        "conditions can be told.",
     .usage = "KIND/NAME",
     .min_args = 1,
     .max_args = 2,
-    .opts = view_options,
+    .opts = view_options_once,
     .opts_size = sizeof(struct view_args),
     .examples = "  $ grove why pod/my-set-0-decode-x7k2p\n  $ grove why pcs/my-set -o json",
     .run = run_why,

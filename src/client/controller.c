@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "client/event.h"
 #include "client/executor.h"
+#include "client/journal.h"
 #include "client/queue.h"
 
 #define TURN_BUDGET 64
@@ -110,6 +111,7 @@ struct runtime {
     void *ledger_ctx;
     void (*journal)(void *ctx, str line);
     void *journal_ctx;
+    struct journal *kept; /* decisions by object; may be NULL */
     bool forgetful;
     struct rng rng; /* of the forgetful */
 };
@@ -509,6 +511,8 @@ static void plan_item(struct controller *c, struct queue_item *it)
     job->look_at = due_of(r, run->plan.look_again);
     admit(job, &w, &run->plan);
     write_journal(c, it, &run->plan);
+    if (r->kept)
+        journal_note(r->kept, loop_wall(r->loop), c->def.name, &run->plan);
     metric_add(c->metrics.writes, (double)run->plan.writes.len);
     if (run->plan.writes.len) {
         executor_accept(&c->executor, run);
@@ -867,6 +871,11 @@ void runtime_set_journal(struct runtime *r, void (*fn)(void *ctx, str line), voi
 {
     r->journal = fn;
     r->journal_ctx = ctx;
+}
+
+void runtime_keep_journal(struct runtime *r, struct journal *j)
+{
+    r->kept = j;
 }
 
 struct loop *runtime_loop(struct runtime *r)

@@ -178,6 +178,9 @@ const char *controller_name(const struct controller *c);
 /* One line per plan with writes and why; without a function they go to the log, at level debug:
  * "12.000345 podclique default/foo: create Pod default/foo-abc12 (2 of 5 pods exist)". */
 void runtime_set_journal(struct runtime *r, void (*fn)(void *ctx, str line), void *ctx);
+/* Decisions are also kept there, by object; it must outlive the runtime. NULL: nowhere. */
+struct journal; /* journal.h */
+void runtime_keep_journal(struct runtime *r, struct journal *j);
 struct loop *runtime_loop(struct runtime *r);
 
 #endif

@@ -345,6 +345,15 @@ static void observe_get(struct op *op, const struct kind *k, str ns, str name,
         cache_observe_deleted(c, ns, name, op->seen_uid);
 }
 
+/* What is answered when its last finalizer was taken away: it is gone, and what is shown has the
+ * version it had before. */
+static bool is_let_go(const struct obj *o)
+{
+    return o->deleting && jlen(jgetc(o->meta, "finalizers")) == 0 &&
+           jlen(jgetc(obj_spec(o), "finalizers")) == 0 && /* of a namespace */
+           jint(jgetc(o->meta, "deletionGracePeriodSeconds"), 0) == 0;
+}
+
 /* The answer of a successful write. False when it does not show the object. */
 static bool observe_write(struct op *op, const struct api_reply *reply)
 {
@@ -361,7 +370,10 @@ static bool observe_write(struct op *op, const struct api_reply *reply)
     }
     if (!o)
         return false;
-    cache_observe(c, o);
+    if (is_let_go(o))
+        cache_observe_deleted(c, w->ns, w->name, o->uid);
+    else
+        cache_observe(c, o);
     return true;
 }
 

@@ -9,6 +9,8 @@
 #include "client/remote.h"
 
 #define STALL_TIMEOUT (3 * USEC_PER_MIN)
+/* At a time, of all controllers together. More do not make an API server faster. */
+enum { WRITES = 64 };
 
 struct host {
     const struct host_options *o;
@@ -91,7 +93,7 @@ static void open_lease(struct host *h)
 
 static int open_apis(struct host *h)
 {
-    struct remote_options o = {.trim = true}, plain = {0};
+    struct remote_options o = {.trim = true, .writes = WRITES}, plain = {0};
     h->remote = h->api = api_remote_open(h->loop, &h->config, &o, h->err);
     if (h->remote && h->o->faults)
         h->api = h->faulty = api_faulty_new(h->loop, h->remote, h->o->faults);

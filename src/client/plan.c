@@ -66,8 +66,7 @@ static struct doc *with_version(struct arena *a, struct doc *patch, uint64_t rv)
 {
     struct edit e;
     edit_init(&e, a);
-    edit_set_str(&e, STR("/metadata/resourceVersion"),
-                 arena_printf(a, "%llu", (unsigned long long)rv));
+    edit_set_str(&e, STR("/metadata/resourceVersion"), arena_uint(a, rv));
     struct doc *out = edit_apply(&e, patch, NULL);
     BUG_ON(!out); /* a merge patch of an object is an object */
     edit_done(&e);

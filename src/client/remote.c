@@ -1,9 +1,9 @@
 /*
  * A call is one request or one watch on its way. It owns its text in an arena until it is over.
  *
- *            ┌──────────── 401, 429, next page ───────────┐
- *            ▼                                            │
- *   WAITING (credentials) ──► SENT ──► answered      PAUSED (Retry-After) or at once
+ *            ┌─────────────── 401, 429, next page ────────────────┐
+ *            ▼                                                    │
+ *   WAITING (credentials, its turn) ──► SENT ──► answered    PAUSED (Retry-After) or at once
  *
  * A link is a pair of HTTP clients that share a client certificate. When a plug-in gives a new
  * certificate there is a new link; the old one goes when its last call is over.
@@ -59,6 +59,8 @@ struct remote {
     struct list links;
     struct link *link;         /* the current one */
     struct list waiting, open; /* calls */
+    struct list held;          /* writes beyond o.writes */
+    unsigned writes;           /* under way */
 };
 
 enum call_state { CALL_WAITING, CALL_SENT, CALL_PAUSED };
@@ -79,6 +81,7 @@ struct remote_call {
     unsigned generation; /* of the credential it was sent with */
     unsigned tries;
     bool refused; /* fresh credentials were tried */
+    bool counted; /* in remote->writes */
     struct loop_timer pause;
     const struct status *failure; /* to be told when the pause is over */
 
@@ -200,8 +203,21 @@ static void drop_items(struct remote_call *c)
     vec_clear(&c->items);
 }
 
+static void start_held(struct remote *r);
+
+/* The next write may go. */
+static void release_turn(struct remote_call *c)
+{
+    if (!c->counted)
+        return;
+    c->counted = false;
+    c->remote->writes--;
+    start_held(c->remote);
+}
+
 static void call_free(struct remote_call *c)
 {
+    release_turn(c);
     if (c->gone)
         *c->gone = true;
     if (c->via)
@@ -224,6 +240,7 @@ static void end_request(struct remote_call *c, struct api_reply *reply)
     reply->warnings = c->warnings;
     reply->n_warnings = c->n_warnings;
     list_remove(&c->link);
+    release_turn(c); /* here: whoever is told may end the client */
     q->done(q, reply);
     call_free(c);
 }
@@ -395,9 +412,28 @@ static void call_put(struct remote_call *c)
     http_client_send(c->watch ? l->watches : l->requests, &c->http);
 }
 
+/* One write too many for now. */
+static bool is_held(struct remote_call *c)
+{
+    struct remote *r = c->remote;
+    if (c->counted || !c->request || !r->o.writes || !wire_is_write(c->request->verb))
+        return false;
+    if (r->writes < r->o.writes) {
+        c->counted = true;
+        r->writes++;
+        return false;
+    }
+    c->state = CALL_WAITING;
+    list_remove(&c->link);
+    list_push_back(&r->held, &c->link);
+    return true;
+}
+
 static void call_start(struct remote_call *c)
 {
     struct remote *r = c->remote;
+    if (is_held(c))
+        return;
     if (credential_is_fresh(r->credential)) {
         call_put(c);
         return;
@@ -406,6 +442,15 @@ static void call_start(struct remote_call *c)
     list_remove(&c->link);
     list_push_back(&r->waiting, &c->link);
     credential_refresh(r->credential);
+}
+
+static void start_held(struct remote *r)
+{
+    while (r->writes < r->o.writes && !list_is_empty(&r->held)) {
+        struct list *n = list_pop_front(&r->held);
+        list_push_back(&r->open, n);
+        call_start(list_entry(n, struct remote_call, link));
+    }
 }
 
 static void on_pause_over(struct loop_timer *t)
@@ -557,7 +602,7 @@ static void on_object(struct remote_call *c, struct doc *d)
     struct wire_form form = form_of(c);
     struct err err = ERR_INIT;
     struct obj *o = NULL;
-    if (d && str_is(jstr(jgetc(doc_root(d), "kind")), form.kind->kind))
+    if (d && form.kind && str_is(jstr(jgetc(doc_root(d), "kind")), form.kind->kind))
         o = form.trim ? wire_object(&form, doc_root(d), &err)
                       : obj_new(form.kind, doc_ref(d), NULL);
     if (o)
@@ -806,6 +851,7 @@ static void abandon(struct list *calls)
 static void remote_free(struct api *api)
 {
     struct remote *r = remote_of(api);
+    abandon(&r->held);
     abandon(&r->waiting);
     abandon(&r->open);
     credential_free(r->credential);
@@ -869,6 +915,7 @@ struct api *api_remote_open(struct loop *l, const struct kubeconfig *k,
     kubeconfig_copy(k, &r->arena, &r->config);
     list_init(&r->waiting);
     list_init(&r->open);
+    list_init(&r->held);
     list_init(&r->links);
     name_server(r);
     r->credential = credential_new(l, &r->config, on_credential, r);

@@ -24,6 +24,9 @@ struct remote_options {
     /* For commands: a throttled write is sent again. */
     bool patient;
     usec timeout; /* of a request, 0: 30 s; lists take twice that */
+    /* Writes under way, at most; 0: any number. More wait here in the order they came: what a
+     * server cannot do yet only makes everything else wait there, a Lease first of all. */
+    unsigned writes;
 };
 
 /* The kubeconfig may go after the call. */

@@ -406,6 +406,42 @@ TEST(remote_broken_connection_is_an_unknown_outcome)
     sr_done(&r);
 }
 
+#define TWO_WRITES                                   \
+    {                                                \
+        .timeout = 1500 * USEC_PER_MSEC, .writes = 2 \
+    }
+
+TEST(remote_writes_beyond_the_limit_wait_for_their_turn)
+{
+    RIG(r, TWO_WRITES, {.action = SILENT}, {.action = SILENT}, {200, OBJECT}, {201, OBJECT},
+        {201, OBJECT});
+    struct api_request writes[4], get = sr_get_cm();
+    struct sr_got got[4] = {0}, g = {.rig = &r};
+    for (size_t i = 0; i < 4; i++) {
+        writes[i] = sr_create_cm(&r);
+        writes[i].done = sr_on_done;
+        writes[i].ctx = &got[i];
+        got[i].rig = &r;
+        api_send(r.api, &writes[i]);
+    }
+    /* Who only reads does not wait. */
+    get.done = sr_on_done;
+    get.ctx = &g;
+    api_send(r.api, &get);
+    while (!g.n && !r.is_late)
+        sr_run(&r, 5 * USEC_PER_SEC);
+    CHECK_INT(g.code, 200);
+    CHECK_INT(got[2].n + got[3].n, 0);
+    CHECK_INT(r.at, 3);
+    while (got[0].n + got[1].n + got[2].n + got[3].n < 4 && !r.is_late)
+        sr_run(&r, 5 * USEC_PER_SEC);
+    CHECK_INT(got[0].code, 504);
+    CHECK_INT(got[1].code, 504);
+    CHECK_INT(got[2].code, 201);
+    CHECK_INT(got[3].code, 201);
+    sr_done(&r);
+}
+
 TEST(remote_does_not_send_what_is_too_late)
 {
     RIG(r, PLAIN, {201, OBJECT}, {.action = SILENT});

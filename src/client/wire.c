@@ -131,6 +131,8 @@ static void add_write_options(struct target *t, const struct api_request *q)
 str wire_request_path(struct arena *a, str prefix, const struct api_request *q, int64_t limit,
                       str token)
 {
+    if (q->path.len)
+        return arena_printf(a, "%.*s%.*s", STR_ARG(prefix), STR_ARG(q->path));
     bool anew = q->verb == API_CREATE && str_is_empty(q->subresource);
     struct target t = target_of(prefix, q->kind, q->ns, anew ? STR_NONE : q->name, q->subresource);
     add_query(&t, "labelSelector", q->label_selector);

@@ -3,6 +3,8 @@ compare what it says, and the loop over the tests (TAP).
 
 What is drawn anew in every run (suffixes of pods, times, addresses) is replaced before comparing.
 """
+import base64
+import json
 import os
 import pathlib
 import pty
@@ -168,6 +170,49 @@ def on_terminal(*words, **env):
     done.wait()
     os.close(master)
     return text.decode()
+
+
+# ---- who may not ----
+
+STRANGER = 'User "system:serviceaccount:default:stranger"'
+
+
+def account(name):
+    """A kubeconfig of a service account of that name, which has no rights but those it is given."""
+    file = WORK / f"{name}.yaml"
+    file.write_text(f"""apiVersion: v1
+kind: ServiceAccount
+metadata: {{name: {name}}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: {name}, annotations: {{kubernetes.io/service-account.name: {name}}}}}
+type: kubernetes.io/service-account-token
+""", encoding="utf-8")
+    good("apply", "-f", file)
+
+    def data():
+        return json.loads(grove("get", "secret", name, "-o", "json")[1]).get("data", {})
+    until(lambda: "token" in data(), "the token")
+    token = base64.b64decode(data()["token"]).decode()
+    text = (WORK / "kubeconfig").read_text(encoding="utf-8")
+    text = re.sub(r"client-certificate-data: .*", f"token: {token}", text)
+    text = re.sub(r"\n *client-key-data: .*", "", text)
+    (WORK / name).write_text(text, encoding="utf-8")
+    return WORK / name
+
+
+def stranger():
+    """One that may do nothing."""
+    return account("stranger")
+
+
+def nowhere():
+    """A kubeconfig of a server that is not there."""
+    file = WORK / "nowhere"
+    file.write_text((WORK / "kubeconfig").read_text(encoding="utf-8").replace(
+        PLANE.said[0].split("https://")[1].strip(), "127.0.0.1:1"), encoding="utf-8")
+    return file
 
 
 # ---- a control plane ----
