@@ -36,9 +36,11 @@ demo: all
 test: everything
 	@GROVE_TEST_SCALE=$(SCALE) tests/run $(BUILD)
 
-# Against etcd, kube-apiserver and kube-controller-manager, built through the Go module proxy.
+# Against etcd, kube-apiserver, kube-controller-manager and helm, built through the Go module proxy.
 test-kubernetes: all
 	@tests/kubernetes/run $(abspath $(BUILD))
+	@tests/kubernetes/upgrade $(abspath $(BUILD))
+	@tests/helm/run $(abspath $(BUILD))
 
 check:
 	@tools/deps build check

@@ -2,30 +2,32 @@
 # the Go module proxy (main.go beside this; kept in the user's cache, about ten minutes once). Sourced by
 # what needs one, after tests/e2e/lib.sh; leaves KUBECONFIG of an administrator behind.
 PIDS=
-trap 'for p in $PIDS; do kill -TERM "$p"; done 2>/dev/null; sleep 0.5; for p in $PIDS; do kill -KILL "$p"; done 2>/dev/null; rm -rf "$WORK"' EXIT
+trap 'exec 2>/dev/null; for p in $PIDS; do kill -TERM "$p"; done; sleep 0.5; for p in $PIDS; do kill -KILL "$p"; done; rm -rf "$WORK"' EXIT
 
-cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/grove-tests
-version=$(sed -n 's/^.*k8s.io\/kubernetes \(v[0-9.]*\).*$/\1/p' "$ROOT/tests/kubernetes/go.mod" | head -1)
-flags="-X k8s.io/component-base/version.gitVersion=$version"
-key=$({ cat "$ROOT"/tests/kubernetes/{main.go,go.mod,go.sum}; echo "$flags"; } | cksum | cut -d' ' -f1)
-program=$cache/kubernetes-$key
-for tool in go kubectl openssl python3; do
-    if ! command -v $tool >/dev/null 2>&1 && { [ $tool != go ] || [ ! -x "$program" ]; }; then
+. "$ROOT/tests/kubernetes/go.sh"
+for tool in kubectl openssl python3; do
+    if ! command -v $tool >/dev/null 2>&1; then
         skip "a real API server" "there is no $tool on this machine"
         finish
     fi
 done
-if [ ! -x "$program" ]; then
-    mkdir -p "$cache"
-    if ! (cd "$ROOT/tests/kubernetes" && go build -ldflags "$flags" -o "$program" .) >"$WORK/build.log" 2>&1; then
-        if grep -q 'dial tcp\|i/o timeout\|no such host\|connection refused\|proxyconnect' "$WORK/build.log"; then
-            skip "a real API server" "its modules cannot be fetched"
-        else
-            not_ok "a real API server builds" "$(tail -20 "$WORK/build.log")"
-        fi
-        finish
-    fi
-fi
+version=$(sed -n 's/^.*k8s.io\/kubernetes \(v[0-9.]*\).*$/\1/p' "$ROOT/tests/kubernetes/go.mod" | head -1)
+go_program kubernetes kubernetes -ldflags "-X k8s.io/component-base/version.gitVersion=$version" .
+
+# A real control plane on a small machine takes its time.
+eventually() { # name, want, command...
+    local name=$1 want=$2 got= end=$((SECONDS + PATIENCE))
+    shift 2
+    while [ $SECONDS -lt $end ]; do
+        got=$("$@" 2>/dev/null)
+        [ "$got" = "$want" ] && { ok "$name"; return 0; }
+        sleep 0.2
+    done
+    not_ok "$name" "got after $PATIENCE s: $got
+want: $want"
+    return 1
+}
+PATIENCE=90
 
 # ---- the control plane ----
 
@@ -35,6 +37,34 @@ start() { # name, command...
     "$@" >>"$WORK/$name.log" 2>&1 &
     eval "$name=$!"
     PIDS="$PIDS $!"
+}
+# Runs a component as a cluster would: one that ends is started again.
+keep() { # name, command...
+    local name=$1
+    shift
+    (
+        trap 'kill -TERM "$child" 2>/dev/null; wait "$child"; echo $? 2>/dev/null >"$WORK/$name.code"; exit' TERM
+        while :; do
+            "$@" >>"$WORK/$name.log" 2>&1 &
+            child=$!
+            echo $child >"$WORK/$name.pid"
+            wait "$child"
+            echo "$name ended: $?" >>"$WORK/ends"
+            sleep 0.5
+        done
+    ) &
+    eval "$name=$!"
+    PIDS="$PIDS $!"
+}
+crash() { kill -KILL "$(cat "$WORK/$1.pid")"; } # it comes back
+vanish() { # it does not
+    kill -KILL "${!1}"
+    wait "${!1}" 2>/dev/null
+    kill -KILL "$(cat "$WORK/$1.pid")"
+}
+stop() { # in order
+    kill -TERM "${!1}"
+    wait "${!1}" 2>/dev/null
 }
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 etcd_port=$(free_port) peer_port=$(free_port) port=$(free_port)

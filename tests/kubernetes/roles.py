@@ -17,6 +17,8 @@ ELSEWHERE = [
     ("*", "*", "get list watch"),
     # Events that are said again.
     ("*", "events", "create patch"),
+    # Applying what is not there is a patch in the log, and refused without this.
+    ("grove-operator", "customresourcedefinitions", "create"),
     # More than ten old revisions; a template that returns to an older one.
     ("grove-operator", "controllerrevisions", "delete patch"),
     # Claims of replicas that are gone while the set stays; claims that somebody changed.
