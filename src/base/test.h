@@ -44,10 +44,13 @@ size_t test_cases(size_t n);
 #define CHECK_CSTR(got, want) test_check_str_((got), str_of(want), __FILE__, __LINE__, #got)
 #define CHECK_INT(got, want) \
     test_check_int_((int64_t)(got), (int64_t)(want), __FILE__, __LINE__, #got)
-#define REQUIRE(cond)      \
-    do {                   \
-        if (!CHECK(cond))  \
-            test_abort_(); \
+/* By a variable, so that those who analyse the code see what holds after it. */
+#define REQUIRE(cond)                                            \
+    do {                                                         \
+        bool required_ = (cond);                                 \
+        (void)test_check_(required_, __FILE__, __LINE__, #cond); \
+        if (!required_)                                          \
+            test_abort_();                                       \
     } while (0)
 
 #endif

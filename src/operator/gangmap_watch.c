@@ -81,7 +81,7 @@ void gangmap_from_component(struct controller *c, const struct world *w, const s
     const struct obj *o = either(old, new);
     if (old && new && old->generation == new->generation && old->deleting == new->deleting)
         return;
-    if (!str_is(jstr(jgetc(obj_controller_ref(o), "kind")), kind_pcs.kind))
+    if (!o || !str_is(jstr(jgetc(obj_controller_ref(o), "kind")), kind_pcs.kind))
         return;
     const struct obj *pcs = owner_pcs(w, o);
     int64_t replica = label_index(o, STR(LABEL_PCS_INDEX));

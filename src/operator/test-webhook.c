@@ -324,13 +324,13 @@ TEST(what_is_no_review_is_answered_400_with_a_text)
         "{}",
         "\xff\xfe",
         "{\"kind\":\"AdmissionReview\"}",
-        "{\"apiVersion\":\"admission.k8s.io/v1beta1\",\"kind\":\"AdmissionReview\",\"request\":"
-        "{\"uid\":\"u\"}}",
+        ("{\"apiVersion\":\"admission.k8s.io/v1beta1\",\"kind\":\"AdmissionReview\",\"request\":"
+         "{\"uid\":\"u\"}}"),
         "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\"}",
         "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":[]}",
         "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{}}",
-        "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":"
-        "{\"uid\":7}}",
+        ("{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":"
+         "{\"uid\":7}}"),
     };
     static const char *const paths[] = {DEFAULT, VALIDATE, BINDING, AUTHORIZER};
     for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
