@@ -7,7 +7,7 @@
  */
 #include "net/conn.h"
 
-enum { READ_TURN = 256 << 10, WRITE_TURN = 64 << 10, REST_MAX = 64 << 10, WRITE_PIECES = 128 };
+enum { READ_TURN = 256 << 10, WRITE_TURN = 256 << 10, REST_MAX = 64 << 10, WRITE_PIECES = 128 };
 
 #define TO(state) (1u << CONN_##state)
 static const unsigned allowed_moves[CONN_STATES] = {

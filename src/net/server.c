@@ -21,7 +21,7 @@
 
 enum { BACKLOG = 1024, ACCEPT_TURN = 16 };
 /* In one turn of the loop, all connections together. */
-enum { SHAKE_TURN = 1, STREAM_TURN = 32, STREAM_TURN_BYTES = 128 << 10, BULK_TURN = 128 << 10 };
+enum { SHAKE_TURN = 1, STREAM_TURN = 32, STREAM_TURN_BYTES = 512 << 10, BULK_TURN = 128 << 10 };
 enum { BULK_PIECE = 32 << 10 };
 #define ACCEPT_PAUSE (100 * USEC_PER_MSEC)
 
