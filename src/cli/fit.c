@@ -280,7 +280,7 @@ static int create_all(struct twin *t, const doc_vec *docs, str ns, struct err *e
                                  !kind_is(k, KIND_NAMESPACED) ? STR_NONE
                                  : own.len                    ? own
                                                               : ns,
-                                 d, err);
+                                 d, true, err);
         doc_unref(d);
         if (r)
             return r;

@@ -76,12 +76,18 @@ int cli_fail(const struct err *err)
     return err->code == ERR_USAGE ? EXIT_USAGE : EXIT_NO;
 }
 
+int cli_one_too_many(const struct command_call *call, struct err *err)
+{
+    return err_set(err, ERR_USAGE, "\"%.*s\" names one object; what is \"%.*s\"?",
+                   STR_ARG(call->args[0]), STR_ARG(call->args[1]));
+}
+
 int main(int argc, char **argv)
 {
     grove_kinds_init();
     int code = command_main(&root, argc, argv, NULL);
     /* A full disk is no success. */
-    if ((fflush(stdout) || ferror(stdout)) && code == EXIT_OK) {
+    if (fflush(stdout) || ferror(stdout)) {
         fputs("grove: cannot write the output\n", stderr);
         code = EXIT_NO;
     }

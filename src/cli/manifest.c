@@ -15,6 +15,8 @@ int manifest_read(str file, doc_vec *ret, struct err *err)
         r = yaml_parse(strbuf_str(&text), ret, err);
         if (r)
             r = err_wrap(err, "%s", path);
+        else if (ret->len == 0)
+            r = err_set(err, ERR_INVALID, "%s: no objects in it", path);
     }
     free(path);
     strbuf_done(&text);
@@ -26,7 +28,9 @@ const struct kind *manifest_kind(jval root, struct err *err)
     str group, version, api = jstr(jgetc(root, "apiVersion")), name = jstr(jgetc(root, "kind"));
     api_version_split(api, &group, &version);
     const struct kind *k = kind_by_name(group, version, name);
-    if (!k)
+    if (!k && !name.len)
+        (void)err_set(err, ERR_INVALID, "an object does not say its kind");
+    else if (!k)
         (void)err_set(err, ERR_INVALID, "no kind \"%.*s\" in version \"%.*s\" is known",
                       STR_ARG(name), STR_ARG(api));
     return k;

@@ -17,6 +17,8 @@ static int read_target(const struct command_call *call, const struct kind **ret_
     if (str_find_char(type, '/') >= 0) {
         *ret_name = call->args[0];
         type = str_cut(ret_name, '/');
+        if (call->args_len > 1)
+            return cli_one_too_many(call, err);
     } else if (call->args_len > 1) {
         *ret_name = call->args[1];
     }
@@ -303,7 +305,10 @@ static int run_delete(void *ctx, const void *opts, const struct command_call *ca
     str name = STR_NONE;
     (void)ctx;
     int r = 0;
-    if (str_is_empty(a->file)) {
+    if (!str_is_empty(a->file) && call->args_len > 0) {
+        r = err_set(&err, ERR_USAGE, "-f says what to delete; what is \"%.*s\"?",
+                    STR_ARG(call->args[0]));
+    } else if (str_is_empty(a->file)) {
         if (call->args_len == 0)
             r = err_set(&err, ERR_USAGE, "say what to delete: TYPE NAME, or -f FILE");
         r = r ? r : read_target(call, &k, &name, &err);

@@ -64,10 +64,12 @@ static int wait_for_answers(struct twin *t)
     return t->error;
 }
 
-int twin_create(struct twin *t, const struct kind *k, str ns, struct doc *d, struct err *err)
+int twin_create(struct twin *t, const struct kind *k, str ns, struct doc *d, bool strict,
+                struct err *err)
 {
     struct api_request q = {
         .verb = API_CREATE, .kind = k, .ns = ns, .body = d, .field_manager = STR("grove")};
+    q.field_validation = strict ? API_VALIDATE_STRICT : q.field_validation;
     t->error = 0;
     t->err = err;
     send(t, &q);
@@ -276,7 +278,7 @@ static int load(struct twin *t, const struct picture *p, str ns, str without, st
     load_nodes(b, p);
     int r = t->error;
     struct doc *d = make_namespace(ns);
-    (void)twin_create(t, &kind_namespace, STR_NONE, d, &ignored);
+    (void)twin_create(t, &kind_namespace, STR_NONE, d, false, &ignored);
     doc_unref(d);
     t->error = 0;
     t->err = err;
@@ -305,7 +307,7 @@ void twin_copy_settings(struct twin *t, const struct twin_settings *settings)
         for (size_t k = 0; k < settings->lists[i].n; k++) {
             struct err ignored = ERR_INIT;
             struct doc *d = manifest_strip(settings->lists[i].items[k]);
-            (void)twin_create(t, setting_kinds[i], STR_NONE, d, &ignored);
+            (void)twin_create(t, setting_kinds[i], STR_NONE, d, false, &ignored);
             doc_unref(d);
         }
     }

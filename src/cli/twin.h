@@ -33,8 +33,10 @@ void twin_copy_settings(struct twin *t, const struct twin_settings *settings);
  * are, and have a second to catch up with what was read in between. */
 int twin_adopt(struct twin *t, const struct picture *p, const struct obj *pcs, struct err *err);
 
-/* Creates it as an administrator; what it is not admitted for is the error. */
-int twin_create(struct twin *t, const struct kind *k, str ns, struct doc *d, struct err *err);
+/* Creates it as an administrator; what it is not admitted for is the error. strict: fields that
+ * nobody knows too. */
+int twin_create(struct twin *t, const struct kind *k, str ns, struct doc *d, bool strict,
+                struct err *err);
 /* As `grove apply` does it; *ret is the set as it is then, the caller's to unref. */
 int twin_apply(struct twin *t, const struct kind *k, str ns, str name, struct doc *d,
                struct obj **ret, struct err *err);

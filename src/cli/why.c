@@ -4,6 +4,8 @@
  * object and those that name it, and the times that the object and its conditions carry. Any other
  * API server has no journal; then the rest is told, and that it is only the rest.
  */
+#include <ctype.h>
+
 #include "cli/findings.h"
 #include "cli/view.h"
 #include "grove/types.h"
@@ -81,6 +83,24 @@ static str about_text(struct arena *a, jval involved)
     return arena_printf(a, "%.*s/%.*s", STR_ARG(kind), STR_ARG(name));
 }
 
+static bool is_of_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '-' || c == '.';
+}
+
+/* Does a text say the name, and not only a longer one that it is part of? */
+static bool names(str text, str name)
+{
+    for (ptrdiff_t at; name.len && (at = str_find(text, name)) >= 0;) {
+        bool begins = at == 0 || !is_of_name(text.p[at - 1]);
+        text = str_sub(text, (size_t)at + name.len, text.len);
+        bool full_stop = text.len && text.p[0] == '.' && (text.len == 1 || !is_of_name(text.p[1]));
+        if (begins && (!text.len || !is_of_name(text.p[0]) || full_stop))
+            return true;
+    }
+    return false;
+}
+
 /* Events about it, and those about others that name it. */
 static void note_events(struct journal *j, const struct view_target *t)
 {
@@ -90,7 +110,7 @@ static void note_events(struct journal *j, const struct view_target *t)
         str message = jstr(jgetc(e, "message")), who = jstr(jpath(e, "source.component"));
         bool its = str_is(jstr(jgetc(about, "kind")), t->kind->kind) &&
                    str_eq(jstr(jgetc(about, "name")), t->name);
-        if (its || str_find(message, t->name) >= 0)
+        if (its || names(message, t->name))
             note(j, RANK_EVENT,
                  (struct entry){.at = event_time(e),
                                 .who = who.len ? who : jstr(jgetc(e, "reportingComponent")),
