@@ -71,13 +71,20 @@ static void write_entry(struct jw *w, const struct obj *pclq, int64_t replicas)
     jw_end(w);
 }
 
-static bool is_among(struct obj *const *cliques, size_t n, str name)
+static const struct obj *find_clique(struct obj *const *cliques, size_t n, str name)
 {
     for (size_t i = 0; i < n; i++) {
         if (str_eq(cliques[i]->name, name))
-            return true;
+            return cliques[i];
     }
-    return false;
+    return NULL;
+}
+
+/* -1: nothing to remember, its template says the same. */
+static int64_t own_replicas(const struct obj *pcs, const struct obj *pclq, struct arena *a)
+{
+    int64_t replicas = jint(jgetc(obj_spec(pclq), "replicas"), 0);
+    return replicas == template_replicas(pcs, pclq, a) ? -1 : replicas;
 }
 
 bool kept_plan(const struct obj *pcs, struct obj *const *cliques, size_t n, unsigned stage,
@@ -88,15 +95,22 @@ bool kept_plan(const struct obj *pcs, struct obj *const *cliques, size_t n, unsi
     size_t kept = 0;
     jw_init(&w);
     jw_object(&w);
-    for (struct jiter it = jiter(old ? doc_root(old) : JVAL_ABSENT); jnext(&it);) {
-        if (is_among(cliques, n, it.key))
-            continue;
-        jw_key(&w, it.key);
-        jw_val(&w, it.value);
+    jval before = old ? doc_root(old) : JVAL_ABSENT;
+    /* What is there stays where it is, so that the same numbers are no news. */
+    for (struct jiter it = jiter(before); jnext(&it);) {
+        const struct obj *clique = find_clique(cliques, n, it.key);
+        int64_t replicas = clique ? own_replicas(pcs, clique, p->arena) : -1;
+        if (replicas >= 0) {
+            write_entry(&w, clique, replicas);
+            kept++;
+        } else if (!clique) {
+            jw_key(&w, it.key);
+            jw_val(&w, it.value);
+        }
     }
     for (size_t i = 0; i < n; i++) {
-        int64_t replicas = jint(jgetc(obj_spec(cliques[i]), "replicas"), 0);
-        if (replicas == template_replicas(pcs, cliques[i], p->arena))
+        int64_t replicas = own_replicas(pcs, cliques[i], p->arena);
+        if (replicas < 0 || j_has(jget(before, cliques[i]->name)))
             continue;
         write_entry(&w, cliques[i], replicas);
         kept++;

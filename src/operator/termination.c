@@ -97,6 +97,12 @@ static void collect(const struct world *w, const struct obj *pcs, str owner_uid,
     }
 }
 
+static void add_all(obj_vec *to, const obj_vec *from)
+{
+    for (size_t i = 0; i < from->len; i++)
+        *vec_push(to) = from->p[i];
+}
+
 /* ---- a replica of a set ---- */
 
 static bool standalone_are_there(const struct world *w, const struct obj *pcs, int64_t i)
@@ -111,28 +117,27 @@ static bool standalone_are_there(const struct world *w, const struct obj *pcs, i
     return rollup_at(rollup_of(w, &kind_pclq, pcs->uid), i).children >= want;
 }
 
-static bool fire_set(const struct world *w, const struct obj *pcs, const struct episode *e,
-                     unsigned stage, struct plan *p)
+/* What goes is added to going. */
+static void fire_set(const struct world *w, const struct obj *pcs, const struct episode *e,
+                     obj_vec *going, unsigned stage, struct plan *p)
 {
     obj_vec cliques = {0};
     int64_t i = e->index;
-    bool kept = false;
     struct obj *group;
     /* A clique of its own that is missing is being made anew already. */
     if (!standalone_are_there(w, pcs, i))
-        return false;
+        return;
     collect(w, pcs, pcs->uid, LABEL_PCS_INDEX, i, e->due, &cliques);
     for (struct cache_iter it = world_owned(w, &kind_pcsg, pcs->uid); (group = cache_next(&it));)
         collect(w, pcs, group->uid, LABEL_PCS_INDEX, i, e->due, &cliques);
     if (cliques.len > 0) {
-        kept = kept_plan(pcs, cliques.p, cliques.len, stage + STAGE_KEEP, p);
+        add_all(going, &cliques);
         plan_deletes(pcs, pcs, e, &cliques, stage, p);
         plan_event(p, pcs, false, STR("PodCliqueSetReplicaDeleteSuccessful"),
                    "replica %lld is made anew, %zu cliques: %.*s", (long long)i, cliques.len,
                    STR_ARG(reason_of(p->arena, pcs, e)));
     }
     vec_done(&cliques);
-    return kept;
 }
 
 /* One child in breach. */
@@ -193,16 +198,19 @@ bool termination_plan_set(const struct world *w, const struct obj *pcs, unsigned
 {
     breach_vec breaches = {0};
     episode_vec all = {0};
-    bool kept = false;
+    obj_vec going = {0};
     find_breaches(w, &kind_pcsg, pcs, pcs, p->arena, &breaches);
     find_breaches(w, &kind_pclq, pcs, pcs, p->arena, &breaches);
     find_episodes(&breaches, w->now, &all);
     for (size_t i = 0; i < all.len; i++) {
         if (all.p[i].due)
-            kept = fire_set(w, pcs, &all.p[i], stage, p) || kept;
+            fire_set(w, pcs, &all.p[i], &going, stage, p);
         if (all.p[i].next)
             plan_look_again(p, all.p[i].next);
     }
+    /* All of them in one write: several of the same version would refuse each other. */
+    bool kept = going.len && kept_plan(pcs, going.p, going.len, stage + STAGE_KEEP, p);
+    vec_done(&going);
     vec_done(&all);
     vec_done(&breaches);
     return kept;
@@ -211,12 +219,12 @@ bool termination_plan_set(const struct world *w, const struct obj *pcs, unsigned
 /* ---- a replica of a group ---- */
 
 static void fire_group(const struct world *w, const struct obj *pcs, const struct obj *pcsg,
-                       const struct episode *e, unsigned stage, struct plan *p)
+                       const struct episode *e, obj_vec *going, unsigned stage, struct plan *p)
 {
     obj_vec cliques = {0};
     collect(w, pcs, pcsg->uid, LABEL_PCSG_INDEX, e->index, e->due, &cliques);
     if (cliques.len > 0) {
-        (void)kept_plan(pcs, cliques.p, cliques.len, stage + STAGE_KEEP, p);
+        add_all(going, &cliques);
         plan_deletes(pcs, pcsg, e, &cliques, stage, p);
         plan_event(p, pcs, false, STR("PodCliqueScalingGroupReplicaDeleteSuccessful"),
                    "replica %lld of %.*s is made anew, %zu cliques: %.*s", (long long)e->index,
@@ -230,14 +238,18 @@ void termination_plan_group(const struct world *w, const struct obj *pcs, const 
 {
     breach_vec breaches = {0};
     episode_vec all = {0};
+    obj_vec going = {0};
     find_breaches(w, &kind_pclq, pcs, pcsg, p->arena, &breaches);
     find_episodes(&breaches, w->now, &all);
     for (size_t i = 0; i < all.len; i++) {
         if (all.p[i].due)
-            fire_group(w, pcs, pcsg, &all.p[i], stage, p);
+            fire_group(w, pcs, pcsg, &all.p[i], &going, stage, p);
         if (all.p[i].next)
             plan_look_again(p, all.p[i].next);
     }
+    if (going.len)
+        (void)kept_plan(pcs, going.p, going.len, stage + STAGE_KEEP, p);
+    vec_done(&going);
     vec_done(&all);
     vec_done(&breaches);
 }
