@@ -192,10 +192,25 @@ static str kept_text(const struct ask *q, struct tables *t, int32_t domain, stru
 
 /* ---- the whole ---- */
 
-static str scope_name(const struct ask *q, int32_t scope)
+/* Of the only group with pods of the class; "the gang" when several have some. */
+static str class_name(const struct ask *q, int32_t cls)
+{
+    const struct ask_group *only = NULL;
+    for (size_t i = 0; i < q->core.n_leaves; i++) {
+        const struct ask_group *g = &q->groups[q->leaf_group[i]];
+        if (q->core.leaves[i].cls != cls || only == g)
+            continue;
+        if (only)
+            return STR("the gang");
+        only = g;
+    }
+    return only ? only->name : STR("the gang");
+}
+
+static str scope_name(const struct ask *q, int32_t scope, int32_t cls)
 {
     if (scope == 0)
-        return q->n_groups == 1 ? q->groups[0].name : STR("the gang");
+        return q->n_groups == 1 ? q->groups[0].name : class_name(q, cls);
     if ((size_t)scope <= q->n_bundles)
         return q->bundle_names[scope - 1];
     size_t leaf = (size_t)scope - 1 - q->n_bundles;
@@ -225,15 +240,18 @@ void tell_reasons(const struct ask *q, struct tables *t, const struct core_cert 
         return;
     }
     struct lack l = count_lack(t, cert->cls, q->tree, cert->domain);
-    str name = scope_name(q, cert->scope), lacks = lack_text(t, &l, a);
+    bool refused = l.refused == l.nodes; /* nobody holds what there is not */
+    str name = scope_name(q, cert->scope, cert->level > 0 ? CORE_NONE : cert->cls),
+        lacks = lack_text(t, &l, a);
     str where = cert->level > 0 ? arena_printf(a, " in one %.*s",
                                                STR_ARG(tables_level_key(t, q->tree, cert->level)))
                                 : STR_NONE;
-    str what =
-        l.refused == l.nodes ? STR("a node that admits them") : t->snap.resources[l.resource];
-    str who = arena_printf(
-        a, "%.*s%.*s%.*s", STR_ARG(holders_text(t, q->tree, cert->domain, l.resource, a)),
-        STR_ARG(kept_text(q, t, cert->domain, a)), STR_ARG(cells_text(q, t, cert->domain, a)));
+    str what = refused ? STR("no node admits its pods")
+                       : arena_printf(a, "not enough %.*s", STR_ARG(t->snap.resources[l.resource]));
+    str holders = refused ? STR_NONE : holders_text(t, q->tree, cert->domain, l.resource, a);
+    str who =
+        arena_printf(a, "%.*s%.*s%.*s", STR_ARG(holders), STR_ARG(kept_text(q, t, cert->domain, a)),
+                     STR_ARG(cells_text(q, t, cert->domain, a)));
     if (cert->why == CORE_TOO_FEW && cert->level > 0)
         ret->story = arena_printf(
             a, "%.*s needs room for %d pods%.*s; the best, %.*s, has room for %d: %.*s%.*s%.*s",
@@ -249,8 +267,8 @@ void tell_reasons(const struct ask *q, struct tables *t, const struct core_cert 
             a, "each part fits by itself, not all of them together%.*s%s%.*s%.*s", STR_ARG(where),
             cert->why == CORE_BUDGET ? " (the search was given up)" : "",
             STR_ARG(together_text(q, t, cert, a)), STR_ARG(who));
-    ret->cause = cert->why == CORE_TOO_FEW
-                     ? arena_printf(a, "%.*s: not enough %.*s%.*s", STR_ARG(name), STR_ARG(what),
-                                    STR_ARG(where))
-                     : arena_printf(a, "its parts fit, but not together%.*s", STR_ARG(where));
+    ret->cause =
+        cert->why == CORE_TOO_FEW
+            ? arena_printf(a, "%.*s: %.*s%.*s", STR_ARG(name), STR_ARG(what), STR_ARG(where))
+            : arena_printf(a, "its parts fit, but not together%.*s", STR_ARG(where));
 }
