@@ -20,18 +20,13 @@ struct group_work {
      * there. NULL: those below spec.replicas, and those that an update has above it. */
     const bool *mapped;
     int64_t n_mapped;
+    int64_t top; /* replicas there are to be are below this number */
 };
 
-/* Replicas there are to be are below this number, */
-static inline int64_t group_top(const struct group_work *g)
-{
-    return g->mapped ? MAX(g->n_mapped, 0) : surge_total(g->pcsg);
-}
-
-/* and are these. */
+/* Is it one of those there are to be? */
 static inline bool group_wants(const struct group_work *g, int64_t j)
 {
-    return j >= 0 && j < group_top(g) && (!g->mapped || g->mapped[j]);
+    return j >= 0 && j < g->top && (!g->mapped || g->mapped[j]);
 }
 
 /* It is one of those that an update has above the number wanted. */

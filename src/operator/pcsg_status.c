@@ -39,7 +39,7 @@ static struct group_counts count_replicas(const struct group_work *g)
     uint64_t sum = 0;
     for (struct jiter it = jiter(g->spec.clique_names); g->revision && jnext(&it);)
         sum += rollup_hash(revision_clique_hash(g->revision, jstr(it.value)));
-    for (int64_t j = 0; j < MIN(group_top(g), (int64_t)r->replicas.len); j++) {
+    for (int64_t j = 0; j < MIN(g->top, (int64_t)r->replicas.len); j++) {
         if (!group_wants(g, j))
             continue;
         struct rollup_replica m = rollup_at(r, j);

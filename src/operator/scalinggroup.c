@@ -47,6 +47,7 @@ bool group_work_init(struct group_work *g, const struct world *w, const struct k
         return false;
     g->revision = update_revision(w, p->arena, g->pcs, g->pcs_index);
     g->mapped = gangmap_wanted(w, p->arena, g->pcs, g->pcsg, &g->n_mapped);
+    g->top = g->mapped ? MAX(g->n_mapped, 0) : surge_total(g->pcsg);
     return true;
 }
 
@@ -97,7 +98,7 @@ static void plan_members(struct group_work *g)
 {
     struct clique_place *places;
     size_t n = member_places(g, &places), from = g->plan->writes.len;
-    for (int64_t j = 0; j < group_top(g) && n > 0 && !make_is_full(g->plan, from); j++) {
+    for (int64_t j = 0; j < g->top && n > 0 && !make_is_full(g->plan, from); j++) {
         if (group_wants(g, j))
             plan_replica(g, places, n, j);
     }
@@ -108,7 +109,7 @@ static bool has_excess(const struct group_work *g)
 {
     const struct rollup *r = rollup_of(g->world, &kind_pclq, g->pcsg->uid);
     if (!g->mapped)
-        return rollup_exceeds(r, group_top(g));
+        return rollup_exceeds(r, g->top);
     for (int64_t j = 0; g->n_mapped >= 0 && j < (int64_t)r->replicas.len; j++) {
         if (!group_wants(g, j) && r->replicas.p[j].children > 0)
             return true;
@@ -131,7 +132,7 @@ static void plan_excess(struct group_work *g)
         write->component_uid = g->pcsg->uid;
         write->user_scale_in = true;
         plan_why(write, g->plan, "replica %lld of the group is not among the %lld wanted",
-                 (long long)j, (long long)(g->mapped ? g->spec.replicas : group_top(g)));
+                 (long long)j, (long long)(g->mapped ? g->spec.replicas : g->top));
     }
     make_event(g->plan, from, g->pcs, PLAN_DELETE, &kind_pclq,
                "PodCliqueScalingGroupReplicaDeleteSuccessful");

@@ -121,13 +121,13 @@ static size_t selected_before(const struct group_work *g)
 /* Replicas beyond those there are have nothing to be looked at, whatever number is wanted. */
 static int64_t seen_top(const struct group_work *g)
 {
-    return MIN(group_top(g), (int64_t)rollup_of(g->world, &kind_pclq, g->pcsg->uid)->replicas.len);
+    return MIN(g->top, (int64_t)rollup_of(g->world, &kind_pclq, g->pcsg->uid)->replicas.len);
 }
 
 static bool any_outdated(const struct group_work *g)
 {
     uint64_t sum = sum_of(g);
-    for (int64_t j = 0; j < seen_top(g); j++) {
+    for (int64_t j = 0, top = seen_top(g); j < top; j++) {
         if (group_wants(g, j) && !group_is_above(g, j) && !is_current(g, j, sum) &&
             replica_is_outdated(g, j))
             return true;
@@ -148,7 +148,7 @@ static int64_t count_outdated(const struct group_work *g)
 {
     uint64_t sum = sum_of(g);
     int64_t n = 0;
-    for (int64_t j = 0; j < seen_top(g); j++)
+    for (int64_t j = 0, top = seen_top(g); j < top; j++)
         n += group_wants(g, j) && !group_is_above(g, j) && !is_current(g, j, sum) &&
              replica_is_outdated(g, j);
     return n;
