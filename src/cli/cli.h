@@ -22,6 +22,6 @@ extern const struct command cmd_apply, cmd_get, cmd_delete, cmd_scale, cmd_tree,
 /* "grove: message" on stderr; returns the exit code that fits. */
 int cli_fail(const struct err *err);
 /* TYPE/NAME, and another word after it. */
-int cli_one_too_many(const struct command_call *call, struct err *err);
+void cli_one_too_many(const struct command_call *call, struct err *err);
 
 #endif

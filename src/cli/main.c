@@ -76,10 +76,10 @@ int cli_fail(const struct err *err)
     return err->code == ERR_USAGE ? EXIT_USAGE : EXIT_NO;
 }
 
-int cli_one_too_many(const struct command_call *call, struct err *err)
+void cli_one_too_many(const struct command_call *call, struct err *err)
 {
-    return err_set(err, ERR_USAGE, "\"%.*s\" names one object; what is \"%.*s\"?",
-                   STR_ARG(call->args[0]), STR_ARG(call->args[1]));
+    (void)err_set(err, ERR_USAGE, "\"%.*s\" names one object; what is \"%.*s\"?",
+                  STR_ARG(call->args[0]), STR_ARG(call->args[1]));
 }
 
 int main(int argc, char **argv)

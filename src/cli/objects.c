@@ -17,8 +17,10 @@ static int read_target(const struct command_call *call, const struct kind **ret_
     if (str_find_char(type, '/') >= 0) {
         *ret_name = call->args[0];
         type = str_cut(ret_name, '/');
-        if (call->args_len > 1)
-            return cli_one_too_many(call, err);
+        if (call->args_len > 1) {
+            cli_one_too_many(call, err);
+            return ERR_USAGE;
+        }
     } else if (call->args_len > 1) {
         *ret_name = call->args[1];
     }

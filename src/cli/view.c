@@ -27,8 +27,10 @@ int view_read_target(const struct command_call *call, const struct kind *preset,
     if (str_find_char(first, '/') >= 0) {
         ret->name = first;
         type = str_cut(&ret->name, '/');
-        if (call->args_len > 1)
-            return cli_one_too_many(call, err);
+        if (call->args_len > 1) {
+            cli_one_too_many(call, err);
+            return ERR_USAGE;
+        }
     } else if (call->args_len > 1) {
         type = first;
         ret->name = call->args[1];
