@@ -48,6 +48,7 @@ want: $want"
 }
 
 plane_start() { # options of grove up
+    : >"$WORK/up.out" # what one before this said is not read again
     "$GROVE" up --listen 127.0.0.1:0 --kubeconfig "$WORK/kubeconfig" "$@" >"$WORK/up.out" 2>"$WORK/up.err" &
     PLANE=$!
     local i
