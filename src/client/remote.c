@@ -412,7 +412,7 @@ static void call_put(struct remote_call *c)
     http_client_send(c->watch ? l->watches : l->requests, &c->http);
 }
 
-/* One write too many for now. */
+/* As many writes as may be under way already are; it waits in line for one of them to end. */
 static bool is_held(struct remote_call *c)
 {
     struct remote *r = c->remote;

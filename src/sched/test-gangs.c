@@ -585,16 +585,7 @@ TEST(reservations_that_make_no_sense_are_forgotten)
 TEST(room_that_is_held_survives_the_scheduler)
 {
     struct test_world *t = world_new();
-    add_nodes(t, 2, 4);
-    add_pod(t, "x-0", 4, ", nodeName: n2");
-    add_pod(t, "large-0", 4, "");
-    add_pod(t, "large-1", 4, "");
-    add_gang(t, "large", 2, 2);
-    plan_round(t);
-    carry_out(t);
-    t->world.now += 31 * USEC_PER_SEC;
-    plan_round(t);
-    carry_out(t);
+    hold_room_for_large(t);
     restart_scheduler(t);
     add_pod(t, "small-0", 4, "");
     add_gang(t, "small", 1, 1);

@@ -155,3 +155,17 @@ void add_priority(struct test_world *t, const char *name, int value)
              "%d}",
              name, value);
 }
+
+void hold_room_for_large(struct test_world *t)
+{
+    add_nodes(t, 2, 4);
+    add_pod(t, "x-0", 4, ", nodeName: n2");
+    add_pod(t, "large-0", 4, "");
+    add_pod(t, "large-1", 4, "");
+    add_gang(t, "large", 2, 2);
+    plan_round(t);
+    carry_out(t);
+    t->world.now += 31 * USEC_PER_SEC;
+    plan_round(t);
+    carry_out(t);
+}

@@ -20,6 +20,9 @@ void add_pod(struct test_world *t, const char *name, int cpu, const char *more);
 void add_gang(struct test_world *t, const char *name, int min, int n);
 /* The world of tests keeps no Events: all but those. */
 void carry_out(struct test_world *t);
+/* Two nodes, one of them full: the gang "large" needs both and has waited so long that what is free
+ * is held for it. */
+void hold_room_for_large(struct test_world *t);
 /* The Event about a pod; absent: none is planned. */
 jval event_of(struct test_world *t, const char *pod);
 size_t count_events(struct test_world *t);

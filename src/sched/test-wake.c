@@ -122,16 +122,7 @@ TEST(surplus_of_several_groups_is_woken_by_a_place_for_any_of_them)
 TEST(who_was_refused_for_room_that_is_held_is_woken_when_it_is_not)
 {
     struct test_world *t = world_new();
-    add_nodes(t, 2, 4);
-    add_pod(t, "x-0", 4, ", nodeName: n2");
-    add_pod(t, "large-0", 4, "");
-    add_pod(t, "large-1", 4, "");
-    add_gang(t, "large", 2, 2);
-    plan_round(t);
-    carry_out(t);
-    t->world.now += 31 * USEC_PER_SEC;
-    plan_round(t);
-    carry_out(t);
+    hold_room_for_large(t);
     CHECK(sched->tables->hold_key != NULL);
     add_pod(t, "small-0", 4, "");
     add_gang(t, "small", 1, 1);
