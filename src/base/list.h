@@ -24,8 +24,10 @@ static inline bool list_is_linked(const struct list *node)
     return node->next && node->next != node;
 }
 
+/* A head that nobody list_init()ed is caught here, where it is first used. */
 static inline void list_insert_before(struct list *at, struct list *node)
 {
+    BUG_ON(!at->prev);
     node->prev = at->prev;
     node->next = at;
     at->prev->next = node;
