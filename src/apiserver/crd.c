@@ -43,6 +43,7 @@ struct crd {
 struct crds {
     struct apiserver *server;
     struct store_sub sub;
+    struct crd_rules rules;
     struct list defs; /* in order of names when read from the store, else of coming */
     struct loop_task task;
     bool closing;
@@ -66,6 +67,7 @@ static bool has_kind(const struct crd *c, const struct kind *k)
 static void retire(struct crd *c, const struct kind *k)
 {
     kinds_retire(k);
+    crd_rules_drop(&c->all->rules, k);
     if (!c->all->closing)
         hub_end_kind(c->all->server->hub, k);
 }
@@ -107,6 +109,7 @@ static void define_version(struct crd *c, jval version, jval names)
     }
     if (!has_kind(c, k))
         *vec_push(&c->kinds) = k;
+    crd_rules_put(&c->all->rules, k, jpath(version, "schema.openAPIV3Schema"));
     store_adopt_kind(c->all->server->store, k);
 }
 
@@ -416,5 +419,12 @@ void crds_free(struct crds *all)
     store_unsubscribe(&all->sub);
     while (!list_is_empty(&all->defs))
         crd_free(container_of(all->defs.next, struct crd, link));
+    crd_rules_done(&all->rules);
     free(all);
+}
+
+void crds_check_values(const struct crds *c, const struct kind *k, jval object, jval old,
+                       struct field_errors *errors, size_t first)
+{
+    crd_rules_check(&c->rules, k, object, old, errors, first);
 }

@@ -15,6 +15,7 @@
 
 #include "apiserver/admit.h"
 #include "apiserver/server.h"
+#include "base/vec.h"
 
 #define CRD_FINALIZER "customresourcecleanup.apiextensions.k8s.io"
 
@@ -23,6 +24,26 @@ struct crds;
 struct crds *crds_new(struct apiserver *a);
 /* After the server's open requests were answered. Accepts NULL. */
 void crds_free(struct crds *c);
+
+/* What the rules and the schema of a kind say of a candidate. first: of the errors, those found by
+ * its table begin there; of them, those about values that were so before do not count. old: absent
+ * when the object is new. */
+void crds_check_values(const struct crds *c, const struct kind *k, jval object, jval old,
+                       struct field_errors *errors, size_t first);
+
+/* ---- rules of kinds (crd_rules.c) ---- */
+
+struct kind_rules;
+
+struct crd_rules {
+    VEC(struct kind_rules *) kinds; /* those that have some */
+};
+
+void crd_rules_put(struct crd_rules *all, const struct kind *k, jval schema);
+void crd_rules_drop(struct crd_rules *all, const struct kind *k);
+void crd_rules_done(struct crd_rules *all);
+void crd_rules_check(const struct crd_rules *all, const struct kind *k, jval object, jval old,
+                     struct field_errors *errors, size_t first);
 
 /* ---- admission (crd_admit.c, crd_schema.c) ---- */
 

@@ -5,6 +5,7 @@
  */
 #include "apiserver/admit_impl.h"
 #include "apiserver/crd.h"
+#include "kube/cel_rules.h"
 #include "kube/schema.h"
 #include "kube/structural.h"
 
@@ -79,6 +80,7 @@ static void check_only_rules(struct walk *w, jval schema, str path, bool int_or_
         {"x-kubernetes-list-type", "must be undefined to be structural"},
         {"x-kubernetes-list-map-keys", "must be empty to be structural"},
         {"x-kubernetes-map-type", "must be undefined to be structural"},
+        {"x-kubernetes-validations", "must be empty to be structural"},
     };
     static const char *const off[] = {"nullable", "x-kubernetes-preserve-unknown-fields",
                                       "x-kubernetes-embedded-resource",
@@ -307,4 +309,6 @@ void crd_validate_schema(const struct admit *a, jval schema, str path)
         forbid(&w, path, "nullable", "nullable cannot be true at the root");
     check_node(&w, schema, path, "must not be empty at the root");
     check_metadata(&w, schema, path);
+    if (!a->errors->items.len) /* types are taken from the schema */
+        (void)cel_rules_compile(a->arena, schema, path, a->errors);
 }

@@ -233,6 +233,8 @@ struct status *status_version_too_large(struct arena *a, uint64_t asked, uint64_
 void read_start(struct req *q);
 /* The version that it waits for is there. */
 void read_resume(struct req *q);
+/* The name that a scan goes on with after this one. */
+str key_after(struct arena *a, str name);
 
 /* ---- delete.c ---- */
 
@@ -279,6 +281,13 @@ void hub_free(struct hub *h);
 void hub_event(struct hub *h, const struct store_event *e);
 void hub_watch(struct hub *h, const struct user *user, struct api_watch *w, struct list *peers);
 void hub_stop(struct hub *h, struct api_watch *w);
+/* Of a watch that is not live yet: nothing more is told until it goes on again. */
+void hub_pause(struct api_watch *w, bool on);
+bool hub_is_paused(const struct api_watch *w);
+/* It has not been told all that was there. */
+bool hub_is_beginning(const struct api_watch *w);
+/* Bytes that are held for what it is to be told. */
+size_t hub_waiting(const struct api_watch *w);
 /* The watches on a list given to hub_watch end without a call. */
 void hub_stop_peers(struct list *peers);
 /* Ends all watches on a kind that is served no more. */

@@ -97,11 +97,13 @@ static const struct {
      "{\"queues\":64,\"handSize\":8,\"queueLengthLimit\":50}"},
     {&kind_validating_policy,
      "{'metadata':{'name':'a'},'spec':{'validations':[{'expression':'true'}],"
-     "'matchConstraints':{'resourceRules':[{'resources':['pods']}]}}}",
+     "'matchConstraints':{'resourceRules':[{'operations':['*'],'apiGroups':[''],"
+     "'apiVersions':['v1'],'resources':['pods']}]}}}",
      "spec.matchConstraints.matchPolicy", "Equivalent"},
     {&kind_validating_policy,
      "{'metadata':{'name':'a'},'spec':{'validations':[{'expression':'true'}],"
-     "'matchConstraints':{'resourceRules':[{'resources':['pods']}]}}}",
+     "'matchConstraints':{'resourceRules':[{'operations':['*'],'apiGroups':[''],"
+     "'apiVersions':['v1'],'resources':['pods']}]}}}",
      "spec.failurePolicy", "Fail"},
     {&kind_api_service,
      "{'metadata':{'name':'v1.g'},'spec':{'group':'g','version':'v1','groupPriorityMinimum':1,"

@@ -543,8 +543,9 @@ static const struct {
      "are "
      "not permitted in the URL; desired format: https://host[/path]"},
     {HOOK("a.b.c", URL, ",'matchConditions':[{'name':'a','expression':'1 +'}]"),
-     "webhooks[0].matchConditions[0].expression: Invalid value: \"1 +\": compilation failed: at "
-     "character 4: unexpected 'end of the expression'"},
+     "webhooks[0].matchConditions[0].expression: Invalid value: \"1 +\": compilation failed: "
+     "ERROR: "
+     "<input>:1:4: Syntax error: unexpected '<EOF>'\n | 1 +\n | ...^"},
     {HOOK("a.b.c", URL, ",'timeoutSeconds':31"),
      "webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 "
      "seconds"},

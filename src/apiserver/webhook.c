@@ -11,9 +11,9 @@
  *               came first
  */
 #include "apiserver/webhook.h"
+#include "apiserver/policy.h"
 #include "apiserver/request.h"
 #include "base/log.h"
-#include "base/uuid.h"
 #include "json/edit.h"
 #include "json/patch.h"
 
@@ -22,13 +22,13 @@
 /* All calls of one round together: what a request may take. */
 #define ROUND_MAX (60 * USEC_PER_SEC)
 #define HOOKS_MAX 1000 /* in one round */
-#define EQUIVALENTS_MAX 8
 
 enum { MUTATING, VALIDATING, HOOK_KINDS };
 
 struct hooks {
     struct apiserver *server;
     struct hook_pool *pool;
+    struct policies *policies;
     VEC(struct obj *) configs[HOOK_KINDS]; /* by name */
     size_t n_hooks;
     unsigned turn; /* of endpoints */
@@ -69,6 +69,7 @@ static void add_config(struct hooks *h, int type, struct obj *o)
 void hooks_event(struct hooks *h, const struct store_event *e)
 {
     int type = type_of(e->obj->kind);
+    policies_event(h->policies, e);
     if (type < 0)
         return;
     drop_config(h, type, e->obj->name);
@@ -82,6 +83,7 @@ struct hooks *hooks_new(struct apiserver *a)
     struct hooks *h = xnew(struct hooks);
     h->server = a;
     h->pool = hook_pool_new(a->loop);
+    h->policies = policies_new(a);
     for (int i = 0; i < HOOK_KINDS; i++) {
         struct store_iter it = store_range(a->store, kinds[i], STR_NONE, STR_NONE, STR_NONE);
         for (struct obj *o; (o = store_next(&it));)
@@ -100,6 +102,7 @@ void hooks_free(struct hooks *h)
         vec_done(&h->configs[i]);
     }
     hook_pool_free(h->pool);
+    policies_free(h->policies);
     free(h);
 }
 
@@ -107,6 +110,12 @@ bool hooks_concern(const struct req *q)
 {
     const struct apiserver *a = q->server;
     return UNLIKELY(a->hooks->n_hooks) && !a->booting && q->user != &server_user;
+}
+
+const struct status *hooks_judge(struct req *q)
+{
+    struct policies *p = q->server->hooks->policies;
+    return policies_concern(p, q) ? policies_judge(p, q) : NULL;
 }
 
 /* ---- rounds ---- */
@@ -131,10 +140,7 @@ struct round {
     struct hooks *hooks;
     enum round_use use;
     bool mutating;
-    struct hook_target target;
-    const struct kind *equivalents[EQUIVALENTS_MAX];
-    struct doc *object, *old; /* held by the arena; NULL: none */
-    str object_kind;
+    struct hook_about about;
     struct item *items;
     size_t n_items, next, n_open;
     bool changed, is_second_pass;
@@ -148,196 +154,9 @@ static void round_cancel(void *ctx)
         hook_call_cancel(&r->items[i].call);
 }
 
-/* ---- what it is about ---- */
-
-static bool same_storage(const struct kind *a, const struct kind *b)
-{
-    if (a->storage || b->storage)
-        return str_eq(str_of(a->storage ? a->storage : a->plural),
-                      str_of(b->storage ? b->storage : b->plural));
-    return str_eq(str_of(a->group), str_of(b->group)) &&
-           str_eq(str_of(a->plural), str_of(b->plural));
-}
-
-static size_t find_equivalents(const struct kind *k, const struct kind **ret)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < kinds_count() && n < EQUIVALENTS_MAX; i++) {
-        const struct kind *o = kinds_at(i);
-        if (o != k && !kind_is(o, KIND_RETIRED) && same_storage(o, k))
-            ret[n++] = o;
-    }
-    return n;
-}
-
-static const char *operation_of(const struct req *q)
-{
-    if (q->r->verb == API_DELETE)
-        return "DELETE";
-    return q->r->verb == API_CREATE || !q->base ? "CREATE" : "UPDATE";
-}
-
-static struct doc *scale_of(struct req *q, struct doc *d)
-{
-    struct obj *o = obj_new(q->kind, doc_ref(d), NULL);
-    struct doc *scale = o ? scale_doc(o) : NULL;
-    obj_unref(o);
-    return scale ? doc_hold(&q->arena, scale) : NULL;
-}
-
-/* The object a webhook sees: the candidate, or what was sent to a subresource of its own kind. */
-static void set_objects(struct round *r)
-{
-    struct req *q = r->q;
-    bool scale = str_is(q->r->subresource, "scale");
-    bool deletes = q->r->verb == API_DELETE, has_old = q->base && q->r->verb != API_CREATE;
-    struct doc *object = q->ops->admits ? q->doc : q->r->body;
-    r->object = deletes || !object ? NULL
-                : scale            ? scale_of(q, object)
-                                   : doc_hold(&q->arena, doc_ref(object));
-    r->old = !has_old ? NULL : scale ? scale_of(q, q->base->doc) : q->base->doc;
-    r->target.object = r->object ? doc_root(r->object) : JVAL_ABSENT;
-    r->target.old_object = r->old ? doc_root(r->old) : JVAL_ABSENT;
-}
-
-/* "policy/v1 Eviction" */
-static str kind_of_subresource(struct req *q)
-{
-    str sub = q->r->subresource;
-    if (str_is(sub, "scale"))
-        return STR("autoscaling/v1 Scale");
-    for (size_t i = 0; sub.len && i < q->kind->n_subresources; i++) {
-        const struct subresource *s = &q->kind->subresources[i];
-        if (str_is(sub, s->name) && !str_is(str_of(s->kind), q->kind->kind))
-            return arena_printf(&q->arena, "%s%s%s %s", s->group, *s->group ? "/" : "", s->version,
-                                s->kind);
-    }
-    return STR_NONE;
-}
-
-/* Labels of a namespace as they will be: a write of the namespace itself counts already. */
-static jval namespace_labels(const struct round *r)
-{
-    const struct req *q = r->q;
-    if (q->kind == &kind_namespace && !q->r->subresource.len && j_has(r->target.object))
-        return jpath(r->target.object, "metadata.labels");
-    const struct obj *o = store_newest(q->server->store, &kind_namespace, STR_NONE, r->target.ns);
-    return o ? o->labels : JVAL_ABSENT;
-}
-
-static void set_target(struct round *r)
-{
-    struct req *q = r->q;
-    struct hook_target *t = &r->target;
-    bool creates = !q->r->subresource.len && !q->base && q->r->body;
-    t->operation = operation_of(q);
-    t->kind = q->kind;
-    t->equivalents = r->equivalents;
-    t->n_equivalents = find_equivalents(q->kind, r->equivalents);
-    t->sub = q->r->subresource;
-    /* What is to be named by the server has no name yet. */
-    t->name = creates ? jstr(jpath(doc_root(q->r->body), "metadata.name")) : q->name;
-    t->ns = q->kind == &kind_namespace ? q->name : q->r->ns;
-    set_objects(r);
-    t->ns_labels = namespace_labels(r);
-    r->object_kind = kind_of_subresource(q);
-}
-
-/* ---- options ---- */
-
-static void put_delete_options(struct jw *w, const struct api_request *r)
-{
-    static const char *const policies[] = {
-        [API_BACKGROUND] = "Background", [API_FOREGROUND] = "Foreground", [API_ORPHAN] = "Orphan"};
-    if (r->grace_seconds >= 0)
-        jw_put_int(w, "gracePeriodSeconds", r->grace_seconds);
-    if (r->uid.len || r->rv) {
-        jw_put_object(w, "preconditions");
-        if (r->uid.len)
-            jw_put_str(w, "uid", r->uid);
-        if (r->rv) {
-            jw_key(w, STR("resourceVersion"));
-            jw_printf(w, "%llu", (unsigned long long)r->rv);
-        }
-        jw_end(w);
-    }
-    if (r->propagation != API_PROPAGATION_DEFAULT)
-        jw_put_cstr(w, "propagationPolicy", policies[r->propagation]);
-}
-
-static void put_write_options(struct jw *w, const struct api_request *r)
-{
-    static const char *const validation[] = {[API_VALIDATE_WARN] = "Warn",
-                                             [API_VALIDATE_STRICT] = "Strict",
-                                             [API_VALIDATE_IGNORE] = "Ignore"};
-    if (r->verb == API_PATCH && r->patch == API_PATCH_APPLY)
-        jw_put_bool(w, "force", r->force);
-    if (r->field_manager.len)
-        jw_put_str(w, "fieldManager", r->field_manager);
-    jw_put_cstr(w, "fieldValidation", validation[r->field_validation]);
-}
-
-static str options_text(const struct round *r)
-{
-    struct req *q = r->q;
-    const char *kind = q->r->verb == API_DELETE                        ? "DeleteOptions"
-                       : q->r->verb == API_PATCH                       ? "PatchOptions"
-                       : str_is(str_of(r->target.operation), "CREATE") ? "CreateOptions"
-                                                                       : "UpdateOptions";
-    struct jw w;
-    jw_init(&w);
-    jw_object(&w);
-    jw_put_cstr(&w, "kind", kind);
-    jw_put_cstr(&w, "apiVersion", "meta.k8s.io/v1");
-    if (q->dry_run) {
-        jw_put_array(&w, "dryRun");
-        jw_str(&w, STR("All"));
-        jw_end(&w);
-    }
-    if (q->r->verb == API_DELETE)
-        put_delete_options(&w, q->r);
-    else
-        put_write_options(&w, q->r);
-    jw_end(&w);
-    str text = arena_str(&q->arena, strbuf_str(&w.out));
-    jw_done(&w);
-    return text;
-}
-
 /* ---- asking ---- */
 
 static void round_step(struct round *r);
-
-/* The document as another version of its kind; NULL: it is no object any more. */
-static struct doc *as_kind(struct round *r, struct doc *d, const struct kind *from,
-                           const struct kind *to)
-{
-    struct arena *a = &r->q->arena;
-    if (!d || from == to || r->object_kind.len)
-        return d;
-    struct obj *o = obj_new(from, doc_ref(d), NULL);
-    if (!o)
-        return NULL;
-    struct obj *converted = convert_obj(o, to);
-    struct doc *out = doc_hold(a, doc_ref(converted->doc));
-    obj_unref(o);
-    obj_unref(converted);
-    return out;
-}
-
-static jval root_of(const struct doc *d)
-{
-    return d ? doc_root(d) : JVAL_ABSENT;
-}
-
-static str new_uid(struct req *q)
-{
-    uint8_t random[UUID_SIZE];
-    char text[UUID_TEXT_LEN + 1];
-    loop_random(q->server->loop, random, sizeof(random));
-    uuid_format_v4(random, text);
-    return arena_str(&q->arena, str_of(text));
-}
 
 static usec timeout_of(const struct round *r, jval hook)
 {
@@ -362,21 +181,9 @@ static void on_answer(struct hook_call *c)
 
 static void put_question(struct round *r, struct item *i, const struct kind *as)
 {
-    struct req *q = r->q;
-    str version = hook_review_version(i->hook);
-    i->question = (struct hook_question){
-        .target = &r->target,
-        .as = as,
-        .user = q->user,
-        .uid = new_uid(q),
-        .version = version,
-        .object = root_of(as_kind(r, r->object, q->kind, as)),
-        .old_object = root_of(as_kind(r, r->old, q->kind, as)),
-        .object_kind = r->object_kind,
-        .options = options_text(r),
-        .dry_run = q->dry_run,
-    };
-    i->review = hook_review(&q->arena, &i->question);
+    i->question = hook_about_question(&r->about, as);
+    i->question.version = hook_review_version(i->hook);
+    i->review = hook_review(&r->q->arena, &i->question);
 }
 
 /* Says why it cannot be called at all; NULL: it is being called. */
@@ -514,8 +321,8 @@ static struct doc *patched(struct round *r, const struct item *i, str *ret_why)
                                 STR_ARG(i->name));
         return NULL;
     }
-    d = as_kind(r, d, as, r->q->kind);
-    d = d && r->object ? keep_managed(r, r->object, d) : d;
+    d = hook_about_convert(&r->about, d, as, r->q->kind);
+    d = d && r->about.object ? keep_managed(r, r->about.object, d) : d;
     if (!d)
         *ret_why = arena_printf(a, "admission webhook \"%.*s\" broke the object", STR_ARG(i->name));
     return d;
@@ -544,14 +351,13 @@ static const struct status *take_patch(struct round *r, struct item *i)
     struct doc *d = patched(r, i, &why);
     if (!d)
         return hook_internal_error(&q->arena, why);
-    if (jequal(doc_root(r->object), doc_root(d)))
+    if (jequal(doc_root(r->about.object), doc_root(d)))
         return NULL;
     const struct status *refused = write_take_patch(q, d);
     if (refused)
         return refused;
     r->changed = true;
-    set_objects(r);
-    r->target.ns_labels = namespace_labels(r);
+    hook_about_refresh(&r->about);
     mark_earlier(r, i);
     return NULL;
 }
@@ -605,7 +411,7 @@ static bool ask_next(struct round *r, const struct status **ret_refused)
         struct item *i = &r->items[r->next];
         const struct kind *as = r->is_second_pass && !i->is_due_again
                                     ? NULL
-                                    : hook_match(&r->q->arena, i->hook, &r->target);
+                                    : hook_match(&r->q->arena, i->hook, &r->about.target);
         if (!as) {
             r->next++;
             continue;
@@ -674,7 +480,7 @@ static struct round *round_new(struct req *q, enum round_use use, bool mutating)
                 (struct item){.round = r, .hook = it.value, .name = jstr(jgetc(it.value, "name"))};
     }
     arena_hold(&q->arena, r, round_cancel);
-    set_target(r);
+    hook_about_init(&r->about, q);
     return r;
 }
 
@@ -697,7 +503,7 @@ static enum hook_step begin_validating(struct req *q, enum round_use use)
     struct round *r = round_new(q, use, false);
     bool any = false;
     for (size_t i = 0; i < r->n_items; i++) {
-        const struct kind *as = hook_match(&q->arena, r->items[i].hook, &r->target);
+        const struct kind *as = hook_match(&q->arena, r->items[i].hook, &r->about.target);
         if (as) {
             (void)ask(r, &r->items[i], as);
             any = true;

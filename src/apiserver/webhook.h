@@ -30,6 +30,7 @@
 struct apiserver;
 struct hooks;
 struct req;
+struct status;
 struct user;
 
 /* ---- webhook_match.c ---- */
@@ -51,6 +52,9 @@ struct hook_target {
 /* The kind (one of the equivalents, or its own) as which this webhook wants to see it; NULL: it
  * does not want to. `hook` is an element of webhooks in a configuration. */
 const struct kind *hook_match(struct arena *a, jval hook, const struct hook_target *t);
+/* The same by the matchConstraints of a policy or the matchResources of a binding; without rules it
+ * wants to see everything. */
+const struct kind *hook_match_resources(struct arena *a, jval match, const struct hook_target *t);
 /* The webhook's matchConditions. */
 enum hook_condition {
     HOOK_MATCHES,
@@ -82,6 +86,29 @@ struct hook_question {
 struct doc *hook_review(struct arena *a, const struct hook_question *q);
 /* The first version of AdmissionReview that both sides speak; empty: none. */
 str hook_review_version(jval hook);
+
+/* ---- webhook_about.c ---- */
+
+enum { HOOK_EQUIVALENTS_MAX = 8 };
+
+/* A request, seen from outside. What it refers to is in the request's arena. */
+struct hook_about {
+    struct req *q;
+    struct hook_target target;
+    const struct kind *equivalents[HOOK_EQUIVALENTS_MAX];
+    struct doc *object, *old; /* held by the arena; NULL: none */
+    str object_kind;          /* as in hook_question */
+};
+
+void hook_about_init(struct hook_about *r, struct req *q);
+/* The candidate is another. */
+void hook_about_refresh(struct hook_about *r);
+/* The document as another version of its kind; NULL: it is no object any more. */
+struct doc *hook_about_convert(struct hook_about *r, struct doc *d, const struct kind *from,
+                               const struct kind *to);
+struct hook_question hook_about_question(struct hook_about *r, const struct kind *as);
+
+/* ---- webhook_review.c, answers ---- */
 
 enum hook_outcome {
     HOOK_ALLOWED,
@@ -163,14 +190,20 @@ void hook_call_cancel(struct hook_call *c);
 struct admit;
 /* A configuration that could never work is refused. */
 void webhook_validate(const struct admit *a, jval root);
+/* One rule of which requests are meant; prefix: "webhooks[0].rules[1]". */
+void hook_rule_validate(const struct admit *a, str prefix, jval rule);
 
 /* ---- webhook.c ---- */
 
+/* Policies go with the webhooks. */
 struct hooks *hooks_new(struct apiserver *a);
 void hooks_free(struct hooks *h);
 void hooks_event(struct hooks *h, const struct store_event *e);
 /* There is a webhook somewhere that might want to know: all that this costs when there is none. */
 bool hooks_concern(const struct req *q);
+
+/* NULL, or why a policy denies what this request is about to do. */
+const struct status *hooks_judge(struct req *q);
 
 /* What the rounds of a request end with. */
 enum hook_step {

@@ -105,40 +105,54 @@ static void check_client(const struct place *p, jval config)
         check_service(p, jgetc(config, "service"));
 }
 
+/* ---- rules ---- */
+
+static void add_to_rule(const struct admit *a, enum field_error_type type, str field, jval value,
+                        const char *why)
+{
+    field_error_add(a->errors, type, field, type == FIELD_ERR_REQUIRED ? STR_NONE : jtext(value),
+                    "%s", why);
+}
+
 /* A star stands alone. */
-static void check_star(const struct place *p, size_t rule, const char *member, jval list)
+static void check_star(const struct admit *a, str field, jval list, const char *why)
 {
     for (struct jiter it = jiter(list); jnext(&it);)
         if (str_is(jstr(it.value), "*") && jlen(list) > 1)
-            add(p, FIELD_ERR_INVALID, admit_path(p->a, "rules[%zu].%s", rule, member).p, list,
-                "if '*' is present, must not specify other %s",
-                str_is(str_of(member), "operations")  ? "operations"
-                : str_is(str_of(member), "apiGroups") ? "API groups"
-                                                      : "API versions");
+            add_to_rule(a, FIELD_ERR_INVALID, field, list, why);
 }
 
-static void check_rule(const struct place *p, jval rule, size_t index)
+void hook_rule_validate(const struct admit *a, str prefix, jval rule)
 {
-    static const char *const members[] = {"operations", "apiGroups", "apiVersions", "resources"};
+    static const struct {
+        const char *member, *star;
+    } members[] = {
+        {"operations", "if '*' is present, must not specify other operations"},
+        {"apiGroups", "if '*' is present, must not specify other API groups"},
+        {"apiVersions", "if '*' is present, must not specify other API versions"},
+        {"resources", NULL},
+    };
     static const char *const operations[] = {"*", "CREATE", "UPDATE", "DELETE", "CONNECT"};
     for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-        jval list = jget(rule, str_of(members[i]));
+        jval list = jget(rule, str_of(members[i].member));
+        str field = admit_path(a, "%.*s.%s", STR_ARG(prefix), members[i].member);
         if (!jlen(list))
-            add(p, FIELD_ERR_REQUIRED, admit_path(p->a, "rules[%zu].%s", index, members[i]).p,
-                JVAL_ABSENT, "%s", "");
-        else if (i < 3)
-            check_star(p, index, members[i], list);
+            add_to_rule(a, FIELD_ERR_REQUIRED, field, JVAL_ABSENT, "");
+        else if (members[i].star)
+            check_star(a, field, list, members[i].star);
     }
     for (struct jiter it = jiter(jgetc(rule, "operations")); jnext(&it);) {
         bool known = false;
         for (size_t i = 0; i < ARRAY_LEN(operations); i++)
             known |= str_is(jstr(it.value), operations[i]);
         if (!known)
-            add(p, FIELD_ERR_NOT_SUPPORTED,
-                admit_path(p->a, "rules[%zu].operations[%zu]", index, it.index).p, it.value,
-                "supported values: \"*\", \"CONNECT\", \"CREATE\", \"DELETE\", \"UPDATE\"");
+            add_to_rule(a, FIELD_ERR_NOT_SUPPORTED,
+                        admit_path(a, "%.*s.operations[%zu]", STR_ARG(prefix), it.index), it.value,
+                        "supported values: \"*\", \"CONNECT\", \"CREATE\", \"DELETE\", \"UPDATE\"");
     }
 }
+
+/* ---- the rest ---- */
 
 static void check_versions(const struct place *p, jval hook)
 {
@@ -183,7 +197,8 @@ static void check_hook(const struct place *p, jval hook)
     int64_t seconds = jint(jgetc(hook, "timeoutSeconds"), 10);
     check_name(p, hook);
     for (struct jiter it = jiter(jgetc(hook, "rules")); jnext(&it);)
-        check_rule(p, it.value, it.index);
+        hook_rule_validate(p->a, admit_path(p->a, "webhooks[%zu].rules[%zu]", p->index, it.index),
+                           it.value);
     check_client(p, jgetc(hook, "clientConfig"));
     check_versions(p, hook);
     check_selector(p, hook, "namespaceSelector");

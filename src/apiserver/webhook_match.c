@@ -36,32 +36,42 @@ static bool scope_matches(str scope, const struct hook_target *t)
     return !str_is(scope, "Cluster") || cluster;
 }
 
+/* Rules of policies may also name objects. */
+static bool name_matches(jval names, str name)
+{
+    for (struct jiter it = jiter(names); jnext(&it);)
+        if (str_eq(jstr(it.value), name))
+            return true;
+    return !jlen(names);
+}
+
 static bool rule_matches(jval rule, const struct kind *k, const struct hook_target *t)
 {
-    return list_has(jgetc(rule, "operations"), str_of(t->operation)) &&
+    return name_matches(jgetc(rule, "resourceNames"), t->name) &&
+           list_has(jgetc(rule, "operations"), str_of(t->operation)) &&
            list_has(jgetc(rule, "apiGroups"), str_of(k->group)) &&
            list_has(jgetc(rule, "apiVersions"), str_of(k->version)) &&
            resource_matches(jgetc(rule, "resources"), str_of(k->plural), t->sub) &&
            scope_matches(jstr(jgetc(rule, "scope")), t);
 }
 
-static bool rules_match(jval hook, const struct kind *k, const struct hook_target *t)
+static bool rules_match(jval rules, const struct kind *k, const struct hook_target *t)
 {
-    for (struct jiter it = jiter(jgetc(hook, "rules")); jnext(&it);)
+    for (struct jiter it = jiter(rules); jnext(&it);)
         if (rule_matches(it.value, k, t))
             return true;
     return false;
 }
 
 /* Its own version before any other. */
-static const struct kind *kind_matched(jval hook, const struct hook_target *t)
+static const struct kind *kind_matched(jval rules, str match_policy, const struct hook_target *t)
 {
-    if (rules_match(hook, t->kind, t))
+    if (rules_match(rules, t->kind, t))
         return t->kind;
-    if (str_is(jstr(jgetc(hook, "matchPolicy")), "Exact"))
+    if (str_is(match_policy, "Exact"))
         return NULL;
     for (size_t i = 0; i < t->n_equivalents; i++)
-        if (t->equivalents[i] != t->kind && rules_match(hook, t->equivalents[i], t))
+        if (t->equivalents[i] != t->kind && rules_match(rules, t->equivalents[i], t))
             return t->equivalents[i];
     return NULL;
 }
@@ -105,11 +115,25 @@ bool hook_is_exempt(const struct kind *k)
 
 const struct kind *hook_match(struct arena *a, jval hook, const struct hook_target *t)
 {
-    const struct kind *as = hook_is_exempt(t->kind) ? NULL : kind_matched(hook, t);
+    const struct kind *as =
+        hook_is_exempt(t->kind)
+            ? NULL
+            : kind_matched(jgetc(hook, "rules"), jstr(jgetc(hook, "matchPolicy")), t);
     if (!as || !namespace_matches(a, jgetc(hook, "namespaceSelector"), t) ||
         !object_matches(a, jgetc(hook, "objectSelector"), t))
         return NULL;
     return as;
+}
+
+const struct kind *hook_match_resources(struct arena *a, jval match, const struct hook_target *t)
+{
+    str policy = jstr(jgetc(match, "matchPolicy"));
+    jval rules = jgetc(match, "resourceRules");
+    if (hook_is_exempt(t->kind) || !namespace_matches(a, jgetc(match, "namespaceSelector"), t) ||
+        !object_matches(a, jgetc(match, "objectSelector"), t) ||
+        kind_matched(jgetc(match, "excludeResourceRules"), policy, t))
+        return NULL;
+    return jlen(rules) ? kind_matched(rules, policy, t) : t->kind;
 }
 
 /* ---- conditions ---- */

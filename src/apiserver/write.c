@@ -5,6 +5,7 @@
  * Every step either moves the request to the next state or refuses it. write_run() goes from state
  * to state until the request waits for somebody: the disk, a suspension, or its answer.
  */
+#include "apiserver/crd.h"
 #include "apiserver/managed.h"
 #include "apiserver/quota.h"
 #include "apiserver/request.h"
@@ -444,13 +445,22 @@ static bool ask_first(struct req *q)
     return step == HOOKS_NOBODY;
 }
 
+/* Policies judge the same whenever it begins. */
+static bool judge_first(struct req *q)
+{
+    const struct status *denied = q->ops->admits || !q->base ? NULL : hooks_judge(q);
+    if (denied)
+        req_refuse(q, denied);
+    return !denied;
+}
+
 static void step_decode(struct req *q)
 {
     struct obj *base = store_newest(q->server->store, q->kind, q->r->ns, q->name);
     write_set_doc(q, NULL);
     q->effect = EFFECT_STORE;
     q->base = base ? obj_hold(&q->arena, convert_obj(base, q->kind)) : NULL;
-    if (!ask_first(q))
+    if (!judge_first(q) || !ask_first(q))
         return;
     q->ops->make(q);
     if (!req_is_refused(q))
@@ -552,7 +562,7 @@ static bool drop_unknown(struct req *q)
 static struct admit admit_of(struct req *q, struct status **refused)
 {
     return (struct admit){
-        .kind = q->kind,
+        .kind = admit_kind(q->kind),
         .old = q->base,
         .ns = q->r->ns,
         .name = q->name,
@@ -690,8 +700,12 @@ static void validate_by_table(struct req *q)
 {
     const struct type *t = q->kind->type;
     jval root = doc_root(q->doc);
+    size_t first = q->errors.items.len;
     if (!status_field(q) || t->schema.doc) {
         schema_validate(t, root, STR_NONE, &q->errors);
+        if (t->schema.doc)
+            crds_check_values(q->server->crds, q->kind, root,
+                              q->base ? obj_root(q->base) : JVAL_ABSENT, &q->errors, first);
         return;
     }
     schema_validate_member(t, root, STR("metadata"), &q->errors);
@@ -700,6 +714,11 @@ static void validate_by_table(struct req *q)
 
 static void ask_to_judge(struct req *q)
 {
+    const struct status *denied = hooks_judge(q);
+    if (denied) {
+        req_refuse(q, denied);
+        return;
+    }
     switch (hooks_validate(q)) {
     case HOOKS_NOBODY:
         req_move(q, REQ_CHECK);

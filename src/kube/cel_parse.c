@@ -1,43 +1,31 @@
 /*
- * CEL, first half: text to tree, by recursive descent along the precedence of the language:
+ * CEL: tokens to tree, by recursive descent along the precedence of the language:
  *
  *   choose  = or [ "?" or ":" choose ]
  *   or      = and { "||" and }          and = relation { "&&" relation }
  *   relation = sum [ (< <= > >= == != in) sum ] ...
  *   sum     = product { (+ -) product } product = unary { (* / %) unary }
  *   unary   = { "!" } member | { "-" } member
- *   member  = primary { "." name [ "(" list ")" ] | "[" choose "]" }
+ *   member  = primary { "." [ "?" ] name [ "(" list ")" ] | "[" [ "?" ] choose "]" }
  *   primary = literal | name [ "(" list ")" ] | "(" choose ")" | "[" list "]" | "{" pairs "}"
  *
- * Types are found bottom up: what is known to be wrong is refused here.
+ * Types are found bottom up (cel_type.c): what is known to be wrong is refused here, in the words
+ * of the reference implementation, with the line and a mark below where it is.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/vec.h"
 #include "kube/cel_impl.h"
 
-enum token {
-    T_END,
-    T_NAME,
-    T_INT,
-    T_UINT,
-    T_DOUBLE,
-    T_STRING,
-    T_SIGN, /* operators and brackets: text */
-    T_BAD,
-};
-
 struct parser {
+    struct cel_lexer l;
     struct arena *arena;
     struct err *err;
-    str text;
-    size_t at;        /* after the token */
-    size_t token_at;  /* where it begins */
-    enum token token; /* the one to be looked at */
-    str word;         /* its text; of a string, what it says */
-    const struct cel *cel;
-    str locals[CEL_MAX_DEPTH];
+    struct cel *cel;
+    struct {
+        str name;
+        struct cel_shape shape;
+    } locals[CEL_MAX_DEPTH];
     size_t n_locals;
     size_t n_nodes, depth;
     bool failed;
@@ -45,7 +33,34 @@ struct parser {
 
 static struct cel_node *parse_choose(struct parser *p);
 
-PRINTF_LIKE(2, 3) static struct cel_node *fail(struct parser *p, const char *fmt, ...)
+/* ---- errors ---- */
+
+/* "<input>:1:5", the line, and dots up to the place. */
+static void point_at(struct parser *p, size_t at, str why)
+{
+    str text = p->l.text;
+    size_t line = 1, from = 0, column = 0, to;
+    for (size_t i = 0; i < MIN(at, text.len); i++) {
+        if (text.p[i] != '\n')
+            continue;
+        line++;
+        from = i + 1;
+    }
+    for (to = from; to < text.len && text.p[to] != '\n';)
+        to++;
+    for (size_t i = from; i < MIN(at, text.len); i++)
+        column += ((unsigned char)text.p[i] & 0xc0) != 0x80;
+    struct strbuf dots = STRBUF_INIT(CEL_MAX_TEXT);
+    for (size_t i = 0; i < column; i++)
+        strbuf_add_char(&dots, '.');
+    (void)err_set(p->err, ERR_INVALID, "ERROR: <input>:%zu:%zu: %.*s\n | %.*s\n | %.*s^", line,
+                  column + 1, STR_ARG(why), STR_ARG(str_sub(text, from, to)),
+                  STR_ARG(strbuf_str(&dots)));
+    strbuf_done(&dots);
+}
+
+PRINTF_LIKE(3, 4)
+static struct cel_node *fail_at(struct parser *p, size_t at, const char *fmt, ...)
 {
     if (p->failed)
         return NULL;
@@ -54,207 +69,32 @@ PRINTF_LIKE(2, 3) static struct cel_node *fail(struct parser *p, const char *fmt
     str why = arena_vprintf(p->arena, fmt, ap);
     va_end(ap);
     p->failed = true;
-    (void)err_set(p->err, ERR_INVALID, "at character %zu: %.*s", p->token_at + 1, STR_ARG(why));
+    point_at(p, at, why);
     return NULL;
+}
+
+#define fail(p, ...) fail_at((p), (p)->l.token_at, __VA_ARGS__)
+
+static struct cel_node *unexpected(struct parser *p)
+{
+    return fail(p, "Syntax error: unexpected '%.*s'", STR_ARG(str_sub(p->l.word, 0, 40)));
+}
+
+static struct cel_node *too_deep(struct parser *p)
+{
+    return fail(p, "Syntax error: the expression is nested too deeply");
 }
 
 /* ---- tokens ---- */
 
-static bool is_name_start(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static char peek(const struct parser *p, size_t ahead)
-{
-    return p->at + ahead < p->text.len ? p->text.p[p->at + ahead] : '\0';
-}
-
-static void skip_blanks(struct parser *p)
-{
-    for (;;) {
-        char c = peek(p, 0);
-        if (p->at < p->text.len && (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f')) {
-            p->at++;
-        } else if (c == '/' && peek(p, 1) == '/') {
-            while (p->at < p->text.len && p->text.p[p->at] != '\n')
-                p->at++;
-        } else {
-            return;
-        }
-    }
-}
-
-static void take_name(struct parser *p)
-{
-    while (is_name_start(peek(p, 0)) || is_digit(peek(p, 0)))
-        p->at++;
-    p->token = T_NAME;
-    p->word = str_sub(p->text, p->token_at, p->at);
-}
-
-static void take_digits(struct parser *p, bool hex)
-{
-    for (char c = peek(p, 0);
-         is_digit(c) || (hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'))); c = peek(p, 0))
-        p->at++;
-}
-
-static void take_number(struct parser *p)
-{
-    bool hex = peek(p, 0) == '0' && (peek(p, 1) == 'x' || peek(p, 1) == 'X');
-    p->token = T_INT;
-    if (hex)
-        p->at += 2;
-    take_digits(p, hex);
-    if (!hex && peek(p, 0) == '.' && is_digit(peek(p, 1))) {
-        p->token = T_DOUBLE;
-        p->at++;
-        take_digits(p, false);
-    }
-    if (!hex && (peek(p, 0) == 'e' || peek(p, 0) == 'E')) {
-        p->token = T_DOUBLE;
-        p->at++;
-        if (peek(p, 0) == '+' || peek(p, 0) == '-')
-            p->at++;
-        take_digits(p, false);
-    }
-    p->word = str_sub(p->text, p->token_at, p->at);
-    if (p->token == T_INT && (peek(p, 0) == 'u' || peek(p, 0) == 'U')) {
-        p->token = T_UINT;
-        p->at++;
-    }
-}
-
-static int hex_value(char c)
-{
-    return is_digit(c)            ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-static void put_utf8(struct strbuf *b, uint32_t c)
-{
-    if (c < 0x80) {
-        strbuf_add_char(b, (char)c);
-    } else if (c < 0x800) {
-        strbuf_add_char(b, (char)(0xc0 | c >> 6));
-        strbuf_add_char(b, (char)(0x80 | (c & 0x3f)));
-    } else if (c < 0x10000) {
-        strbuf_add_char(b, (char)(0xe0 | c >> 12));
-        strbuf_add_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
-        strbuf_add_char(b, (char)(0x80 | (c & 0x3f)));
-    } else {
-        strbuf_add_char(b, (char)(0xf0 | c >> 18));
-        strbuf_add_char(b, (char)(0x80 | (c >> 12 & 0x3f)));
-        strbuf_add_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
-        strbuf_add_char(b, (char)(0x80 | (c & 0x3f)));
-    }
-}
-
-/* \x41, \u0041, \U00000041 */
-static bool take_code(struct parser *p, struct strbuf *b, size_t digits)
-{
-    uint32_t c = 0;
-    for (size_t i = 0; i < digits; i++, p->at++) {
-        int v = hex_value(peek(p, 0));
-        if (v < 0)
-            return false;
-        c = c << 4 | (uint32_t)v;
-    }
-    bool is_scalar = c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
-    if (is_scalar)
-        put_utf8(b, c);
-    return is_scalar;
-}
-
-static bool take_escape(struct parser *p, struct strbuf *b)
-{
-    static const char from[] = "abfnrtv\\'\"`?", to[] = "\a\b\f\n\r\t\v\\'\"`?";
-    char c = peek(p, 0);
-    const char *known = c ? strchr(from, c) : NULL;
-    p->at++;
-    if (known) {
-        strbuf_add_char(b, to[known - from]);
-        return true;
-    }
-    return c == 'x' || c == 'X' ? take_code(p, b, 2)
-           : c == 'u'           ? take_code(p, b, 4)
-           : c == 'U'           ? take_code(p, b, 8)
-                                : false;
-}
-
-static void take_string(struct parser *p, bool raw)
-{
-    struct strbuf b = STRBUF_INIT(CEL_MAX_TEXT * 4);
-    char quote = peek(p, 0);
-    size_t n = peek(p, 1) == quote && peek(p, 2) == quote ? 3 : 1;
-    p->token = T_BAD;
-    p->at += n;
-    while (p->at < p->text.len) {
-        bool ends = peek(p, 0) == quote && (n == 1 || (peek(p, 1) == quote && peek(p, 2) == quote));
-        if (ends) {
-            p->at += n;
-            p->token = T_STRING;
-            break;
-        }
-        if (n == 1 && peek(p, 0) == '\n')
-            break;
-        if (peek(p, 0) == '\\' && !raw) {
-            p->at++;
-            if (!take_escape(p, &b))
-                break;
-        } else {
-            strbuf_add_char(&b, p->text.p[p->at++]);
-        }
-    }
-    p->word = arena_str(p->arena, strbuf_str(&b));
-    strbuf_done(&b);
-}
-
 static void next(struct parser *p)
 {
-    static const char *const signs[] = {"&&", "||", "==", "!=", "<=", ">=", "<", ">",
-                                        "!",  "?",  ":",  "+",  "-",  "*",  "/", "%",
-                                        "(",  ")",  "[",  "]",  "{",  "}",  ",", "."};
-    skip_blanks(p);
-    p->token_at = p->at;
-    char c = peek(p, 0);
-    bool quoted = peek(p, 1) == '"' || peek(p, 1) == '\'';
-    if (p->at >= p->text.len) {
-        p->token = T_END;
-        p->word = STR("end of the expression");
-    } else if ((c == 'r' || c == 'R') && quoted) {
-        p->at++;
-        take_string(p, true);
-    } else if (c == '"' || c == '\'') {
-        take_string(p, false);
-    } else if (is_name_start(c)) {
-        take_name(p);
-    } else if (is_digit(c)) {
-        take_number(p);
-    } else {
-        p->token = T_BAD;
-        p->word = str_sub(p->text, p->at, p->at + 1);
-        for (size_t i = 0; i < ARRAY_LEN(signs) && p->token == T_BAD; i++) {
-            if (!str_starts(str_sub(p->text, p->at, p->text.len), str_of(signs[i])))
-                continue;
-            p->token = T_SIGN;
-            p->word = str_of(signs[i]);
-        }
-        p->at += p->word.len;
-    }
+    cel_lex_next(&p->l);
 }
 
 static bool is_sign(const struct parser *p, const char *sign)
 {
-    return p->token == T_SIGN && str_is(p->word, sign);
+    return p->l.token == CEL_T_SIGN && str_is(p->l.word, sign);
 }
 
 static bool accept(struct parser *p, const char *sign)
@@ -269,29 +109,30 @@ static bool expect(struct parser *p, const char *sign)
 {
     if (accept(p, sign))
         return true;
-    (void)fail(p, "expected '%s' and found '%.*s'", sign, STR_ARG(str_sub(p->word, 0, 40)));
+    (void)fail(p, "Syntax error: mismatched input '%.*s' expecting '%s'",
+               STR_ARG(str_sub(p->l.word, 0, 40)), sign);
     return false;
 }
 
 /* ---- nodes ---- */
 
-static struct cel_node *node(struct parser *p, enum cel_op op, enum cel_type type)
+static struct cel_node *node(struct parser *p, enum cel_op op, struct cel_shape shape)
 {
     if (++p->n_nodes > CEL_MAX_NODES)
-        return fail(p, "the expression is too long");
+        return fail(p, "Syntax error: the expression is too long");
     struct cel_node *n = arena_new(p->arena, struct cel_node);
     n->op = op;
-    n->type = type;
+    n->shape = shape;
     return n;
 }
 
-static struct cel_node *node_with(struct parser *p, enum cel_op op, enum cel_type type, size_t n,
-                                  struct cel_node **kids)
+static struct cel_node *node_with(struct parser *p, enum cel_op op, struct cel_shape shape,
+                                  size_t n, struct cel_node **kids)
 {
     for (size_t i = 0; i < n; i++)
         if (!kids[i])
             return NULL;
-    struct cel_node *made = node(p, op, type);
+    struct cel_node *made = node(p, op, shape);
     if (!made)
         return NULL;
     made->kids = arena_array(p->arena, struct cel_node *, n + 1);
@@ -301,80 +142,48 @@ static struct cel_node *node_with(struct parser *p, enum cel_op op, enum cel_typ
     return made;
 }
 
+static struct cel_shape plain(enum cel_type t)
+{
+    return (struct cel_shape){.type = t};
+}
+
+static struct cel_shape *keep_shape(struct parser *p, struct cel_shape s)
+{
+    struct cel_shape *kept = arena_new(p->arena, struct cel_shape);
+    *kept = s;
+    return kept;
+}
+
+static struct cel_shape shape_with(struct parser *p, enum cel_type t, struct cel_shape of)
+{
+    return (struct cel_shape){.type = t, .of = keep_shape(p, of)};
+}
+
 static struct cel_node *literal(struct parser *p, struct cel_value v)
 {
-    struct cel_node *n = node(p, CEL_LITERAL, v.type);
+    struct cel_node *n = node(p, CEL_LITERAL, plain(v.type));
     if (n)
         n->literal = v;
     return n;
 }
 
-/* ---- types ---- */
-
-static const char *type_name(enum cel_type t)
+static str name_of(struct parser *p, const struct cel_node *n)
 {
-    static const char *const names[] = {
-        [CEL_DYN] = "dyn",   [CEL_NULL] = "null",     [CEL_BOOL] = "bool",     [CEL_INT] = "int",
-        [CEL_UINT] = "uint", [CEL_DOUBLE] = "double", [CEL_STRING] = "string", [CEL_LIST] = "list",
-        [CEL_MAP] = "map",   [CEL_ERROR] = "error"};
-    return names[t];
+    return cel_shape_name(p->arena, &n->shape);
 }
 
-static bool may_be(const struct cel_node *n, enum cel_type t)
-{
-    return n->type == CEL_DYN || n->type == t;
-}
-
-static bool is_number(enum cel_type t)
-{
-    return t == CEL_INT || t == CEL_UINT || t == CEL_DOUBLE;
-}
-
-/* The type of a op b, CEL_ERROR when there is no such thing. */
-static enum cel_type binary_type(enum cel_operator op, enum cel_type a, enum cel_type b)
-{
-    bool dyn = a == CEL_DYN || b == CEL_DYN, same = a == b;
-    enum cel_type known = a == CEL_DYN ? b : a;
-    switch (op) {
-    case CEL_ADD:
-        if (known != CEL_DYN && !is_number(known) && known != CEL_STRING && known != CEL_LIST)
-            return CEL_ERROR;
-        return dyn || same ? known : CEL_ERROR;
-    case CEL_SUB:
-    case CEL_MUL:
-    case CEL_DIV:
-    case CEL_MOD:
-        if (known != CEL_DYN && (!is_number(known) || (op == CEL_MOD && known == CEL_DOUBLE)))
-            return CEL_ERROR;
-        return dyn || same ? known : CEL_ERROR;
-    case CEL_EQ:
-    case CEL_NE:
-        return dyn || same || (is_number(a) && is_number(b)) || a == CEL_NULL || b == CEL_NULL
-                   ? CEL_BOOL
-                   : CEL_ERROR;
-    case CEL_LT:
-    case CEL_LE:
-    case CEL_GT:
-    case CEL_GE:
-        if (known == CEL_LIST || known == CEL_MAP || known == CEL_NULL)
-            return CEL_ERROR;
-        return dyn || same || (is_number(a) && is_number(b)) ? CEL_BOOL : CEL_ERROR;
-    case CEL_IN:
-        return b == CEL_DYN || b == CEL_LIST || b == CEL_MAP ? CEL_BOOL : CEL_ERROR;
-    }
-    return CEL_ERROR;
-}
-
-static struct cel_node *binary(struct parser *p, enum cel_operator op, str sign, struct cel_node *a,
-                               struct cel_node *b)
+static struct cel_node *binary(struct parser *p, enum cel_operator op, const char *sign, size_t at,
+                               struct cel_node *a, struct cel_node *b)
 {
     if (!a || !b)
         return NULL;
-    enum cel_type t = binary_type(op, a->type, b->type);
-    if (t == CEL_ERROR)
-        return fail(p, "found no matching overload for '_%.*s_' applied to '(%s, %s)'",
-                    STR_ARG(sign), type_name(a->type), type_name(b->type));
-    struct cel_node *n = node_with(p, CEL_BINARY, t, 2, (struct cel_node *[]){a, b});
+    enum cel_type t = cel_binary_type(op, a->shape.type, b->shape.type);
+    if (t == CEL_ERROR || (op == CEL_IN && cel_shape_is_object(&b->shape)))
+        return fail_at(p, at, "found no matching overload for '%s' applied to '(%.*s, %.*s)'",
+                       op == CEL_IN ? "@in" : arena_printf(p->arena, "_%s_", sign).p,
+                       STR_ARG(name_of(p, a)), STR_ARG(name_of(p, b)));
+    struct cel_shape shape = t == CEL_LIST ? a->shape : plain(t);
+    struct cel_node *n = node_with(p, CEL_BINARY, shape, 2, (struct cel_node *[]){a, b});
     if (n)
         n->what = op;
     return n;
@@ -393,7 +202,7 @@ static bool parse_list(struct parser *p, const char *close, struct arguments *re
     ret->n = 0;
     while (!is_sign(p, close)) {
         if (ret->n == ARRAY_LEN(ret->items)) {
-            (void)fail(p, "the list is too long");
+            (void)fail(p, "Syntax error: the list is too long");
             return false;
         }
         ret->items[ret->n] = parse_choose(p);
@@ -408,8 +217,12 @@ static bool parse_list(struct parser *p, const char *close, struct arguments *re
 static struct cel_node *make_list(struct parser *p)
 {
     struct arguments *list = arena_new(p->arena, struct arguments);
-    return parse_list(p, "]", list) ? node_with(p, CEL_MAKE_LIST, CEL_LIST, list->n, list->items)
-                                    : NULL;
+    if (!parse_list(p, "]", list))
+        return NULL;
+    struct cel_shape of = list->n ? list->items[0]->shape : plain(CEL_DYN);
+    for (size_t i = 1; i < list->n; i++)
+        of = cel_shape_join(&of, &list->items[i]->shape);
+    return node_with(p, CEL_MAKE_LIST, shape_with(p, CEL_LIST, of), list->n, list->items);
 }
 
 static struct cel_node *make_map(struct parser *p)
@@ -417,7 +230,7 @@ static struct cel_node *make_map(struct parser *p)
     struct arguments *list = arena_new(p->arena, struct arguments);
     while (!is_sign(p, "}")) {
         if (list->n + 2 > ARRAY_LEN(list->items))
-            return fail(p, "the map is too long");
+            return fail(p, "Syntax error: the map is too long");
         struct cel_node *key = parse_choose(p);
         if (!key || !expect(p, ":"))
             return NULL;
@@ -427,7 +240,7 @@ static struct cel_node *make_map(struct parser *p)
             return NULL;
     }
     next(p);
-    return node_with(p, CEL_MAKE_MAP, CEL_MAP, list->n, list->items);
+    return node_with(p, CEL_MAKE_MAP, plain(CEL_MAP), list->n, list->items);
 }
 
 /* ---- macros ---- */
@@ -437,37 +250,96 @@ static const struct {
     enum cel_macro macro;
     enum cel_type type;
 } macros[] = {
-    {"all", CEL_ALL, CEL_BOOL},       {"exists", CEL_EXISTS, CEL_BOOL},
-    {"map", CEL_MAP_TO, CEL_LIST},    {"exists_one", CEL_EXISTS_ONE, CEL_BOOL},
+    {"all", CEL_ALL, CEL_BOOL},
+    {"exists", CEL_EXISTS, CEL_BOOL},
+    {"exists_one", CEL_EXISTS_ONE, CEL_BOOL},
+    {"map", CEL_MAP_TO, CEL_LIST},
     {"filter", CEL_FILTER, CEL_LIST},
+    {"optMap", CEL_OPT_MAP, CEL_OPTIONAL},
+    {"optFlatMap", CEL_OPT_FLAT_MAP, CEL_OPTIONAL},
 };
 
-/* The two (map: two or three) arguments after the opening bracket. */
-static struct cel_node *parse_macro(struct parser *p, size_t m, struct cel_node *over)
+static bool is_of_optional(enum cel_macro m)
 {
-    struct cel_node *kids[3] = {over};
+    return m == CEL_OPT_MAP || m == CEL_OPT_FLAT_MAP;
+}
+
+/* What the variable of the macro stands for; false: there is nothing to go through. */
+static bool macro_element(struct parser *p, enum cel_macro m, const struct cel_node *over,
+                          size_t at, struct cel_shape *ret)
+{
+    enum cel_type t = over->shape.type;
+    bool fits = is_of_optional(m) ? t == CEL_OPTIONAL || t == CEL_DYN
+                                  : t == CEL_LIST || t == CEL_DYN ||
+                                        (t == CEL_MAP && !cel_shape_is_object(&over->shape));
+    *ret = t == CEL_MAP    ? plain(j_is_absent(over->shape.schema) ? CEL_DYN : CEL_STRING)
+           : t == CEL_LIST ? cel_shape_of_element(&over->shape)
+           : t == CEL_OPTIONAL && over->shape.of ? *over->shape.of
+                                                 : plain(CEL_DYN);
+    if (!fits)
+        (void)fail_at(p, at,
+                      "expression of type '%.*s' cannot be range of a comprehension (must be list, "
+                      "map, or dynamic)",
+                      STR_ARG(name_of(p, over)));
+    return fits;
+}
+
+static struct cel_shape macro_shape(struct parser *p, size_t m, const struct cel_node *over,
+                                    const struct cel_node *last, const struct cel_shape *element)
+{
+    switch (macros[m].macro) {
+    case CEL_FILTER:
+        return over->shape.type == CEL_LIST ? over->shape : shape_with(p, CEL_LIST, *element);
+    case CEL_MAP_TO:
+        return shape_with(p, CEL_LIST, last->shape);
+    case CEL_OPT_MAP:
+        return shape_with(p, CEL_OPTIONAL, last->shape);
+    case CEL_OPT_FLAT_MAP:
+        return last->shape;
+    default:
+        return plain(macros[m].type);
+    }
+}
+
+/* After the name of the variable: one argument, or two of map. */
+static size_t macro_body(struct parser *p, size_t m, struct cel_node **kids)
+{
     size_t n = 1;
-    if (p->token != T_NAME)
-        return fail(p, "the first argument of %s is the name of a variable", macros[m].name);
-    if (p->n_locals == CEL_MAX_DEPTH)
-        return fail(p, "the expression is nested too deeply");
-    unsigned slot = (unsigned)(CEL_MAX_VARS + p->n_locals);
-    p->locals[p->n_locals++] = p->word;
-    next(p);
     do {
         if (!expect(p, ","))
-            return NULL;
+            return 0;
         kids[n] = parse_choose(p);
         if (!kids[n++])
-            return NULL;
+            return 0;
     } while (n < 3 && macros[m].macro == CEL_MAP_TO && is_sign(p, ","));
-    p->n_locals--;
-    bool is_test = macros[m].macro != CEL_MAP_TO || n == 3;
-    if (is_test && !may_be(kids[1], CEL_BOOL))
-        return fail(p, "%s needs a bool and not a %s", macros[m].name, type_name(kids[1]->type));
-    if (!expect(p, ")"))
+    return expect(p, ")") ? n : 0;
+}
+
+static struct cel_node *parse_macro(struct parser *p, size_t m, struct cel_node *over, size_t at)
+{
+    struct cel_node *kids[3] = {over};
+    struct cel_shape element;
+    if (p->l.token != CEL_T_NAME)
+        return fail(p, "argument must be a simple name");
+    if (p->n_locals == CEL_MAX_DEPTH)
+        return too_deep(p);
+    if (!macro_element(p, macros[m].macro, over, at, &element))
         return NULL;
-    struct cel_node *made = node_with(p, CEL_MACRO, macros[m].type, n, kids);
+    unsigned slot = (unsigned)p->n_locals;
+    p->locals[p->n_locals].name = p->l.word;
+    p->locals[p->n_locals++].shape = element;
+    p->cel->n_locals = MAX(p->cel->n_locals, p->n_locals);
+    next(p);
+    size_t n = macro_body(p, m, kids);
+    p->n_locals--;
+    if (!n)
+        return NULL;
+    bool is_test = n == 3 || (macros[m].macro != CEL_MAP_TO && !is_of_optional(macros[m].macro));
+    if (is_test && !cel_may_be(&kids[1]->shape, CEL_BOOL))
+        return fail_at(p, at, "expected type 'bool' but found '%.*s'",
+                       STR_ARG(name_of(p, kids[1])));
+    struct cel_node *made =
+        node_with(p, CEL_MACRO, macro_shape(p, m, over, kids[n - 1], &element), n, kids);
     if (made) {
         made->what = macros[m].macro;
         made->slot = slot;
@@ -480,104 +352,311 @@ static struct cel_node *parse_has(struct parser *p)
     struct cel_node *of = parse_choose(p);
     if (!of || !expect(p, ")"))
         return NULL;
-    if (of->op != CEL_SELECT)
-        return fail(p, "the argument of has() is a field");
+    if (of->op != CEL_SELECT && of->op != CEL_OPT_SELECT)
+        return fail(p, "invalid argument to has() macro");
     of->op = CEL_HAS;
-    of->type = CEL_BOOL;
+    of->shape = plain(CEL_BOOL);
     return of;
 }
 
-/* ---- members ---- */
+/* ---- calls ---- */
 
-static struct cel_node *call(struct parser *p, str name, struct cel_node *receiver)
+static struct cel_node *no_overload(struct parser *p, str name, bool is_method, size_t at,
+                                    struct cel_node **kids, size_t n)
+{
+    struct strbuf b = STRBUF_INIT(4096);
+    if (is_method)
+        strbuf_printf(&b, "%.*s.", STR_ARG(name_of(p, kids[0])));
+    strbuf_add_char(&b, '(');
+    for (size_t i = is_method; i < n; i++)
+        strbuf_printf(&b, "%s%.*s", i > is_method ? ", " : "", STR_ARG(name_of(p, kids[i])));
+    strbuf_add_char(&b, ')');
+    (void)fail_at(p, at, "found no matching overload for '%.*s' applied to '%.*s'", STR_ARG(name),
+                  STR_ARG(strbuf_str(&b)));
+    strbuf_done(&b);
+    return NULL;
+}
+
+/* at: of the opening bracket, which is taken. */
+static struct cel_node *call(struct parser *p, str name, struct cel_node *receiver, size_t at)
 {
     struct arguments *list = arena_new(p->arena, struct arguments);
-    struct cel_node *kids[8];
+    struct cel_node *kids[CEL_MAX_ARGS + 1];
+    struct cel_shape shapes[CEL_MAX_ARGS + 1], shape;
     size_t n = 0;
     if (!parse_list(p, ")", list))
         return NULL;
+    int function = cel_function_find(name, receiver != NULL);
+    if (function < 0)
+        return fail_at(p, at, "undeclared reference to '%.*s' (in container '')",
+                       STR_ARG(str_sub(name, 0, 100)));
     if (receiver)
         kids[n++] = receiver;
     for (size_t i = 0; i < list->n && n < ARRAY_LEN(kids); i++)
         kids[n++] = list->items[i];
-    int function = cel_function_find(name, receiver != NULL, list->n + (receiver != NULL));
-    if (function < 0)
-        return fail(p, "undeclared reference to '%.*s' with %zu arguments", STR_ARG(name), list->n);
-    struct cel_node *made = node_with(p, CEL_CALL, cel_function_type(function), n, kids);
-    if (made)
+    for (size_t i = 0; i < n; i++)
+        shapes[i] = kids[i]->shape;
+    if (!cel_function_check(function, receiver != NULL, shapes, n, &shape))
+        return no_overload(p, name, receiver != NULL, at, kids, n);
+    struct cel_node *made = node_with(p, CEL_CALL, shape, n, kids);
+    if (made) {
         made->what = (unsigned)function;
+        made->is_method = receiver != NULL;
+    }
     return made;
 }
 
-static struct cel_node *select_or_call(struct parser *p, struct cel_node *of)
+/* ---- members ---- */
+
+/* The shape of a field, and its name as it is in documents; false: refused. */
+static bool field_shape(struct parser *p, const struct cel_shape *of, str *name, size_t at,
+                        struct cel_shape *ret)
 {
-    if (p->token != T_NAME)
-        return fail(p, "expected a name and found '%.*s'", STR_ARG(str_sub(p->word, 0, 40)));
-    str name = p->word;
-    next(p);
-    if (accept(p, "(")) {
-        for (size_t i = 0; i < ARRAY_LEN(macros); i++)
-            if (str_is(name, macros[i].name))
-                return parse_macro(p, i, of);
-        return call(p, name, of);
+    *ret = plain(CEL_DYN);
+    if (cel_shape_is_object(of)) {
+        if (cel_shape_field(of, *name, name, ret))
+            return true;
+        (void)fail_at(p, at, "undefined field '%.*s'", STR_ARG(str_sub(*name, 0, 100)));
+        return false;
     }
-    if (!may_be(of, CEL_MAP))
-        return fail(p, "type '%s' does not support field selection", type_name(of->type));
-    struct cel_node *n = node_with(p, CEL_SELECT, CEL_DYN, 1, &of);
+    if (of->type == CEL_MAP) {
+        *ret = cel_shape_of_element(of);
+        return true;
+    }
+    if (of->type != CEL_DYN)
+        (void)fail_at(p, at, "type '%.*s' does not support field selection",
+                      STR_ARG(cel_shape_name(p->arena, of)));
+    return of->type == CEL_DYN;
+}
+
+/* What is chosen from an optional is one, as what is chosen by .? is. */
+static struct cel_node *select_field(struct parser *p, struct cel_node *of, str name, bool optional,
+                                     size_t at)
+{
+    bool from_optional = of->shape.type == CEL_OPTIONAL;
+    struct cel_shape inner =
+        from_optional ? of->shape.of ? *of->shape.of : plain(CEL_DYN) : of->shape;
+    struct cel_shape shape;
+    if (!field_shape(p, &inner, &name, at, &shape))
+        return NULL;
+    optional |= from_optional;
+    struct cel_node *n = node_with(p, optional ? CEL_OPT_SELECT : CEL_SELECT,
+                                   optional ? shape_with(p, CEL_OPTIONAL, shape) : shape, 1, &of);
     if (n)
         n->name = name;
     return n;
 }
 
-static struct cel_node *variable(struct parser *p, str name)
+/* variables.name */
+static struct cel_node *select_lazy(struct parser *p, str name, size_t at)
 {
-    struct cel_node *n = node(p, CEL_VARIABLE, CEL_DYN);
-    if (!n)
-        return NULL;
-    for (size_t i = p->n_locals; i--;) {
-        if (str_eq(p->locals[i], name)) {
-            n->slot = (unsigned)(CEL_MAX_VARS + i);
-            return n;
-        }
-    }
-    for (size_t i = 0; i < p->cel->n_vars; i++) {
-        if (str_is(name, p->cel->names[i])) {
+    for (size_t i = 0; i < p->cel->n_lazy; i++) {
+        if (!str_eq(p->cel->lazy[i].name, name))
+            continue;
+        struct cel_node *n = node(p, CEL_LAZY, p->cel->lazy[i].cel->root->shape);
+        if (n)
             n->slot = (unsigned)i;
-            return n;
-        }
+        return n;
     }
-    return fail(p, "undeclared reference to '%.*s'", STR_ARG(str_sub(name, 0, 100)));
+    return fail_at(p, at, "undefined field '%.*s'", STR_ARG(str_sub(name, 0, 100)));
+}
+
+/* After the dot. */
+static struct cel_node *parse_dot(struct parser *p, struct cel_node *of, size_t dot)
+{
+    bool optional = accept(p, "?");
+    str name = p->l.word;
+    if (p->l.token != CEL_T_NAME)
+        return unexpected(p);
+    next(p);
+    size_t open = p->l.token_at;
+    if (optional || !accept(p, "("))
+        return select_field(p, of, name, optional, dot);
+    for (size_t i = 0; i < ARRAY_LEN(macros); i++)
+        if (str_is(name, macros[i].name))
+            return parse_macro(p, i, of, open);
+    return call(p, name, of, open);
+}
+
+/* After the bracket. */
+static struct cel_node *parse_index(struct parser *p, struct cel_node *of, size_t open)
+{
+    bool optional = accept(p, "?"), from_optional = of->shape.type == CEL_OPTIONAL;
+    struct cel_node *at = parse_choose(p);
+    if (!at || !expect(p, "]"))
+        return NULL;
+    struct cel_shape inner =
+        from_optional ? of->shape.of ? *of->shape.of : plain(CEL_DYN) : of->shape;
+    bool is_list = inner.type == CEL_LIST;
+    bool fits = inner.type == CEL_DYN || (inner.type == CEL_MAP && !cel_shape_is_object(&inner)) ||
+                (is_list && (at->shape.type == CEL_DYN || at->shape.type == CEL_INT ||
+                             at->shape.type == CEL_UINT || at->shape.type == CEL_DOUBLE));
+    if (!fits)
+        return fail_at(p, open, "found no matching overload for '_[_]' applied to '(%.*s, %.*s)'",
+                       STR_ARG(name_of(p, of)), STR_ARG(name_of(p, at)));
+    struct cel_shape shape = inner.type == CEL_DYN ? plain(CEL_DYN) : cel_shape_of_element(&inner);
+    optional |= from_optional;
+    return node_with(p, optional ? CEL_OPT_INDEX : CEL_INDEX,
+                     optional ? shape_with(p, CEL_OPTIONAL, shape) : shape, 2,
+                     (struct cel_node *[]){of, at});
+}
+
+static struct cel_node *parse_member(struct parser *p, struct cel_node *n)
+{
+    while (n && p->l.token == CEL_T_SIGN) {
+        size_t at = p->l.token_at;
+        if (accept(p, "."))
+            n = parse_dot(p, n, at);
+        else if (accept(p, "["))
+            n = parse_index(p, n, at);
+        else
+            break;
+    }
+    return n;
+}
+
+/* ---- names ---- */
+
+static struct cel_node *local_variable(struct parser *p, str name)
+{
+    for (size_t i = p->n_locals; i--;) {
+        if (!str_eq(p->locals[i].name, name))
+            continue;
+        struct cel_node *n = node(p, CEL_VARIABLE, p->locals[i].shape);
+        if (n)
+            n->slot = (unsigned)(CEL_MAX_VARS + i);
+        return n;
+    }
+    return NULL;
+}
+
+static struct cel_node *declared_variable(struct parser *p, str name)
+{
+    for (size_t i = 0; i < p->cel->n_vars; i++) {
+        const struct cel_decl *d = &p->cel->vars[i];
+        if (!str_is(name, d->name))
+            continue;
+        struct cel_shape shape = cel_shape_of_schema(d->schema, d->is_whole);
+        if (d->is_optional)
+            shape = shape_with(p, CEL_OPTIONAL, shape);
+        struct cel_node *n = node(p, CEL_VARIABLE, shape);
+        if (n)
+            n->slot = (unsigned)i;
+        p->cel->used |= 1u << i;
+        return n;
+    }
+    return NULL;
+}
+
+/* The names of types are values. */
+static struct cel_node *type_literal(struct parser *p, str name)
+{
+    static const struct {
+        const char *name;
+        enum cel_type type;
+    } types[] = {
+        {"bool", CEL_BOOL},      {"int", CEL_INT},     {"uint", CEL_UINT}, {"double", CEL_DOUBLE},
+        {"string", CEL_STRING},  {"bytes", CEL_BYTES}, {"list", CEL_LIST}, {"map", CEL_MAP},
+        {"null_type", CEL_NULL}, {"type", CEL_TYPE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (str_is(name, types[i].name))
+            return literal(p, (struct cel_value){.type = CEL_TYPE, .i = types[i].type});
+    return NULL;
+}
+
+static struct cel_node *authorizer(struct parser *p)
+{
+    struct cel_lexer before = p->l;
+    struct cel_access *nobody = arena_new(p->arena, struct cel_access);
+    if (accept(p, ".") && p->l.token == CEL_T_NAME && str_is(p->l.word, "requestResource")) {
+        next(p);
+        struct cel_node *n = node(p, CEL_LITERAL, plain(CEL_RESOURCE_CHECK));
+        if (n)
+            n->literal = (struct cel_value){.type = CEL_RESOURCE_CHECK}; /* filled in by the run */
+        return n;
+    }
+    p->l = before;
+    return literal(p, (struct cel_value){.type = CEL_AUTHORIZER, .access = nobody});
+}
+
+/* "sets.contains(": functions whose names have two parts. */
+static struct cel_node *spaced_call(struct parser *p, str space)
+{
+    static const char *const spaces[] = {"optional", "sets", "format", "ip", "strings"};
+    struct cel_lexer before = p->l;
+    bool known = false;
+    for (size_t i = 0; i < ARRAY_LEN(spaces); i++)
+        known |= str_is(space, spaces[i]);
+    if (known && accept(p, ".") && p->l.token == CEL_T_NAME) {
+        str name = arena_printf(p->arena, "%.*s.%.*s", STR_ARG(space), STR_ARG(p->l.word));
+        next(p);
+        size_t open = p->l.token_at;
+        if (accept(p, "("))
+            return call(p, name, NULL, open);
+    }
+    p->l = before;
+    return NULL;
+}
+
+static struct cel_node *variable(struct parser *p, str name, size_t at)
+{
+    struct cel_node *n = local_variable(p, name);
+    if (!n && !p->failed)
+        n = declared_variable(p, name);
+    if (!n && !p->failed && p->cel->has_authorizer && str_is(name, "authorizer"))
+        n = authorizer(p);
+    if (!n && !p->failed && p->cel->lazy && str_is(name, "variables") && accept(p, ".")) {
+        str field = p->l.word;
+        size_t dot = p->l.token_at - 1;
+        if (p->l.token != CEL_T_NAME)
+            return unexpected(p);
+        next(p);
+        return select_lazy(p, field, dot);
+    }
+    if (!n && !p->failed)
+        n = spaced_call(p, name);
+    if (!n && !p->failed)
+        n = type_literal(p, name);
+    return n ? n
+             : fail_at(p, at, "undeclared reference to '%.*s' (in container '')",
+                       STR_ARG(str_sub(name, 0, 100)));
 }
 
 static struct cel_node *named(struct parser *p)
 {
-    str name = p->word;
+    str name = p->l.word;
+    size_t at = p->l.token_at;
     next(p);
     if (str_is(name, "true") || str_is(name, "false"))
         return literal(p, (struct cel_value){.type = CEL_BOOL, .b = str_is(name, "true")});
     if (str_is(name, "null"))
         return literal(p, (struct cel_value){.type = CEL_NULL});
+    size_t open = p->l.token_at;
     if (!accept(p, "("))
-        return variable(p, name);
-    return str_is(name, "has") ? parse_has(p) : call(p, name, NULL);
+        return variable(p, name, at);
+    return str_is(name, "has") ? parse_has(p) : call(p, name, NULL, open);
 }
+
+/* ---- primaries ---- */
 
 static struct cel_node *number(struct parser *p, bool negative)
 {
     char text[512], *end;
     struct cel_value v = {0};
-    if (p->word.len >= sizeof(text))
-        return fail(p, "the number is too long");
-    memcpy(text, p->word.p, p->word.len);
-    text[p->word.len] = '\0';
-    int base = p->word.len > 1 && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
+    str word = p->l.word;
+    if (word.len >= sizeof(text))
+        return fail(p, "Syntax error: the number is too long");
+    memcpy(text, word.p, word.len);
+    text[word.len] = '\0';
+    int base = word.len > 1 && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
     errno = 0;
-    if (p->token == T_DOUBLE) {
+    if (p->l.token == CEL_T_DOUBLE) {
         v = (struct cel_value){.type = CEL_DOUBLE, .d = strtod(text, &end)};
         v.d = negative ? -v.d : v.d;
     } else {
         unsigned long long u = strtoull(text, &end, base);
-        bool is_uint = p->token == T_UINT;
+        bool is_uint = p->l.token == CEL_T_UINT;
         uint64_t most = (uint64_t)INT64_MAX + (negative ? 1 : 0);
         if (!is_uint && u > most)
             errno = ERANGE;
@@ -588,7 +667,10 @@ static struct cel_node *number(struct parser *p, bool negative)
             v.i = negative ? (int64_t)(0 - (uint64_t)u) : (int64_t)u;
     }
     if (errno || *end)
-        return fail(p, "the number '%s' cannot be represented", text);
+        return fail(p, "Syntax error: invalid %s literal",
+                    v.type == CEL_DOUBLE ? "double"
+                    : v.type == CEL_UINT ? "uint"
+                                         : "int");
     next(p);
     return literal(p, v);
 }
@@ -596,15 +678,18 @@ static struct cel_node *number(struct parser *p, bool negative)
 static struct cel_node *parse_primary(struct parser *p)
 {
     struct cel_node *n;
-    switch (p->token) {
-    case T_NAME:
+    switch (p->l.token) {
+    case CEL_T_NAME:
         return named(p);
-    case T_INT:
-    case T_UINT:
-    case T_DOUBLE:
+    case CEL_T_INT:
+    case CEL_T_UINT:
+    case CEL_T_DOUBLE:
         return number(p, false);
-    case T_STRING:
-        n = literal(p, (struct cel_value){.type = CEL_STRING, .s = p->word});
+    case CEL_T_STRING:
+    case CEL_T_BYTES:
+        n = literal(p,
+                    (struct cel_value){.type = p->l.token == CEL_T_BYTES ? CEL_BYTES : CEL_STRING,
+                                       .s = p->l.word});
         next(p);
         return n;
     default:
@@ -618,26 +703,7 @@ static struct cel_node *parse_primary(struct parser *p)
         n = parse_choose(p);
         return n && expect(p, ")") ? n : NULL;
     }
-    return fail(p, "unexpected '%.*s'", STR_ARG(str_sub(p->word, 0, 40)));
-}
-
-static struct cel_node *parse_member(struct parser *p, struct cel_node *n)
-{
-    while (n && p->token == T_SIGN) {
-        if (accept(p, ".")) {
-            n = select_or_call(p, n);
-        } else if (accept(p, "[")) {
-            struct cel_node *at = parse_choose(p);
-            if (!at || !expect(p, "]"))
-                return NULL;
-            if (!may_be(n, CEL_MAP) && !may_be(n, CEL_LIST))
-                return fail(p, "type '%s' has no elements", type_name(n->type));
-            n = node_with(p, CEL_INDEX, CEL_DYN, 2, (struct cel_node *[]){n, at});
-        } else {
-            break;
-        }
-    }
-    return n;
+    return unexpected(p);
 }
 
 /* ---- operators ---- */
@@ -645,26 +711,29 @@ static struct cel_node *parse_member(struct parser *p, struct cel_node *n)
 static struct cel_node *parse_unary(struct parser *p)
 {
     bool negate = false, not = false, any = false;
+    size_t at = p->l.token_at;
     if (is_sign(p, "!")) {
         while (accept(p, "!")) {
             not = !not ;
             any = true;
         }
     } else if (accept(p, "-")) {
-        if (p->token == T_INT || p->token == T_DOUBLE)
+        if (p->l.token == CEL_T_INT || p->l.token == CEL_T_DOUBLE)
             return parse_member(p, number(p, true));
         negate = true;
         while (accept(p, "-"))
             negate = !negate;
     }
     struct cel_node *n = parse_member(p, parse_primary(p));
-    if (n && any && !may_be(n, CEL_BOOL))
-        return fail(p, "found no matching overload for '!_' applied to '(%s)'", type_name(n->type));
-    if (n && negate && n->type != CEL_DYN && n->type != CEL_INT && n->type != CEL_DOUBLE)
-        return fail(p, "found no matching overload for '-_' applied to '(%s)'", type_name(n->type));
+    if (n && any && !cel_may_be(&n->shape, CEL_BOOL))
+        return fail_at(p, at, "found no matching overload for '!_' applied to '(%.*s)'",
+                       STR_ARG(name_of(p, n)));
+    if (n && negate && !cel_may_be(&n->shape, CEL_INT) && n->shape.type != CEL_DOUBLE)
+        return fail_at(p, at, "found no matching overload for '-_' applied to '(%.*s)'",
+                       STR_ARG(name_of(p, n)));
     if (n && not )
-        return node_with(p, CEL_NOT, CEL_BOOL, 1, &n);
-    return n && negate ? node_with(p, CEL_NEGATE, n->type, 1, &n) : n;
+        return node_with(p, CEL_NOT, plain(CEL_BOOL), 1, &n);
+    return n && negate ? node_with(p, CEL_NEGATE, n->shape, 1, &n) : n;
 }
 
 /* Lowest first; operators of one level are taken from left to right. */
@@ -678,24 +747,27 @@ static const struct {
     {"*", CEL_MUL, 2}, {"/", CEL_DIV, 2}, {"%", CEL_MOD, 2},
 };
 
-static int operator_at(const struct parser *p, unsigned level, str *ret_sign)
+static int operator_at(const struct parser *p, unsigned level, const char **ret_sign)
 {
-    *ret_sign = p->word;
-    if (level == 0 && p->token == T_NAME && str_is(p->word, "in"))
+    *ret_sign = "in";
+    if (level == 0 && p->l.token == CEL_T_NAME && str_is(p->l.word, "in"))
         return CEL_IN;
-    for (size_t i = 0; p->token == T_SIGN && i < ARRAY_LEN(operators); i++)
-        if (operators[i].level == level && str_is(p->word, operators[i].sign))
+    for (size_t i = 0; p->l.token == CEL_T_SIGN && i < ARRAY_LEN(operators); i++) {
+        *ret_sign = operators[i].sign;
+        if (operators[i].level == level && str_is(p->l.word, operators[i].sign))
             return (int)operators[i].op;
+    }
     return -1;
 }
 
 static struct cel_node *parse_level(struct parser *p, unsigned level)
 {
-    str sign;
+    const char *sign;
     struct cel_node *n = level == 2 ? parse_unary(p) : parse_level(p, level + 1);
     for (int op; n && (op = operator_at(p, level, &sign)) >= 0;) {
+        size_t at = p->l.token_at;
         next(p);
-        n = binary(p, (enum cel_operator)op, sign, n,
+        n = binary(p, (enum cel_operator)op, sign, at, n,
                    level == 2 ? parse_unary(p) : parse_level(p, level + 1));
     }
     return n;
@@ -705,14 +777,14 @@ static struct cel_node *parse_logic(struct parser *p, bool is_or)
 {
     const char *sign = is_or ? "||" : "&&";
     struct cel_node *n = is_or ? parse_logic(p, false) : parse_level(p, 0);
-    while (n && accept(p, sign)) {
+    for (size_t at = p->l.token_at; n && accept(p, sign); at = p->l.token_at) {
         struct cel_node *b = is_or ? parse_logic(p, false) : parse_level(p, 0);
         if (!b)
             return NULL;
-        if (!may_be(n, CEL_BOOL) || !may_be(b, CEL_BOOL))
-            return fail(p, "found no matching overload for '_%s_' applied to '(%s, %s)'", sign,
-                        type_name(n->type), type_name(b->type));
-        n = node_with(p, is_or ? CEL_OR : CEL_AND, CEL_BOOL, 2, (struct cel_node *[]){n, b});
+        if (!cel_may_be(&n->shape, CEL_BOOL) || !cel_may_be(&b->shape, CEL_BOOL))
+            return fail_at(p, at, "expected type 'bool' but found '%.*s'",
+                           STR_ARG(name_of(p, cel_may_be(&n->shape, CEL_BOOL) ? b : n)));
+        n = node_with(p, is_or ? CEL_OR : CEL_AND, plain(CEL_BOOL), 2, (struct cel_node *[]){n, b});
     }
     return n;
 }
@@ -720,8 +792,9 @@ static struct cel_node *parse_logic(struct parser *p, bool is_or)
 static struct cel_node *parse_choose(struct parser *p)
 {
     if (++p->depth > CEL_MAX_DEPTH)
-        return fail(p, "the expression is nested too deeply");
+        return too_deep(p);
     struct cel_node *n = parse_logic(p, true);
+    size_t at = p->l.token_at;
     if (n && accept(p, "?")) {
         struct cel_node *kids[3] = {n, parse_logic(p, true)};
         if (!kids[1] || !expect(p, ":"))
@@ -729,14 +802,15 @@ static struct cel_node *parse_choose(struct parser *p)
         kids[2] = parse_choose(p);
         if (!kids[2])
             return NULL;
-        if (!may_be(n, CEL_BOOL))
-            return fail(p, "the condition of ?: is a %s and not a bool", type_name(n->type));
-        enum cel_type t = kids[1]->type == kids[2]->type ? kids[1]->type : CEL_DYN;
-        n = node_with(p, CEL_CHOOSE, t, 3, kids);
+        if (!cel_may_be(&n->shape, CEL_BOOL))
+            return fail_at(p, at, "expected type 'bool' but found '%.*s'", STR_ARG(name_of(p, n)));
+        n = node_with(p, CEL_CHOOSE, cel_shape_join(&kids[1]->shape, &kids[2]->shape), 3, kids);
     }
     p->depth--;
     return n;
 }
+
+/* ---- the whole ---- */
 
 /* How deep the tree is: chains grow it without nesting. */
 static size_t tree_depth(const struct cel_node *n, size_t limit)
@@ -749,28 +823,82 @@ static size_t tree_depth(const struct cel_node *n, size_t limit)
     return deepest + 1;
 }
 
-struct cel *cel_compile(struct arena *a, str text, const char *const *names, size_t n_names,
-                        struct err *err)
+static struct cel_node *check_result(struct parser *p, struct cel_node *root, enum cel_want want)
+{
+    enum cel_type t = want == CEL_WANT_BOOL ? CEL_BOOL : CEL_STRING;
+    if (!root || want == CEL_WANT_ANY || cel_may_be(&root->shape, t))
+        return root;
+    p->failed = true;
+    (void)err_set(p->err, ERR_INVALID, "must evaluate to %s",
+                  want == CEL_WANT_BOOL ? "bool" : "string");
+    return NULL;
+}
+
+struct cel *cel_compile_in(struct arena *a, str text, const struct cel_scope *scope,
+                           enum cel_want want, struct err *err)
 {
     enum { TREE_MAX = 16 * CEL_MAX_DEPTH };
     struct err unread = ERR_INIT;
     struct cel *c = arena_new(a, struct cel);
-    struct parser p = {.arena = a, .err = err ? err : &unread, .text = text, .cel = c};
-    BUG_ON(n_names > CEL_MAX_VARS);
-    for (size_t i = 0; i < n_names; i++)
-        c->names[i] = names[i];
-    c->n_vars = n_names;
+    struct parser *p = arena_new(a, struct parser);
+    p->arena = a;
+    p->err = err ? err : &unread;
+    p->l = (struct cel_lexer){.arena = a, .text = text};
+    p->cel = c;
+    BUG_ON(scope->n_vars > CEL_MAX_VARS || scope->n_lazy > CEL_MAX_LAZY);
+    for (size_t i = 0; i < scope->n_vars; i++)
+        c->vars[i] = scope->vars[i];
+    c->n_vars = scope->n_vars;
+    c->lazy = scope->lazy;
+    c->n_lazy = scope->n_lazy;
+    c->has_authorizer = scope->has_authorizer;
     if (text.len > CEL_MAX_TEXT || !str_is_utf8(text)) {
-        (void)fail(&p, "the expression is not text of at most %d bytes", CEL_MAX_TEXT);
+        (void)err_set(err, ERR_INVALID, "the expression is not text of at most %d bytes",
+                      CEL_MAX_TEXT);
         return NULL;
     }
-    next(&p);
-    c->root = parse_choose(&p);
-    if (c->root && p.token != T_END)
-        c->root = fail(&p, "unexpected '%.*s'", STR_ARG(str_sub(p.word, 0, 40)));
-    if (c->root && !may_be(c->root, CEL_BOOL))
-        c->root = fail(&p, "the expression is a %s and not a bool", type_name(c->root->type));
+    next(p);
+    c->root = parse_choose(p);
+    if (c->root && p->l.token != CEL_T_END)
+        c->root = unexpected(p);
+    c->root = check_result(p, c->root, want);
     if (c->root && tree_depth(c->root, TREE_MAX + 1) > TREE_MAX)
-        c->root = fail(&p, "the expression is too long");
+        c->root = fail(p, "Syntax error: the expression is too long");
     return c->root ? c : NULL;
+}
+
+struct cel *cel_compile(struct arena *a, str text, const char *const *names, size_t n_names,
+                        struct err *err)
+{
+    struct cel_decl vars[CEL_MAX_VARS] = {{0}};
+    BUG_ON(n_names > CEL_MAX_VARS);
+    for (size_t i = 0; i < n_names; i++)
+        vars[i].name = names[i];
+    return cel_compile_in(a, text, &(struct cel_scope){.vars = vars, .n_vars = n_names},
+                          CEL_WANT_BOOL, err);
+}
+
+bool cel_uses(const struct cel *c, size_t i)
+{
+    return c->used >> i & 1;
+}
+
+static unsigned unbounded_loops(const struct cel_node *n)
+{
+    unsigned most = 0;
+    for (size_t i = 0; i < n->n_kids; i++) {
+        unsigned below = unbounded_loops(n->kids[i]);
+        most = MAX(most, below);
+    }
+    if (n->op != CEL_MACRO || is_of_optional((enum cel_macro)n->what))
+        return most;
+    jval schema = n->kids[0]->shape.schema;
+    bool bounded = n->kids[0]->op == CEL_MAKE_LIST || j_has(jgetc(schema, "maxItems")) ||
+                   j_has(jgetc(schema, "maxProperties"));
+    return most + !bounded;
+}
+
+unsigned cel_unbounded_loops(const struct cel *c)
+{
+    return unbounded_loops(c->root);
 }
