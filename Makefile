@@ -5,6 +5,7 @@
 #   make test       every test suite               make fuzz     FUZZ_SECONDS per target
 #   make install    PREFIX=/usr/local              make soak     the tests with big case counts
 #   make test-kubernetes    against the real control plane (needs Go and kubectl)
+#   make test-conformance   Kubernetes' own specs against grove up (needs Go)
 #   make static     build-static/grove, one file that needs nothing (install/Dockerfile)
 #   make chart      build/chart, for Helm          make deb      build/grove_VERSION_ARCH.deb
 #
@@ -41,6 +42,10 @@ test-kubernetes: all
 	@tests/kubernetes/run $(abspath $(BUILD))
 	@tests/kubernetes/upgrade $(abspath $(BUILD))
 	@tests/helm/run $(abspath $(BUILD))
+
+# Kubernetes' own conformance specs, built through the Go module proxy, against `grove up`.
+test-conformance: all
+	@tests/conformance/run $(abspath $(BUILD))
 
 check:
 	@tools/deps build check
@@ -81,4 +86,4 @@ deb: $(BUILD)/build.ninja
 clean:
 	@rm -rf build build-*
 
-.PHONY: all everything deps demo test test-kubernetes check bench fuzz soak install static chart deb clean
+.PHONY: all everything deps demo test test-kubernetes test-conformance check bench fuzz soak install static chart deb clean

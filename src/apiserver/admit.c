@@ -7,6 +7,7 @@
 #include "grove/admit.h"
 #include "apiserver/admit_impl.h"
 #include "apiserver/crd.h"
+#include "apiserver/policy.h"
 #include "apiserver/quota.h"
 #include "apiserver/webhook.h"
 #include "base/b64.h"
@@ -244,8 +245,8 @@ static const struct admit_ops all_ops[] = {
     {&kind_runtime_class, NULL, NULL, kept_validate},
     {&kind_flow_schema, NULL, NULL, flow_schema_validate},
     {&kind_priority_level, NULL, NULL, priority_level_validate},
-    {&kind_validating_policy, NULL, NULL, validating_policy_validate},
-    {&kind_validating_policy_binding, NULL, NULL, kept_validate},
+    {&kind_validating_policy, NULL, NULL, policy_validate},
+    {&kind_validating_policy_binding, NULL, NULL, policy_binding_validate},
     {&kind_mutating_policy, NULL, NULL, kept_validate},
     {&kind_mutating_policy_binding, NULL, NULL, kept_validate},
     {&kind_signing_request, NULL, signing_request_mutate, signing_request_validate},
@@ -254,6 +255,20 @@ static const struct admit_ops all_ops[] = {
     {&kind_lease_candidate, NULL, NULL, kept_validate},
     {&kind_api_service, NULL, api_service_mutate, api_service_validate},
 };
+
+/* Versions of a kind that have the same table have the same rules: those of the first. */
+const struct kind *admit_kind(const struct kind *k)
+{
+    enum { MAX_KINDS = 512 };
+    static const struct kind *firsts[MAX_KINDS];
+    size_t id = kind_id(k);
+    if (kind_is(k, KIND_CUSTOM) || id >= MAX_KINDS)
+        return k;
+    for (size_t i = 0; !firsts[id] && i <= id; i++)
+        if (kinds_at(i)->type == k->type && strcmp(kinds_at(i)->plural, k->plural) == 0)
+            firsts[id] = kinds_at(i);
+    return firsts[id] ? firsts[id] : k;
+}
 
 static const struct admit_ops *ops_of(const struct kind *k)
 {

@@ -21,6 +21,9 @@ struct admit_pools {
 
 struct user;
 
+/* The kind whose rules this one has: itself, or the version it is the same as. */
+const struct kind *admit_kind(const struct kind *k);
+
 struct admit {
     const struct kind *kind;
     const struct obj *old; /* NULL on create */

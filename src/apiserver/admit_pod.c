@@ -98,6 +98,88 @@ static void requests_default(const struct admit *a, jval spec, struct edit *e)
     }
 }
 
+/* Of the network of its host, a pod has the ports it says. */
+static void host_ports_default(const struct admit *a, jval spec, struct edit *e)
+{
+    for (size_t l = 0; l < QOS_LISTS && j_is_true(jgetc(spec, "hostNetwork")); l++) {
+        for (struct jiter it = jiter(jget(spec, str_of(container_lists[l]))); jnext(&it);) {
+            for (struct jiter p = jiter(jgetc(it.value, "ports")); jnext(&p);) {
+                jval port = jgetc(p.value, "containerPort");
+                if (jint(jgetc(p.value, "hostPort"), 0) == 0 && jint(port, 0) != 0)
+                    edit_set(e,
+                             admit_path(a, "/spec/%s/%zu/ports/%zu/hostPort", container_lists[l],
+                                        it.index, p.index),
+                             port);
+            }
+        }
+    }
+}
+
+/* ---- resources of the whole pod ---- */
+
+/* What a container asks for, or else its limit. */
+static bool container_request(jval container, str name, struct quantity *ret)
+{
+    jval v = jget(jpath(container, "resources.requests"), name);
+    if (!j_has(v))
+        v = jget(jpath(container, "resources.limits"), name);
+    return j_has(v) && quantity_parse(is_number(v) ? jtext(v) : jstr(v), ret, NULL) >= 0;
+}
+
+/* What the containers ask for together: those that run side by side, or one that comes before them
+ * beside the sidecars started by then. False when none of them asks for any. */
+static bool containers_request(jval spec, str name, struct quantity *ret)
+{
+    struct quantity q, sidecars = {0}, peak = {0};
+    bool any = false;
+    for (struct jiter it = jiter(jgetc(spec, "initContainers")); jnext(&it);) {
+        struct quantity sum = sidecars;
+        if (!container_request(it.value, name, &q) || !quantity_add(&sum, &q))
+            continue;
+        any = true;
+        if (str_is(jstr(jgetc(it.value, "restartPolicy")), "Always"))
+            sidecars = sum;
+        if (quantity_cmp(&sum, &peak) > 0)
+            peak = sum;
+    }
+    *ret = sidecars;
+    for (struct jiter it = jiter(jgetc(spec, "containers")); jnext(&it);)
+        any |= container_request(it.value, name, &q) && quantity_add(ret, &q);
+    if (quantity_cmp(&peak, ret) > 0)
+        *ret = peak;
+    return any;
+}
+
+/* A pod that is limited as a whole asks for what its containers do, or for the limit. */
+static void pod_requests_default(const struct admit *a, jval spec, struct edit *e)
+{
+    static const char *const counted[] = {"cpu", "memory"};
+    jval resources = jgetc(spec, "resources"), requests = jgetc(resources, "requests");
+    jval limits = jgetc(resources, "limits");
+    struct strbuf b = STRBUF_INIT(256);
+    struct quantity q;
+    for (size_t i = 0; i < ARRAY_LEN(counted) && jlen(limits); i++) {
+        str name = str_of(counted[i]);
+        bool asked = containers_request(spec, name, &q);
+        if (j_has(jget(requests, name)) || (!asked && !j_has(jget(limits, name))))
+            continue;
+        strbuf_reset(&b);
+        if (asked)
+            quantity_write(&q, &b);
+        str path = edit_path(a->arena, STR("spec"), STR("resources"), STR("requests"), name);
+        if (asked)
+            edit_set_str(e, path, arena_str(a->arena, strbuf_str(&b)));
+        else
+            edit_set(e, path, jget(limits, name));
+    }
+    for (struct jiter it = jiter(limits); jnext(&it);) {
+        if (str_starts(it.key, STR("hugepages-")) && !j_has(jget(requests, it.key)))
+            edit_set(e, edit_path(a->arena, STR("spec"), STR("resources"), STR("requests"), it.key),
+                     it.value);
+    }
+    strbuf_done(&b);
+}
+
 /* ---- admission of a new pod ---- */
 
 static void default_service_account(jval spec, struct edit *e)
@@ -270,13 +352,18 @@ static void qos_container(struct qos *q, jval resources, str name)
     q->limits_everywhere &= limited;
 }
 
+/* What is said for the whole pod counts instead of what its containers say. */
 const char *pod_qos_class(jval spec)
 {
     static const char *const names[] = {"cpu", "memory"};
+    jval whole = jgetc(spec, "resources");
     bool any = false, guaranteed = true;
+    bool by_container = jlen(jgetc(whole, "requests")) + jlen(jgetc(whole, "limits")) == 0;
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         struct qos q = {.limits_everywhere = true};
-        for (size_t l = 0; l < QOS_LISTS; l++)
+        if (!by_container)
+            qos_container(&q, whole, str_of(names[i]));
+        for (size_t l = 0; l < QOS_LISTS && by_container; l++)
             for (struct jiter it = jiter(jget(spec, str_of(container_lists[l]))); jnext(&it);)
                 qos_container(&q, jgetc(it.value, "resources"), str_of(names[i]));
         any |= q.requested || q.limited;
@@ -319,6 +406,8 @@ void pod_default(const struct admit *a, jval root, struct edit *e)
         return;
     containers_default(a, spec, "/spec", e);
     requests_default(a, spec, e);
+    host_ports_default(a, spec, e);
+    pod_requests_default(a, spec, e);
     default_raw(e, spec, "enableServiceLinks", "/spec/enableServiceLinks", "true");
 }
 

@@ -112,11 +112,27 @@ static void check_mounts(const struct admit *a, jval mounts, jval volumes, const
     }
 }
 
+/* On the host's network a port is the host's; one that is not said yet will be. */
+static void check_host_ports(const struct admit *a, jval ports, const struct spot *at)
+{
+    for (struct jiter it = jiter(ports); jnext(&it);) {
+        jval port = jgetc(it.value, "hostPort");
+        int64_t n = jint(port, 0);
+        if (n != 0 && n != jint(jgetc(it.value, "containerPort"), 0))
+            add(a, FIELD_ERR_INVALID,
+                admit_path(a, SPOT ".ports[%zu].hostPort", SPOT_ARG(at), it.index), port,
+                "must match `containerPort` when `hostNetwork` is true");
+    }
+}
+
 static void check_container(const struct admit *a, jval spec, jval c, const struct spot *at)
 {
     jval ports = jgetc(c, "ports"), env = jgetc(c, "env"), mounts = jgetc(c, "volumeMounts");
     if (jlen(ports))
         check_ports(a, ports, at);
+    if (jlen(ports) && str_is(str_of(at->list), "containers") &&
+        j_is_true(jgetc(spec, "hostNetwork")))
+        check_host_ports(a, ports, at);
     if (jlen(env))
         check_env(a, env, at);
     if (jlen(mounts))
@@ -169,12 +185,27 @@ static void check_volumes(const struct admit *a, jval volumes, const char *base)
     }
 }
 
+/* A number, written as numbers are. */
+static bool is_integer(str s)
+{
+    char text[32];
+    int64_t n;
+    if (!str_to_int(s, &n))
+        return false;
+    (void)snprintf(text, sizeof(text), "%lld", (long long)n);
+    return str_is(s, text);
+}
+
 static void check_tolerations(const struct admit *a, jval tolerations, const char *base)
 {
     for (struct jiter it = jiter(tolerations); jnext(&it);) {
-        jval op = jgetc(it.value, "operator");
+        jval op = jgetc(it.value, "operator"), value = jgetc(it.value, "value");
         str word = jstr(op);
-        if (!word.len || str_is(word, "Equal")) {
+        bool compares = str_is(word, "Gt") || str_is(word, "Lt");
+        if (compares && !is_integer(jstr(value)))
+            add(a, FIELD_ERR_INVALID, admit_path(a, "%s.tolerations[%zu].value", base, it.index),
+                j_has(value) ? value : op, "must be a valid decimal integer in canonical form");
+        if (!word.len || str_is(word, "Equal") || compares) {
             if (!jstr(jgetc(it.value, "key")).len)
                 field_error_add(a->errors, FIELD_ERR_INVALID,
                                 admit_path(a, "%s.tolerations[%zu].operator", base, it.index),

@@ -2,8 +2,12 @@
  * Kinds that share storage: an Event written through one group is read through the other. Where two
  * kinds are versions of one another only apiVersion differs; Events also have other names for the
  * same fields, and the two versions of HorizontalPodAutoscaler differ more (convert_hpa.c).
+ *
+ * An object of a kind that a user defined is read with the defaults its definition has today, which
+ * need not be those it was written with.
  */
 #include "apiserver/request.h"
+#include "kube/schema.h"
 #include "json/write.h"
 
 struct rename {
@@ -34,10 +38,57 @@ static str renamed(const struct kind *from, const struct kind *to, str key)
     return key;
 }
 
+static bool type_has_defaults(const struct type *t, int depth)
+{
+    enum { DEPTH_MAX = 64 };
+    if (!t || depth > DEPTH_MAX)
+        return false;
+    for (size_t i = 0; i < t->n_fields; i++) {
+        const struct field *f = &t->fields[i];
+        if (f->dflt || type_has_defaults(f->type, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+/* Of a kind that a user defined. Lists ask for one kind many times. */
+static bool has_defaults(const struct kind *k)
+{
+    static const struct kind *last;
+    static uint64_t version = UINT64_MAX;
+    static bool answer;
+    if (!kind_is(k, KIND_DEFINED))
+        return false;
+    if (last != k || version != kinds_version()) {
+        last = k;
+        version = kinds_version();
+        answer = type_has_defaults(k->type, 0);
+    }
+    return answer;
+}
+
+/* Takes over the document. */
+static struct obj *with_defaults(const struct kind *k, struct doc *d)
+{
+    struct doc *full = has_defaults(k) ? schema_default(k->type, d) : doc_ref(d);
+    doc_unref(d);
+    struct obj *o = obj_new(k, full, NULL);
+    BUG_ON(!o);
+    return o;
+}
+
 struct obj *convert_obj(struct obj *o, const struct kind *to)
 {
-    if (o->kind == to)
+    if (o->kind == to && !has_defaults(to))
         return obj_ref(o);
+    if (o->kind == to) {
+        struct doc *d = schema_default(to->type, o->doc);
+        bool same = d == o->doc;
+        if (!same)
+            return with_defaults(to, d);
+        doc_unref(d);
+        return obj_ref(o);
+    }
     struct jw w;
     char buf[256];
     jw_init(&w);
@@ -54,7 +105,5 @@ struct obj *convert_obj(struct obj *o, const struct kind *to)
         jw_val(&w, it.value);
     }
     jw_end(&w);
-    struct obj *out = obj_new(to, jw_doc(&w), NULL);
-    BUG_ON(!out);
-    return out;
+    return with_defaults(to, jw_doc(&w));
 }

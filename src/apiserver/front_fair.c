@@ -16,17 +16,17 @@
 
 #include <sys/resource.h>
 
+#include "apiserver/request.h"
 #include "base/log.h"
 #include "base/metric.h"
 
 enum {
     BUDGET = 250,   /* of a turn, microseconds */
     HEAVY = 2000,   /* objects, from which on it needs a seat */
-    REPLAY = 1000,  /* objects a watch begins with, in one turn of the loop */
     KEPT_BACK = 64, /* descriptors that are no connections */
     SMALL = 256 << 10,
     LARGE = 128 << 10,
-    WATCH_MAY_HOLD = 1 << 20, /* when its client does not read */
+    WATCH_MAY_HOLD = 1 << 19, /* when its client does not read */
 };
 #define RETRY_SECONDS "1"
 #define REFUSED_PAUSE USEC_PER_SEC
@@ -371,8 +371,6 @@ void turns_enter(struct call *c)
     size_t cost = cost_of(c, &is_heavy);
     set_counted(c, true);
     turns_hold(c, (ptrdiff_t)c->x->body.len);
-    if (is_heavy && c->route.is_watch)
-        c->seat_turns = objects_of(c) / REPLAY + 1;
     usec at = c->x->body.len > LARGE ? when_large(c) : 0;
     if (at <= loop_now(apiserver_loop(f->server))) {
         push(c, cost, is_heavy, call_serve);
@@ -385,10 +383,15 @@ void turns_enter(struct call *c)
 
 /* ---- afterwards ---- */
 
+/* A watch has its seat until what was there is told, or its reader does not read. Those of one user
+ * begin one after the other, so that what all of them have on its way stays small. */
 static void on_replayed(struct loop_task *t)
 {
+    enum { PATIENCE = 50 };
     struct call *c = container_of(t, struct call, task);
-    if (c->seat_turns-- > 1)
+    const struct api_watch *w = &c->route.watch;
+    c->paused_turns = hub_is_paused(w) ? c->paused_turns + 1 : 0;
+    if (hub_is_beginning(w) && c->paused_turns < PATIENCE)
         loop_defer(apiserver_loop(c->front->server), LOOP_PUBLISH, t);
     else
         release_seat(c);

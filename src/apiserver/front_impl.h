@@ -60,11 +60,11 @@ struct call {
     struct fair_item turn;     /* flow NULL: it is exempt */
     void (*run)(struct call *c);
     struct loop_task task; /* runs what is exempt, or frees the seat of a watch */
-    size_t seat_turns;     /* of the loop, that a watch still needs its seat for */
     struct loop_timer rest;
     bool has_seat;
-    bool is_counted; /* in its flow */
-    size_t held;     /* bytes */
+    unsigned paused_turns; /* of the loop, that a watch has had its seat without needing it */
+    bool is_counted;       /* in its flow */
+    size_t held;           /* bytes */
 };
 
 /* ---- front.c ---- */

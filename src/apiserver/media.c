@@ -75,9 +75,9 @@ static bool take_form(struct route *r, str one, struct arena *a, struct status *
         return true;
     if (!str_is(parameter(one, "g"), "meta.k8s.io") || !str_is(parameter(one, "v"), "v1"))
         return false;
-    if (str_is(as, "Table")) {
-        r->format = FORMAT_TABLE;
-        return true;
+    if (str_is(as, "Table")) { /* what is not stored has no columns */
+        r->format = r->kind ? FORMAT_TABLE : FORMAT_OBJECT;
+        return r->kind != NULL;
     }
     bool as_list = str_is(as, "PartialObjectMetadataList");
     if (!as_list && !str_is(as, "PartialObjectMetadata"))
@@ -196,11 +196,26 @@ static const char *body_kind(const struct route *r)
     return r->kind ? r->kind->kind : "object";
 }
 
+/* Without the column, which kube-apiserver does not tell: "line 9: key ...". */
+static str without_column(const char *message, struct arena *a)
+{
+    str m = str_of(message);
+    ptrdiff_t from = str_starts(m, STR("line ")) ? str_find(m, STR(", column ")) : -1;
+    if (from < 0)
+        return m;
+    str rest = str_sub(m, (size_t)from, m.len);
+    ptrdiff_t to = str_find_char(rest, ':');
+    if (to < 0)
+        return m;
+    return arena_printf(a, "%.*s%.*s", (int)from, m.p, (int)(rest.len - (size_t)to), rest.p + to);
+}
+
 static struct status *undecodable(const struct route *r, str body, const struct err *err,
                                   struct arena *a)
 {
     if (r->request.verb == API_PATCH)
-        return status_bad_request(a, "error decoding patch: %s", err->message);
+        return status_bad_request(a, "error decoding patch: %.*s",
+                                  STR_ARG(without_column(err->message, a)));
     return status_bad_request(a,
                               "the object provided is unrecognized (must be of type %s): couldn't "
                               "get version/kind; json parse error: %s (%.*s)",

@@ -432,9 +432,10 @@ static enum name_rule name_rule_of(const struct kind *k)
         {&kind_namespace, NAME_LABEL},           {&kind_service, NAME_DNS1035},
         {&kind_role, NAME_PATH_SEGMENT},         {&kind_role_binding, NAME_PATH_SEGMENT},
         {&kind_cluster_role, NAME_PATH_SEGMENT}, {&kind_cluster_role_binding, NAME_PATH_SEGMENT},
+        {&kind_ip_address, NAME_PATH_SEGMENT}, /* the kind has a rule of its own */
     };
     for (size_t i = 0; i < ARRAY_LEN(rules); i++)
-        if (rules[i].kind == k)
+        if (rules[i].kind == admit_kind(k))
             return rules[i].rule;
     return NAME_SUBDOMAIN;
 }

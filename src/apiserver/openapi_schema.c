@@ -233,16 +233,26 @@ void schema_put_ref(struct schema_set *s, struct jw *w, const struct type *t, bo
 
 /* ---- components ---- */
 
+static void put_one_kind(struct jw *w, const char *group, const char *kind, const char *version)
+{
+    jw_object(w);
+    jw_put_cstr(w, "group", group);
+    jw_put_cstr(w, "kind", kind);
+    jw_put_cstr(w, "version", version);
+    jw_end(w);
+}
+
 static void put_group_version_kind(struct jw *w, const struct schema_entry *e)
 {
     if (!e->is_kind)
         return;
     jw_put_array(w, "x-kubernetes-group-version-kind");
-    jw_object(w);
-    jw_put_cstr(w, "group", e->group);
-    jw_put_cstr(w, "kind", e->kind);
-    jw_put_cstr(w, "version", e->version);
-    jw_end(w);
+    put_one_kind(w, e->group, e->kind, e->version);
+    for (size_t i = 0; i < kinds_count(); i++) { /* versions that are the same */
+        const struct kind *k = kinds_at(i);
+        if (k->type == e->type && !kind_is(k, KIND_RETIRED) && strcmp(k->version, e->version) != 0)
+            put_one_kind(w, k->group, e->kind, k->version);
+    }
     jw_end(w);
 }
 

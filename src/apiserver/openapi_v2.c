@@ -32,6 +32,8 @@ static bool is_left_out(jval schema, str key)
                 j_is_true(jgetc(schema, "nullable"));
     if (str_is(key, "type"))
         return either || j_is_true(jgetc(schema, "nullable"));
+    if (str_is(key, "x-kubernetes-preserve-unknown-fields")) /* a kind of which nothing is known */
+        return j_has(jgetc(schema, "x-kubernetes-group-version-kind"));
     return open && (str_is(key, "properties") || str_is(key, "items") || str_is(key, "required") ||
                     str_is(key, "additionalProperties"));
 }

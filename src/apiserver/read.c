@@ -22,7 +22,7 @@
 /* What one token may ask a page to begin with. */
 #define LIMIT_MAX INT64_C(1000000000)
 /* Objects looked at in one turn of the loop. */
-#define STEP_OBJECTS 8192
+#define STEP_OBJECTS 1024
 /* How long a version to come is waited for, as kube-apiserver does. */
 #define FRESH_WAIT (3 * USEC_PER_SEC)
 
@@ -165,7 +165,7 @@ static void listing_hold(struct listing *l)
 }
 
 /* The key after this one: a NUL behind the name makes it the first. */
-static str next_name(struct arena *a, str name)
+str key_after(struct arena *a, str name)
 {
     char *next = arena_alloc(a, name.len + 1);
     memcpy(next, name.p, name.len);
@@ -187,8 +187,13 @@ static void list_add(struct listing *l, struct obj *o)
         l->remaining++;
         return;
     }
-    if (o->kind != q->kind)
-        o = obj_hold(&q->arena, convert_obj(o, q->kind));
+    if (o->kind != q->kind || kind_is(q->kind, KIND_DEFINED)) {
+        struct obj *as = convert_obj(o, q->kind);
+        if (as == o)
+            obj_unref(as);
+        else
+            o = obj_hold(&q->arena, as);
+    }
     if (!matches(l, o))
         return;
     *vec_push(&l->items) = l->holds ? obj_ref(o) : o;
@@ -202,7 +207,7 @@ static bool list_step_add(struct listing *l, struct obj *o)
     if (--l->budget > 0)
         return true;
     l->at.ns = arena_str(&l->q->arena, o->ns);
-    l->at.name = next_name(&l->q->arena, o->name);
+    l->at.name = key_after(&l->q->arena, o->name);
     l->done = false;
     return false;
 }
@@ -316,7 +321,7 @@ static void add_continue(struct listing *l)
     struct req *q = l->q;
     const struct obj *last = *vec_last(&l->items);
     q->reply.continue_token =
-        token_encode(q, &q->arena, (int64_t)l->rv, last->ns, next_name(&q->arena, last->name));
+        token_encode(q, &q->arena, (int64_t)l->rv, last->ns, key_after(&q->arena, last->name));
     if (!l->selects)
         q->reply.remaining = l->remaining;
 }

@@ -129,6 +129,9 @@ static const struct {
      "\"labels\":{\"component\":\"apiserver\",\"provider\":\"kubernetes\"}},"
      "\"spec\":{\"clusterIP\":\"10.96.0.1\",\"type\":\"ClusterIP\","
      "\"ports\":[{\"name\":\"https\",\"protocol\":\"TCP\",\"port\":443,\"targetPort\":6443}]}}"},
+    {&kind_service_cidr, "",
+     "{\"apiVersion\":\"networking.k8s.io/v1\",\"kind\":\"ServiceCIDR\",\"metadata\":{\"name\":"
+     "\"kubernetes\"},\"spec\":{\"cidrs\":[\"10.96.0.0/16\"]}}"},
     PRIORITY_CLASS("system-node-critical", "2000001000",
                    "Used for system critical pods that must not be moved from their current node."),
     PRIORITY_CLASS("system-cluster-critical", "2000000000",

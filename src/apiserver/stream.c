@@ -6,19 +6,19 @@
  * are therefore sent only when it has had its say, so that a refusal is an ordinary Status. What
  * comes later, and a revision that is too old, is an event of type ERROR.
  *
- * A peer that reads slowly: beyond HIGH_WATER bytes on their way, events wait here as references.
- * The state a watch begins with may wait whole, however long it is: those are the objects the store
- * holds anyway. Of what happens after that, LIVE_MAX bytes may wait; then the stream ends and the
- * client watches again, as with the real server.
+ * A peer that reads slowly: beyond HIGH_WATER bytes on their way, a watch that begins is paused,
+ * and it goes on as the peer reads. Of what happens when it is live, LIVE_MAX bytes may wait here,
+ * as references; then the stream ends and the client watches again, as with the real server.
  *
  * Ten thousand idle watches are ordinary, so a stream gives back the arena of its call and the
  * request's headers and keeps only the few strings that the watch needs.
  */
 #include "apiserver/front_impl.h"
+#include "apiserver/request.h"
 #include "base/log.h"
 #include "base/vec.h"
 
-enum { HIGH_WATER = 1 << 20, LIVE_MAX = 16 << 20 };
+enum { HIGH_WATER = 256 << 10, LIVE_MAX = 16 << 20 };
 
 struct waiting {
     struct obj *obj; /* NULL: a bookmark */
@@ -38,7 +38,9 @@ struct stream {
     VEC(struct waiting) queue;
     size_t first;      /* of the queue */
     size_t live_bytes; /* in it */
-    str groups[];      /* of the user; then the strings that are kept */
+    bool paused;
+    size_t paused_bytes; /* that are held for it meanwhile */
+    str groups[];        /* of the user; then the strings that are kept */
 };
 
 #define HEAD(type) STR_INIT("{\"type\":\"" type "\",\"object\":")
@@ -158,12 +160,26 @@ static void finish(struct stream *s)
     http_stream_end(s->call->x);
 }
 
+static void set_paused(struct stream *s, bool on)
+{
+    struct api_watch *w = &s->call->route.watch;
+    size_t bytes = on ? hub_waiting(w) : 0;
+    turns_hold(s->call, (ptrdiff_t)bytes - (ptrdiff_t)s->paused_bytes);
+    s->paused_bytes = bytes;
+    s->paused = on;
+    hub_pause(w, on);
+}
+
 /* The peer has taken what there was: as much again. */
 static void on_drain(struct http_exchange *x)
 {
     struct call *c = x->ctx;
     struct stream *s = c->stream;
-    if (!s || s->first == s->queue.len)
+    if (!s)
+        return;
+    if (s->paused)
+        set_paused(s, false);
+    if (s->first == s->queue.len)
         return;
     while (s->first < s->queue.len && http_stream_pending(x) < HIGH_WATER) {
         struct waiting *e = &s->queue.p[s->first++];
@@ -220,6 +236,8 @@ static void on_event(struct api_watch *watch, enum api_event_type type, struct o
         queue_add(s, &e);
     if (s->live_bytes > LIVE_MAX)
         give_up(s);
+    else if (!s->paused && http_stream_pending(c->x) >= HIGH_WATER && hub_is_beginning(watch))
+        set_paused(s, true);
 }
 
 static void on_end(struct api_watch *watch, const struct status *why)

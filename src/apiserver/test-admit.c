@@ -97,6 +97,17 @@ TEST(specs_of_pods_must_make_sense)
         {"'containers':[{'name':'c','image':'x'}],'tolerations':[{'operator':'Foo','key':'a'}]",
          "spec.tolerations[0].operator: Unsupported value: \"Foo\": supported values: \"Equal\", "
          "\"Exists\""},
+        {"'hostNetwork':true,'containers':[{'name':'c','image':'x','ports':[{'containerPort':80,"
+         "'hostPort':81}]}]",
+         "spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when "
+         "`hostNetwork` is true"},
+        {"'containers':[{'name':'c','image':'x'}],'tolerations':[{'operator':'Gt','key':'a',"
+         "'value':'007'}]",
+         "spec.tolerations[0].value: Invalid value: \"007\": must be a valid decimal integer in "
+         "canonical form"},
+        {"'containers':[{'name':'c','image':'x'}],'tolerations':[{'operator':'Lt','value':'7'}]",
+         "spec.tolerations[0].operator: Invalid value: \"Lt\": operator must be Exists when "
+         "`key` is empty, which means \"match all values and all keys\""},
         {"'containers':[{'name':'c','image':'x'}],'tolerations':[{'operator':'Equal'}]",
          "spec.tolerations[0].operator: Invalid value: \"Equal\": operator must be Exists when "
          "`key` is empty, which means \"match all values and all keys\""},
@@ -243,6 +254,63 @@ TEST(requests_follow_limits_and_make_the_class_of_service)
             CHECK(jequal(requests, doc_root(fixture_doc(&f, cases[i].requests))));
         else
             CHECK(j_is_absent(requests));
+    }
+    fixture_done(&f);
+}
+
+/* Of the first container of the list. */
+static void check_ports(struct fixture *f, const char *list, const char *json)
+{
+    CHECK(jequal(jgetc(item(f, list, 0), "ports"), doc_root(fixture_doc(f, json))));
+}
+
+/* Ports of a pod on its host's network are its host's; sidecars and others alike. */
+TEST(ports_on_the_network_of_the_host_are_its_ports)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     "{'metadata':{'name':'p1'},'spec':{'hostNetwork':true,'initContainers':"
+                     "[{'name':'i','image':'x','ports':[{'containerPort':81}]}],'containers':"
+                     "[{'name':'c','image':'x','ports':[{'containerPort':80},{'containerPort':82,"
+                     "'hostPort':82}]}]}}"),
+              201);
+    check_ports(&f, "spec.containers",
+                "[{'containerPort':80,'protocol':'TCP','hostPort':80},{'containerPort':82,"
+                "'hostPort':82,'protocol':'TCP'}]");
+    check_ports(&f, "spec.initContainers", "[{'containerPort':81,'protocol':'TCP','hostPort':81}]");
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     "{'metadata':{'name':'p2'},'spec':{'containers':[{'name':'c','image':'x',"
+                     "'ports':[{'containerPort':80}]}]}}"),
+              201);
+    check_ports(&f, "spec.containers", "[{'containerPort':80,'protocol':'TCP'}]");
+    fixture_done(&f);
+}
+
+/* What is said for the whole pod: requests come from the containers, or else from the limits; the
+ * class of service is that of the whole. */
+TEST(a_pod_that_is_limited_as_a_whole_asks_for_something)
+{
+    static const struct {
+        const char *resources, *container, *requests, *class;
+    } cases[] = {
+        {"{'limits':{'cpu':'2','memory':'1Gi'}}", "{}", "{'cpu':'2','memory':'1Gi'}", "Guaranteed"},
+        {"{'limits':{'cpu':'2'}}", "{'requests':{'cpu':'500m'}}", "{'cpu':'500m'}", "Burstable"},
+        {"{'limits':{'cpu':'2'}}", "{'limits':{'cpu':'1'}}", "{'cpu':'1'}", "Burstable"},
+        {"{'limits':{'cpu':'2'},'requests':{'cpu':'1'}}", "{'requests':{'memory':'1Gi'}}",
+         "{'cpu':'1','memory':'1Gi'}", "Burstable"},
+        {"{'requests':{'cpu':'1'}}", "{}", "{'cpu':'1'}", "Burstable"},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str body = arena_printf(&f.arena,
+                                "{'metadata':{'name':'p%zu'},'spec':{'resources':%s,'containers':"
+                                "[{'name':'c','image':'x','resources':%s}]}}",
+                                i, cases[i].resources, cases[i].container);
+        CHECK_INT(create(&f, &kind_pod, "ns", body.p), 201);
+        check_same(&f, "spec.resources.requests", cases[i].requests);
+        CHECK_CSTR(field(&f, "status.qosClass"), cases[i].class);
     }
     fixture_done(&f);
 }

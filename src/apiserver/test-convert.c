@@ -75,3 +75,42 @@ TEST(webhooks_get_their_defaults)
               422);
     fixture_done(&f);
 }
+
+#define BOX(defaults)                                                                          \
+    "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':{"   \
+    "'name':'boxes.example.org'},'spec':{'group':'example.org','scope':'Namespaced','names':{" \
+    "'plural':'boxes','kind':'Box'},'versions':[{'name':'v1','served':true,'storage':true,"    \
+    "'schema':{'openAPIV3Schema':{'type':'object','properties':{'a':{'type':'string'" defaults \
+    "}}}}}]}}"
+
+TEST(objects_are_read_with_the_defaults_of_today)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_crd, "", BOX("")), 201);
+    fixture_run(&f, USEC_PER_SEC / 10);
+    const struct kind *box = kind_by_plural(STR("example.org"), STR("v1"), STR("boxes"));
+    REQUIRE(box);
+    CHECK_INT(create(&f, box, "ns", "{'metadata':{'name':'old'}}"), 201);
+    CHECK_CSTR(field(&f, "a"), "");
+    str path = STR("/spec/versions/0/schema/openAPIV3Schema/properties/a/default");
+    str set = arena_printf(&f.arena, "[{'op':'add','path':'%.*s','value':'A'}]", STR_ARG(path));
+    CHECK_INT(patch(&f, &kind_crd, "", "boxes.example.org", API_PATCH_JSON, set.p), 200);
+    fixture_run(&f, USEC_PER_SEC / 10);
+    box = kind_by_plural(STR("example.org"), STR("v1"), STR("boxes"));
+    REQUIRE(box);
+    CHECK_INT(get(&f, box, "ns", "old"), 200);
+    CHECK_CSTR(field(&f, "a"), "A");
+    CHECK_INT(create(&f, box, "ns", "{'metadata':{'name':'new'}}"), 201);
+    /* what was written stays when the default goes, what was not goes with it */
+    str gone = arena_printf(&f.arena, "[{'op':'remove','path':'%.*s'}]", STR_ARG(path));
+    CHECK_INT(patch(&f, &kind_crd, "", "boxes.example.org", API_PATCH_JSON, gone.p), 200);
+    fixture_run(&f, USEC_PER_SEC / 10);
+    box = kind_by_plural(STR("example.org"), STR("v1"), STR("boxes"));
+    REQUIRE(box);
+    CHECK_INT(get(&f, box, "ns", "new"), 200);
+    CHECK_CSTR(field(&f, "a"), "A");
+    CHECK_INT(get(&f, box, "ns", "old"), 200);
+    CHECK_CSTR(field(&f, "a"), "");
+    fixture_done(&f);
+}

@@ -172,6 +172,12 @@ TEST(front_refuses_content_types_it_cannot_read)
                  "406: Not Acceptable\n\nAvailable representations: application/json, "
                  "application/yaml, application/vnd.kubernetes.protobuf");
     CHECK_CSTR(member(&w, "details"), "{}");
+    /* what is not stored has no columns */
+    w.accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    CHECK_INT(ask(&w, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                  "{'apiVersion':'authorization.k8s.io/v1','kind':'SelfSubjectAccessReview',"
+                  "'spec':{'nonResourceAttributes':{'path':'/','verb':'get'}}}"),
+              406);
     web_done(&w);
 }
 

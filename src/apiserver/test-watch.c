@@ -239,14 +239,69 @@ TEST(what_happens_during_a_long_initial_state_comes_after_it)
                             .name = STR("m2400"),
                             .grace_seconds = -1};
     watch_start(&f, &d, (struct api_watch){MAPS, .send_initial = true, .bookmarks = true});
-    /* one turn: a part of the state, and then a write */
-    (void)loop_run_until(f.loop, loop_now(f.loop), 1);
+    /* some turns: a part of the state, and then a write */
+    for (int i = 0; i < 100 && !d.events; i++)
+        (void)loop_run_until(f.loop, loop_now(f.loop), 1);
     CHECK(d.events > 0 && d.events < 2500);
     send_only(&f, &r);
     wait_answer(&f);
     settle(&f);
     CHECK_INT(d.events, 2500 + 1 + 1);
     CHECK(str_ends(strbuf_str(&d.text), STR("ADDED m2499; BOOKMARK end; DELETED m2400; ")));
+    watch_done(&d);
+    fixture_done(&f);
+}
+
+/* The state is that of one revision also when it changes while it is looked through, and whoever
+ * begins at the same time does not wait for the long one. */
+TEST(a_state_that_changes_while_it_is_looked_through)
+{
+    struct fixture f;
+    struct diary d, other;
+    fixture_init(&f);
+    for (int i = 0; i < 2500; i++) {
+        str body = arena_printf(&f.arena, "{'metadata':{'name':'m%04d'}}", i);
+        CHECK_INT(create(&f, &kind_config_map, "ns", body.p), 201);
+    }
+    watch_start(&f, &d, (struct api_watch){MAPS, .send_initial = true, .bookmarks = true});
+    (void)loop_run_until(f.loop, loop_now(f.loop), 2);
+    CHECK_INT(d.events, 0);
+    watch_start(&f, &other, (struct api_watch){.kind = &kind_namespace, .bookmarks = true});
+    struct api_request r = {.verb = API_DELETE,
+                            .kind = &kind_config_map,
+                            .ns = STR("ns"),
+                            .name = STR("m2400"),
+                            .grace_seconds = -1};
+    send_only(&f, &r);
+    wait_answer(&f);
+    CHECK(str_ends(told(&other), STR("BOOKMARK end; ")));
+    settle(&f);
+    CHECK_INT(d.events, 2500 + 1 + 1);
+    CHECK(str_ends(strbuf_str(&d.text), STR("ADDED m2499; BOOKMARK end; DELETED m2400; ")));
+    watch_done(&d);
+    watch_done(&other);
+    fixture_done(&f);
+}
+
+TEST(a_long_past_is_told_in_parts_and_in_order)
+{
+    struct fixture f;
+    struct diary d;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_config_map, "ns", CONFIG_MAP("a", "")), 201);
+    uint64_t rv = f.obj->rv;
+    for (int i = 0; i < 5000; i++) {
+        str body = arena_printf(&f.arena, "{'data':{'x':'%d'}}", i);
+        CHECK_INT(patch(&f, &kind_config_map, "ns", "a", API_PATCH_MERGE, body.p), 200);
+    }
+    watch_start(&f, &d, (struct api_watch){MAPS, .rv = rv, .rv_given = true});
+    for (int i = 0; i < 100 && !d.events; i++)
+        (void)loop_run_until(f.loop, loop_now(f.loop), 1);
+    CHECK(d.events > 0 && d.events < 1000);
+    CHECK_INT(delete (&f, &kind_config_map, "ns", "a"), 200);
+    settle(&f);
+    CHECK_INT(d.events, 5000 + 1);
+    CHECK(str_ends(strbuf_str(&d.text), STR("MODIFIED a; DELETED a; ")));
     watch_done(&d);
     fixture_done(&f);
 }

@@ -5,10 +5,18 @@
  * of it, or one object. An event looks up three buckets and touches nobody else, so that ten
  * thousand idle watches on other objects cost nothing.
  *
- *   NEW ──► INITIAL ──► LIVE ──► (gone)          NEW      waits for its turn
- *    │         │          ▲                      INITIAL  what was there when it began is on its
- * way └─────────┼──────────┘                      LIVE     in its bucket; events come as they
- * happen └──► replay of what happened meanwhile
+ *   NEW ──► SCAN ──► INITIAL ──► REPLAY ──► LIVE ──► (gone)
+ *    └───────────────────────────────▲
+ *   NEW      waits for its turn
+ *   SCAN     what is there as it begins is looked through, at one revision
+ *   INITIAL  and told
+ *   REPLAY   what happened since is told
+ *   LIVE     in its bucket; events come as they happen
+ *
+ * Watches that begin stand in one line. Each turn of the loop works on them for about TURN_UNITS,
+ * and whoever is not done goes to the end of the line: neither one that begins with a hundred
+ * thousand objects nor a thousand that begin at once hold up others. A watch whose reader is behind
+ * (hub_pause) leaves the line until it has caught up.
  *
  * Invariants
  *  1. Nobody is called from inside hub_watch().
@@ -23,7 +31,11 @@
 #include "base/vec.h"
 #include "kube/selector.h"
 
-#define INITIAL_PER_TURN 1000
+/* What all watches that begin may cost in one turn of the loop: an object that is looked at is one,
+ * an object or event that is told is TELL and one for each TELL_BYTES of text to be written. */
+enum { TURN_UNITS = 250, TELL = 2, TELL_BYTES = 256 };
+/* Events taken from the past at a time. */
+enum { REPLAY_MAX = 4096 };
 #define BOOKMARK_INTERVAL (60 * USEC_PER_SEC)
 #define TIMEOUT_LEAST (30 * USEC_PER_MIN)
 
@@ -42,12 +54,15 @@ struct filter {
     str key;
 };
 
-enum watch_state { WATCH_NEW, WATCH_INITIAL, WATCH_LIVE };
+enum watch_state { WATCH_NEW, WATCH_SCAN, WATCH_INITIAL, WATCH_REPLAY, WATCH_LIVE };
 
-/* What was there when a watch began. */
+/* What is to be told to a watch before it is live; references, from next on. */
 struct initial {
-    VEC(struct obj *) objs; /* references, from next on */
+    VEC(struct obj *) objs;
+    VEC(struct store_event) events;
     size_t next;
+    struct arena arena; /* of where the scan goes on */
+    str ns, name;
 };
 
 struct watcher {
@@ -62,10 +77,13 @@ struct watcher {
     struct list all;       /* hub->all */
     struct list bookmarks; /* hub->bookmarks */
     struct list peer;
-    struct loop_task task;
+    struct list line;      /* hub->line */
+    struct loop_task task; /* its first turn */
     struct loop_timer timeout;
-    struct initial *initial; /* NULL: told, or never asked for */
+    struct initial *initial; /* NULL: live */
     bool initial_end;        /* its end is to be told */
+    bool paused;
+    bool is_local; /* documents are shared, nothing is written */
 };
 
 struct hub {
@@ -75,6 +93,8 @@ struct hub {
     struct list all;
     struct list bookmarks;
     struct loop_timer bookmark;
+    struct list line; /* of those that begin */
+    struct loop_task line_task;
     struct watcher *telling; /* whose callback is running */
     /* The object of an update as watches see it that it left: the last state that matched, with the
      * new revision. Made once per event. */
@@ -167,13 +187,26 @@ static int filter_get(struct hub *h, const struct api_watch *w, struct filter **
 
 /* ---- leaving ---- */
 
+static void initial_clear(struct initial *in)
+{
+    for (size_t i = in->next; i < in->objs.len; i++)
+        obj_unref(in->objs.p[i]);
+    for (size_t i = in->next; i < in->events.len; i++) {
+        obj_unref(in->events.p[i].obj);
+        obj_unref(in->events.p[i].prev);
+    }
+    vec_done(&in->objs);
+    vec_done(&in->events);
+    arena_clear(&in->arena);
+    in->next = 0;
+}
+
 static void initial_free(struct initial *in)
 {
     if (!in)
         return;
-    for (size_t i = in->next; i < in->objs.len; i++)
-        obj_unref(in->objs.p[i]);
-    vec_done(&in->objs);
+    initial_clear(in);
+    arena_done(&in->arena);
     free(in);
 }
 
@@ -185,6 +218,7 @@ static void watcher_free(struct watcher *x)
         h->telling = NULL;
     loop_task_cancel(&x->task);
     loop_timer_cancel(&x->timeout);
+    list_remove(&x->line);
     list_remove(&x->link);
     list_remove(&x->all);
     list_remove(&x->bookmarks);
@@ -397,26 +431,6 @@ static void join(struct watcher *x)
     list_push_back(&h->bookmarks, &x->bookmarks);
 }
 
-struct replay {
-    struct watcher *x;
-    uint32_t storage;
-    bool alive;
-};
-
-static void replay_event(void *ctx, const struct store_event *e)
-{
-    struct replay *r = ctx;
-    struct hub *h;
-    if (!r->alive || e->storage != r->storage)
-        return;
-    h = r->x->hub;
-    if (r->x->w->ns.len && !str_eq(e->obj->ns, r->x->w->ns))
-        return;
-    r->alive = deliver(r->x, e);
-    obj_unref(h->left);
-    h->left = NULL;
-}
-
 static void end_expired(struct watcher *x, uint64_t from)
 {
     struct arena a = ARENA_INIT;
@@ -426,48 +440,147 @@ static void end_expired(struct watcher *x, uint64_t from)
     arena_done(&a);
 }
 
-/* What happened after x->after, then live. */
-static void replay_and_join(struct watcher *x)
+/* ---- what happened since ---- */
+
+struct replay {
+    struct watcher *x;
+    uint32_t storage;
+};
+
+static void replay_take(void *ctx, const struct store_event *e)
+{
+    const struct replay *r = ctx;
+    struct watcher *x = r->x;
+    struct initial *in = x->initial;
+    if (in->events.len >= REPLAY_MAX || e->revision <= x->after || e->storage != r->storage)
+        return;
+    if (x->w->ns.len && !str_eq(e->obj->ns, x->w->ns))
+        return;
+    struct store_event *kept = vec_push(&in->events);
+    *kept = *e;
+    kept->obj = obj_ref(e->obj);
+    kept->prev = e->prev ? obj_ref(e->prev) : NULL;
+}
+
+/* Takes some of what happened after x->after; none of it is left: live. False: it has ended. */
+static bool replay_more(struct watcher *x)
 {
     struct store *s = x->hub->server->store;
     struct err err = ERR_INIT;
     uint64_t from = x->after, current = store_revision(s);
-    if (from < current) {
-        struct replay r = {.x = x, .storage = store_storage_id(s, x->w->kind), .alive = true};
-        int e = store_replay(s, from, replay_event, &r, &err);
-        if (!r.alive)
-            return;
-        if (e == ERR_GONE) {
-            end_expired(x, from);
-            return;
-        }
-        x->after = MAX(x->after, current);
+    struct replay r = {.x = x, .storage = store_storage_id(s, x->w->kind)};
+    x->state = WATCH_REPLAY;
+    if (from < current && store_replay(s, from, replay_take, &r, &err) == ERR_GONE) {
+        end_expired(x, from);
+        return false;
     }
+    if (x->initial->events.len)
+        return true;
+    initial_free(TAKE_PTR(x->initial));
+    x->after = MAX(x->after, current);
     join(x);
+    return true;
 }
 
-static void run_initial(struct watcher *x)
+static int cost_to_tell(const struct watcher *x, const struct obj *o)
+{
+    size_t written = x->is_local ? 0 : doc_text(o->doc).len / TELL_BYTES;
+    return TELL + (int)MIN(written, (size_t)TURN_UNITS);
+}
+
+static bool step_replay(struct watcher *x, int *units)
 {
     struct hub *h = x->hub;
     struct initial *in = x->initial;
-    size_t end = MIN(in->next + INITIAL_PER_TURN, in->objs.len);
-    while (in->next < end) {
+    while (!x->paused && *units > 0 && in->next < in->events.len) {
+        struct store_event e = in->events.p[in->next++];
+        *units -= cost_to_tell(x, e.obj);
+        bool alive = deliver(x, &e);
+        obj_unref(h->left);
+        h->left = NULL;
+        obj_unref(e.obj);
+        obj_unref(e.prev);
+        if (!alive)
+            return false;
+    }
+    if (in->next < in->events.len)
+        return true;
+    initial_clear(in);
+    return replay_more(x);
+}
+
+/* ---- what was there ---- */
+
+static bool step_initial(struct watcher *x, int *units)
+{
+    struct initial *in = x->initial;
+    while (!x->paused && *units > 0 && in->next < in->objs.len) {
         struct obj *o = in->objs.p[in->next++];
         struct obj *as = convert_obj(o, x->w->kind);
         obj_unref(o);
+        *units -= cost_to_tell(x, as);
         bool alive = tell(x, API_ADDED, as, as->rv, false);
         obj_unref(as);
         if (!alive)
-            return;
+            return false;
     }
-    if (in->next < in->objs.len) {
-        loop_defer(h->server->loop, LOOP_PUBLISH, &x->task);
-        return;
-    }
-    initial_free(TAKE_PTR(x->initial));
+    if (in->next < in->objs.len)
+        return true;
+    initial_clear(in);
     if (x->initial_end && !tell(x, API_BOOKMARK, NULL, x->after, true))
-        return;
-    replay_and_join(x);
+        return false;
+    return replay_more(x);
+}
+
+struct scan {
+    struct watcher *x;
+    int units;
+    bool more; /* than there was time for */
+};
+
+/* True: go on. */
+static bool scan_one(struct scan *s, struct obj *o)
+{
+    struct initial *in = s->x->initial;
+    if (matches(s->x, o))
+        *vec_push(&in->objs) = obj_ref(o);
+    if (--s->units > 0)
+        return true;
+    s->more = true;
+    arena_clear(&in->arena);
+    in->ns = arena_str(&in->arena, o->ns);
+    in->name = key_after(&in->arena, o->name);
+    return false;
+}
+
+static bool scan_past(void *ctx, struct obj *o)
+{
+    bool more = scan_one(ctx, o);
+    obj_unref(o);
+    return more;
+}
+
+/* As it was at x->after, which it need not be any more. */
+static bool step_scan(struct watcher *x, int *units)
+{
+    const struct api_watch *w = x->w;
+    struct store *store = x->hub->server->store;
+    struct initial *in = x->initial;
+    struct scan s = {.x = x, .units = *units};
+    struct err err = ERR_INIT;
+    if (store_revision(store) == x->after) {
+        struct store_iter it = store_range(store, w->kind, w->ns, in->ns, in->name);
+        for (struct obj *o; (o = store_next(&it)) && scan_one(&s, o);)
+            ;
+    } else if (store_list_at_from(store, x->after, w->kind, w->ns, in->ns, in->name, scan_past, &s,
+                                  &err) < 0) {
+        end_expired(x, x->after);
+        return false;
+    }
+    *units = s.units;
+    if (!s.more)
+        x->state = WATCH_INITIAL;
+    return true;
 }
 
 static void begin_initial(struct watcher *x)
@@ -475,21 +588,15 @@ static void begin_initial(struct watcher *x)
     struct store *s = x->hub->server->store;
     struct api_watch *w = x->w;
     str name = single_name(x);
-    x->state = WATCH_INITIAL;
-    x->initial = xnew(struct initial);
     x->after = store_revision(s);
     x->initial_end = w->bookmarks;
-    if (name.len) {
-        struct obj *o = store_get(s, w->kind, w->ns, name);
-        if (o && matches(x, o))
-            *vec_push(&x->initial->objs) = obj_ref(o);
-    } else {
-        struct store_iter it = store_range(s, w->kind, w->ns, STR_NONE, STR_NONE);
-        for (struct obj *o; (o = store_next(&it));)
-            if (matches(x, o))
-                *vec_push(&x->initial->objs) = obj_ref(o);
-    }
-    run_initial(x);
+    x->state = WATCH_SCAN;
+    if (!name.len)
+        return;
+    struct obj *o = store_get(s, w->kind, w->ns, name);
+    if (o && matches(x, o))
+        *vec_push(&x->initial->objs) = obj_ref(o);
+    x->state = WATCH_INITIAL;
 }
 
 /* ---- beginning ---- */
@@ -512,25 +619,69 @@ static const struct status *check_watch(struct watcher *x, struct arena *a)
     return NULL;
 }
 
+/* False: it has ended, or was stopped. */
+static bool begin(struct watcher *x)
+{
+    const struct api_watch *w = x->w;
+    struct arena a = ARENA_INIT;
+    const struct status *why = check_watch(x, &a);
+    if (why)
+        watcher_end(x, why);
+    arena_done(&a);
+    if (why)
+        return false;
+    x->initial = xnew(struct initial);
+    if (w->send_initial || !w->rv_given || w->rv == 0) {
+        begin_initial(x);
+        return true;
+    }
+    x->after = w->rv;
+    return replay_more(x);
+}
+
+static bool step(struct watcher *x, int *units)
+{
+    if (x->state == WATCH_SCAN)
+        return step_scan(x, units);
+    return x->state == WATCH_INITIAL ? step_initial(x, units) : step_replay(x, units);
+}
+
+static bool is_in_line(const struct watcher *x)
+{
+    return x->state != WATCH_LIVE && !x->paused;
+}
+
+static void line_join(struct watcher *x)
+{
+    struct hub *h = x->hub;
+    list_push_back(&h->line, &x->line);
+    loop_defer(h->server->loop, LOOP_PUBLISH, &h->line_task);
+}
+
+/* Refusals come in the turn after it was asked for, however long the line is. */
 static void watch_task(struct loop_task *t)
 {
     struct watcher *x = container_of(t, struct watcher, task);
-    const struct api_watch *w = x->w;
-    struct arena a = ARENA_INIT;
-    if (x->state == WATCH_INITIAL) {
-        run_initial(x);
-        return;
+    if (begin(x) && is_in_line(x))
+        line_join(x);
+}
+
+static void line_task(struct loop_task *t)
+{
+    struct hub *h = container_of(t, struct hub, line_task);
+    int units = TURN_UNITS;
+    while (units > 0 && !list_is_empty(&h->line)) {
+        struct watcher *x = container_of(h->line.next, struct watcher, line);
+        list_remove(&x->line);
+        units--;
+        bool alive = true;
+        while (alive && units > 0 && is_in_line(x))
+            alive = step(x, &units);
+        if (alive && is_in_line(x))
+            list_push_back(&h->line, &x->line);
     }
-    const struct status *why = check_watch(x, &a);
-    if (why) {
-        watcher_end(x, why);
-    } else if (w->send_initial || !w->rv_given || w->rv == 0) {
-        begin_initial(x);
-    } else {
-        x->after = w->rv;
-        replay_and_join(x);
-    }
-    arena_done(&a);
+    if (!list_is_empty(&h->line))
+        loop_defer(h->server->loop, LOOP_PUBLISH, t);
 }
 
 void hub_watch(struct hub *h, const struct user *user, struct api_watch *w, struct list *peers)
@@ -539,10 +690,12 @@ void hub_watch(struct hub *h, const struct user *user, struct api_watch *w, stru
     x->hub = h;
     x->w = w;
     x->user = user;
+    x->is_local = peers != NULL;
     w->impl = x;
     list_init(&x->link);
     list_init(&x->bookmarks);
     list_init(&x->peer);
+    list_init(&x->line);
     list_push_back(&h->all, &x->all);
     if (peers)
         list_push_back(peers, &x->peer);
@@ -557,6 +710,36 @@ void hub_stop(struct hub *h, struct api_watch *w)
     (void)h;
     if (w->impl)
         watcher_free(w->impl);
+}
+
+bool hub_is_beginning(const struct api_watch *w)
+{
+    const struct watcher *x = w->impl;
+    return x && x->state != WATCH_LIVE;
+}
+
+bool hub_is_paused(const struct api_watch *w)
+{
+    const struct watcher *x = w->impl;
+    return x && x->paused;
+}
+
+size_t hub_waiting(const struct api_watch *w)
+{
+    const struct watcher *x = w->impl;
+    const struct initial *in = x ? x->initial : NULL;
+    return in ? in->objs.len * sizeof(*in->objs.p) + in->events.len * sizeof(*in->events.p) : 0;
+}
+
+void hub_pause(struct api_watch *w, bool on)
+{
+    struct watcher *x = w->impl;
+    if (!x || x->state == WATCH_LIVE || x->paused == on)
+        return;
+    x->paused = on;
+    list_remove(&x->line);
+    if (!on)
+        line_join(x);
 }
 
 void hub_stop_peers(struct list *peers)
@@ -587,7 +770,9 @@ struct hub *hub_new(struct apiserver *a)
     h->server = a;
     list_init(&h->all);
     list_init(&h->bookmarks);
+    list_init(&h->line);
     loop_timer_init(a->loop, &h->bookmark, on_bookmark);
+    loop_task_init(&h->line_task, line_task);
     return h;
 }
 
@@ -596,6 +781,7 @@ void hub_free(struct hub *h)
     while (!list_is_empty(&h->all))
         watcher_free(container_of(h->all.next, struct watcher, all));
     loop_timer_cancel(&h->bookmark);
+    loop_task_cancel(&h->line_task);
     map_done(&h->buckets);
     map_done(&h->filters);
     free(h);

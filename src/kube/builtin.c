@@ -352,21 +352,31 @@ static const struct column slice_columns[] = {
     COLUMN_AT("Pool", "string", ".spec.pool.name", "The pool they belong to."),
     AGE_COLUMN,
 };
-KIND(kind_device_class, .group = "resource.k8s.io", .version = "v1", .kind = "DeviceClass",
-     .plural = "deviceclasses", .singular = "deviceclass", .verbs = VERBS_ALL,
-     .flags = KIND_GENERATION, .type = &type_device_class, COLUMNS(age_columns));
-KIND(kind_resource_claim, .group = "resource.k8s.io", .version = "v1", .kind = "ResourceClaim",
-     .plural = "resourceclaims", .singular = "resourceclaim", .verbs = VERBS_ALL,
-     .flags = KIND_NAMESPACED | KIND_STATUS, .type = &type_resource_v1_resource_claim,
-     COLUMNS(claim_columns));
-KIND(kind_resource_claim_template, .group = "resource.k8s.io", .version = "v1",
-     .kind = "ResourceClaimTemplate", .plural = "resourceclaimtemplates",
-     .singular = "resourceclaimtemplate", .verbs = VERBS_ALL, .flags = KIND_NAMESPACED,
-     .type = &type_resource_claim_template, COLUMNS(age_columns));
-KIND(kind_resource_slice, .group = "resource.k8s.io", .version = "v1", .kind = "ResourceSlice",
-     .plural = "resourceslices", .singular = "resourceslice", .verbs = VERBS_ALL,
-     .flags = KIND_GENERATION, .type = &type_resource_slice, COLUMNS(slice_columns),
-     .field_selectors = "spec.nodeName,spec.driver");
+#define DEVICE_CLASS(v)                                                                         \
+    .group = "resource.k8s.io", .version = v, .kind = "DeviceClass", .plural = "deviceclasses", \
+    .singular = "deviceclass", .verbs = VERBS_ALL, .flags = KIND_GENERATION,                    \
+    .type = &type_device_class, COLUMNS(age_columns)
+KIND(kind_device_class, DEVICE_CLASS("v1"));
+KIND(kind_device_class_v1beta2, DEVICE_CLASS("v1beta2"));
+#define RESOURCE_CLAIM(v)                                                                          \
+    .group = "resource.k8s.io", .version = v, .kind = "ResourceClaim", .plural = "resourceclaims", \
+    .singular = "resourceclaim", .verbs = VERBS_ALL, .flags = KIND_NAMESPACED | KIND_STATUS,       \
+    .type = &type_resource_v1_resource_claim, COLUMNS(claim_columns)
+KIND(kind_resource_claim, RESOURCE_CLAIM("v1"));
+KIND(kind_resource_claim_v1beta2, RESOURCE_CLAIM("v1beta2"));
+#define RESOURCE_CLAIM_TEMPLATE(v)                                                               \
+    .group = "resource.k8s.io", .version = v, .kind = "ResourceClaimTemplate",                   \
+    .plural = "resourceclaimtemplates", .singular = "resourceclaimtemplate", .verbs = VERBS_ALL, \
+    .flags = KIND_NAMESPACED, .type = &type_resource_claim_template, COLUMNS(age_columns)
+KIND(kind_resource_claim_template, RESOURCE_CLAIM_TEMPLATE("v1"));
+KIND(kind_resource_claim_template_v1beta2, RESOURCE_CLAIM_TEMPLATE("v1beta2"));
+#define RESOURCE_SLICE(v)                                                                          \
+    .group = "resource.k8s.io", .version = v, .kind = "ResourceSlice", .plural = "resourceslices", \
+    .singular = "resourceslice", .verbs = VERBS_ALL, .flags = KIND_GENERATION,                     \
+    .type = &type_resource_slice, COLUMNS(slice_columns),                                          \
+    .field_selectors = "spec.nodeName,spec.driver"
+KIND(kind_resource_slice, RESOURCE_SLICE("v1"));
+KIND(kind_resource_slice_v1beta2, RESOURCE_SLICE("v1beta2"));
 
 /* In the order discovery lists groups. */
 const struct kind *const builtin_kinds[] = {
@@ -432,6 +442,21 @@ const struct kind *const builtin_kinds[] = {
     &kind_resource_slice,
     &kind_device_taint_rule,
     &kind_api_service,
+    /* older versions, after what clients should prefer */
+    &kind_ip_address_v1beta1,
+    &kind_service_cidr_v1beta1,
+    &kind_volume_attributes_class_v1beta1,
+    &kind_cluster_trust_bundle_v1alpha1,
+    &kind_lease_candidate_v1alpha2,
+    &kind_mutating_policy_v1beta1,
+    &kind_mutating_policy_v1alpha1,
+    &kind_mutating_policy_binding_v1beta1,
+    &kind_mutating_policy_binding_v1alpha1,
+    &kind_device_class_v1beta2,
+    &kind_resource_claim_v1beta2,
+    &kind_resource_claim_template_v1beta2,
+    &kind_resource_slice_v1beta2,
+    &kind_device_taint_rule_v1alpha3,
 };
 const size_t n_builtin_kinds = ARRAY_LEN(builtin_kinds);
 

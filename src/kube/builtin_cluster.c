@@ -34,11 +34,14 @@ static const struct column ip_address_columns[] = {
     COLUMN("ParentRef", "string", "Who has the address."),
     AGE_COLUMN,
 };
-KIND(kind_ip_address, .group = "networking.k8s.io", .version = "v1", .kind = "IPAddress",
-     .plural = "ipaddresses", .singular = "ipaddress", .short_names = "ip", .verbs = VERBS_ALL,
-     .type = &type_ip_address, COLUMNS(ip_address_columns),
-     .field_selectors = "spec.parentRef.group,spec.parentRef.resource,spec.parentRef.namespace,"
-                        "spec.parentRef.name");
+#define IP_ADDRESS(v)                                                                           \
+    .group = "networking.k8s.io", .version = v, .kind = "IPAddress", .plural = "ipaddresses",   \
+    .singular = "ipaddress", .short_names = "ip", .verbs = VERBS_ALL, .type = &type_ip_address, \
+    COLUMNS(ip_address_columns),                                                                \
+    .field_selectors = "spec.parentRef.group,spec.parentRef.resource,spec.parentRef.namespace," \
+                       "spec.parentRef.name"
+KIND(kind_ip_address, IP_ADDRESS("v1"));
+KIND(kind_ip_address_v1beta1, IP_ADDRESS("v1beta1"));
 
 static const struct column network_policy_columns[] = {
     NAME_COLUMN,
@@ -55,9 +58,12 @@ static const struct column service_cidr_columns[] = {
     COLUMN("CIDRs", "string", "Addresses that services are given."),
     AGE_COLUMN,
 };
-KIND(kind_service_cidr, .group = "networking.k8s.io", .version = "v1", .kind = "ServiceCIDR",
-     .plural = "servicecidrs", .singular = "servicecidr", .verbs = VERBS_ALL, .flags = KIND_STATUS,
-     .type = &type_service_cidr, COLUMNS(service_cidr_columns));
+#define SERVICE_CIDR(v)                                                                          \
+    .group = "networking.k8s.io", .version = v, .kind = "ServiceCIDR", .plural = "servicecidrs", \
+    .singular = "servicecidr", .verbs = VERBS_ALL, .flags = KIND_STATUS,                         \
+    .type = &type_service_cidr, COLUMNS(service_cidr_columns)
+KIND(kind_service_cidr, SERVICE_CIDR("v1"));
+KIND(kind_service_cidr_v1beta1, SERVICE_CIDR("v1beta1"));
 
 /* ---- certificates ---- */
 
@@ -83,10 +89,13 @@ static const struct column trust_bundle_columns[] = {
     NAME_COLUMN,
     COLUMN_AT("SignerName", "string", ".spec.signerName", "The signer it is trusted for."),
 };
-KIND(kind_cluster_trust_bundle, .group = "certificates.k8s.io", .version = "v1beta1",
-     .kind = "ClusterTrustBundle", .plural = "clustertrustbundles",
-     .singular = "clustertrustbundle", .verbs = VERBS_ALL, .type = &type_cluster_trust_bundle,
-     COLUMNS(trust_bundle_columns), .field_selectors = "spec.signerName");
+#define CLUSTER_TRUST_BUNDLE(v)                                                            \
+    .group = "certificates.k8s.io", .version = v, .kind = "ClusterTrustBundle",            \
+    .plural = "clustertrustbundles", .singular = "clustertrustbundle", .verbs = VERBS_ALL, \
+    .type = &type_cluster_trust_bundle, COLUMNS(trust_bundle_columns),                     \
+    .field_selectors = "spec.signerName"
+KIND(kind_cluster_trust_bundle, CLUSTER_TRUST_BUNDLE("v1beta1"));
+KIND(kind_cluster_trust_bundle_v1alpha1, CLUSTER_TRUST_BUNDLE("v1alpha1"));
 
 static const struct column pod_certificate_columns[] = {
     NAME_COLUMN,
@@ -135,16 +144,23 @@ static const struct column mutating_policy_columns[] = {
     COLUMN("ParamKind", "string", "The kind of its parameters."),
     AGE_COLUMN,
 };
-KIND(kind_mutating_policy, .group = "admissionregistration.k8s.io", .version = "v1",
-     .kind = "MutatingAdmissionPolicy", .plural = "mutatingadmissionpolicies",
-     .singular = "mutatingadmissionpolicy", .categories = "api-extensions", .verbs = VERBS_ALL,
-     .flags = KIND_GENERATION, .type = &type_mutating_admission_policy,
-     COLUMNS(mutating_policy_columns));
-KIND(kind_mutating_policy_binding, .group = "admissionregistration.k8s.io", .version = "v1",
-     .kind = "MutatingAdmissionPolicyBinding", .plural = "mutatingadmissionpolicybindings",
-     .singular = "mutatingadmissionpolicybinding", .categories = "api-extensions",
-     .verbs = VERBS_ALL, .flags = KIND_GENERATION, .type = &type_mutating_admission_policy_binding,
-     COLUMNS(policy_binding_columns));
+#define MUTATING_POLICY(v)                                                                    \
+    .group = "admissionregistration.k8s.io", .version = v, .kind = "MutatingAdmissionPolicy", \
+    .plural = "mutatingadmissionpolicies", .singular = "mutatingadmissionpolicy",             \
+    .categories = "api-extensions", .verbs = VERBS_ALL, .flags = KIND_GENERATION,             \
+    .type = &type_mutating_admission_policy, COLUMNS(mutating_policy_columns)
+KIND(kind_mutating_policy, MUTATING_POLICY("v1"));
+KIND(kind_mutating_policy_v1beta1, MUTATING_POLICY("v1beta1"));
+KIND(kind_mutating_policy_v1alpha1, MUTATING_POLICY("v1alpha1"));
+#define MUTATING_POLICY_BINDING(v)                                                                 \
+    .group = "admissionregistration.k8s.io", .version = v,                                         \
+    .kind = "MutatingAdmissionPolicyBinding", .plural = "mutatingadmissionpolicybindings",         \
+    .singular = "mutatingadmissionpolicybinding", .categories = "api-extensions",                  \
+    .verbs = VERBS_ALL, .flags = KIND_GENERATION, .type = &type_mutating_admission_policy_binding, \
+    COLUMNS(policy_binding_columns)
+KIND(kind_mutating_policy_binding, MUTATING_POLICY_BINDING("v1"));
+KIND(kind_mutating_policy_binding_v1beta1, MUTATING_POLICY_BINDING("v1beta1"));
+KIND(kind_mutating_policy_binding_v1alpha1, MUTATING_POLICY_BINDING("v1alpha1"));
 
 /* ---- flow control ---- */
 
@@ -197,20 +213,26 @@ static const struct column lease_candidate_columns[] = {
     COLUMN_AT("Strategy", "string", ".spec.strategy", "How the holder is chosen."),
     AGE_COLUMN,
 };
-KIND(kind_lease_candidate, .group = "coordination.k8s.io", .version = "v1beta1",
-     .kind = "LeaseCandidate", .plural = "leasecandidates", .singular = "leasecandidate",
-     .verbs = VERBS_ALL, .flags = KIND_NAMESPACED | KIND_CREATE_ON_UPDATE | KIND_MUST_SEND_VERSION,
-     .type = &type_lease_candidate, COLUMNS(lease_candidate_columns),
-     .field_selectors = "spec.leaseName");
+#define LEASE_CANDIDATE(v)                                                         \
+    .group = "coordination.k8s.io", .version = v, .kind = "LeaseCandidate",        \
+    .plural = "leasecandidates", .singular = "leasecandidate", .verbs = VERBS_ALL, \
+    .flags = KIND_NAMESPACED | KIND_CREATE_ON_UPDATE | KIND_MUST_SEND_VERSION,     \
+    .type = &type_lease_candidate, COLUMNS(lease_candidate_columns),               \
+    .field_selectors = "spec.leaseName"
+KIND(kind_lease_candidate, LEASE_CANDIDATE("v1beta1"));
+KIND(kind_lease_candidate_v1alpha2, LEASE_CANDIDATE("v1alpha2"));
 
 static const struct column device_taint_rule_columns[] = {
     NAME_COLUMN,
     AGE_COLUMN,
 };
-KIND(kind_device_taint_rule, .group = "resource.k8s.io", .version = "v1beta2",
-     .kind = "DeviceTaintRule", .plural = "devicetaintrules", .singular = "devicetaintrule",
-     .verbs = VERBS_ALL, .flags = KIND_STATUS | KIND_GENERATION, .type = &type_device_taint_rule,
-     COLUMNS(device_taint_rule_columns));
+#define DEVICE_TAINT_RULE(v)                                                         \
+    .group = "resource.k8s.io", .version = v, .kind = "DeviceTaintRule",             \
+    .plural = "devicetaintrules", .singular = "devicetaintrule", .verbs = VERBS_ALL, \
+    .flags = KIND_STATUS | KIND_GENERATION, .type = &type_device_taint_rule,         \
+    COLUMNS(device_taint_rule_columns)
+KIND(kind_device_taint_rule, DEVICE_TAINT_RULE("v1beta2"));
+KIND(kind_device_taint_rule_v1alpha3, DEVICE_TAINT_RULE("v1alpha3"));
 
 static const struct column api_service_columns[] = {
     NAME_COLUMN,

@@ -202,7 +202,10 @@ static const struct column volume_attributes_class_columns[] = {
     COLUMN_AT("DriverName", "string", ".driverName", "The driver it is for."),
     AGE_COLUMN,
 };
-KIND(kind_volume_attributes_class, .group = "storage.k8s.io", .version = "v1",
-     .kind = "VolumeAttributesClass", .plural = "volumeattributesclasses",
-     .singular = "volumeattributesclass", .short_names = "vac", .verbs = VERBS_ALL,
-     .type = &type_volume_attributes_class, COLUMNS(volume_attributes_class_columns));
+#define VOLUME_ATTRIBUTES_CLASS(v)                                                   \
+    .group = "storage.k8s.io", .version = v, .kind = "VolumeAttributesClass",        \
+    .plural = "volumeattributesclasses", .singular = "volumeattributesclass",        \
+    .short_names = "vac", .verbs = VERBS_ALL, .type = &type_volume_attributes_class, \
+    COLUMNS(volume_attributes_class_columns)
+KIND(kind_volume_attributes_class, VOLUME_ATTRIBUTES_CLASS("v1"));
+KIND(kind_volume_attributes_class_v1beta1, VOLUME_ATTRIBUTES_CLASS("v1beta1"));

@@ -149,9 +149,9 @@ static void put_patch(struct jw *w, const struct field *f)
 static const struct {
     const char *name, *doc;
 } usual_fields[] = {
-    {"apiVersion", "The API group and version this object is written in."},
+    {"apiVersion", "APIVersion defines the API group and version this object is written in."},
     {"kind", "What kind of object this is."},
-    {"metadata", "Name, labels and what else every object has."},
+    {"metadata", "Standard object's metadata: name, labels and what else every object has."},
     {"spec", "What is wanted."},
     {"status", "What was last seen; written by the system."},
     {"items", "The objects."},
@@ -178,8 +178,11 @@ static void put_shape(const struct structural *s, struct jw *w, const struct fie
     } else {
         put_value(s, w, f);
     }
-    if (f->shape != FIELD_LIST && (f->flags & FIELD_MAP_ATOMIC))
+    if (f->shape != FIELD_LIST && (f->flags & FIELD_MAP_ATOMIC)) {
+        if (s->custom && f->type->tag == TYPE_RAW) /* where "anything" has no type */
+            jw_put_cstr(w, "type", "object");
         jw_put_cstr(w, "x-kubernetes-map-type", "atomic");
+    }
     if (f->flags & FIELD_NULLABLE)
         jw_put_bool(w, "nullable", true);
     if (s->put_ref)

@@ -116,7 +116,8 @@ static const struct field pod_scheduling_group_fields[] = {
 static OBJECT(pod_scheduling_group, "PodSchedulingGroup");
 
 static const struct field sysctl_fields[] = {
-    ONE("name", type_string, 1, .flags = REQUIRED),
+    ONE("name", type_string, 1, .flags = REQUIRED,
+        .pattern = "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"),
     ONE("value", type_string, 2, .flags = REQUIRED),
 };
 static OBJECT(sysctl, "Sysctl");

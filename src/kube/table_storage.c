@@ -231,7 +231,8 @@ static const struct field csi_node_driver_fields[] = {
 static OBJECT(csi_node_driver, "CSINodeDriver");
 
 static const struct field csi_node_spec_fields[] = {
-    KEYED("drivers", type_csi_node_driver, 1, "name", .flags = REQUIRED | MERGE,
+    KEYED("drivers", type_csi_node_driver, 1, "name", .flags = REQUIRED | MERGE | BUILTIN_DEFAULT,
+          .dflt = "[]", /* in protobuf none is nothing */
           .patch_key = "name", .doc = "Drivers on this node."),
 };
 static OBJECT(csi_node_spec, "CSINodeSpec");
