@@ -141,7 +141,6 @@ static const struct rbac_rule operator_rules[] = {
     ON("", "serviceaccounts,secrets", "create,get,list,patch,watch"),
     /* Waiting pods read this, and nobody can give what he does not have. */
     ON("", "pods/status", READ),
-    ON("", "nodes,namespaces", READ),
     EVENTS,
     ON("admissionregistration.k8s.io",
        "mutatingwebhookconfigurations,validatingwebhookconfigurations", "get,list,patch,watch"),
@@ -172,6 +171,8 @@ static const struct rbac_rule lease_rules[] = {
 
 static const struct rbac_rule scheduler_rules[] = {
     ON("", "pods,nodes", READ),
+    ON("", "namespaces,persistentvolumeclaims,persistentvolumes", READ),
+    ON("resource.k8s.io", "resourceclaims", READ),
     ON("", "pods/binding", "create"),
     ON("", "pods/status", "patch"),
     ON("scheduler.grove.io", "podgangs", READ),

@@ -136,7 +136,8 @@ static const struct field pclq_status_fields[] = {
         DOC("Revision of the set that all its pods are of.")),
     ONE("currentPodTemplateHash", string, DOC("Template that all its pods are of.")),
     ONE("updateProgress", pclq_progress, DOC("The pass under way, or the last one.")),
-    MAP("podGangMapping", int32, DOC("How many pods each gang holds, for coherent updates.")),
+    MAP("podGangMapping", int32, .flags = FIELD_MAP_ATOMIC,
+        DOC("How many pods each gang holds, for coherent updates.")),
 };
 OBJECT(pclq_status, "PodCliqueStatus");
 
@@ -200,7 +201,8 @@ static const struct field pcsg_status_fields[] = {
     ONE("updateProgress", pcsg_progress, DOC("The pass under way, or the last one.")),
     ONE("rollingUpdateProgress", raw, DOC("The same for readers of older documents.")),
     ONE("phase", string, DOC("Pending, Scheduling, Available, Updating or Unavailable.")),
-    ONE("podGangMapping", raw, DOC("Which replicas each gang holds, for coherent updates.")),
+    ONE("podGangMapping", raw, .flags = FIELD_MAP_ATOMIC,
+        DOC("Which replicas each gang holds, for coherent updates.")),
 };
 OBJECT(pcsg_status, "PodCliqueScalingGroupStatus");
 
@@ -505,6 +507,66 @@ static const struct field reservation_fields[] = {
 };
 OBJECT(reservation, "PodGangReservation");
 
+static const struct field pin_fields[] = {
+    ONE("domain", string, DOC("Values of the labels from the broadest level down.")),
+    ONE("level", string, DOC("Label key of the level.")),
+    ONE("by", string,
+        DOC("members: its own pods are there. replica: the rest of its replica is. spread: its "
+            "replica is, and keeps away from others.")),
+};
+OBJECT(pin, "PodGangPin");
+
+static const struct field candidate_fields[] = {
+    ONE("domain", string,
+        DOC("Values of the labels from the broadest level down; none: the whole cluster.")),
+    ONE("level", string, DOC("Label key of the level.")),
+    ONE("room", int32, DOC("Pods of the kind that fit there.")),
+    ONE("nodes", int32, DOC("It has so many.")),
+    ONE("lacking", int32, DOC("Of them, without enough of the resource for one pod more.")),
+    ONE("refusing", int32, DOC("Of them, that do not admit the pods: as the next four say.")),
+    ONE("cordoned", int32, DOC("Closed by somebody.")),
+    ONE("notReady", int32, DOC("Not ready.")),
+    ONE("tainted", int32, DOC("With taints that the pods do not tolerate.")),
+    ONE("notSelected", int32, DOC("Without what selectors and node affinity ask for.")),
+    ONE("barred", int32,
+        DOC("With enough, and with pods on or near them that these may not be with: affinity, "
+            "spread, ports.")),
+    ONE("resource", string, DOC("What most of them lack.")),
+};
+OBJECT(candidate, "PodGangCandidate");
+
+static const struct field holder_fields[] = {
+    ONE("gang", string, DOC("namespace/name.")),
+    ONE("pod", string, DOC("The same, of a pod that is of no gang.")),
+    ONE("pods", int32, DOC("Its pods there.")),
+    ONE("priority", int32, DOC("Of the gang.")),
+    ONE("amount", int64, DOC("What they have of the resource; CPU in thousandths.")),
+};
+OBJECT(holder, "PodGangHolder");
+
+static const struct field unschedulable_fields[] = {
+    ONE("cause", string,
+        DOC("TooFew: no domain holds what one part needs. Together: each part fits, all of them "
+            "do not. SearchGivenUp: the same, as far as was searched. Itself: not a matter of "
+            "room.")),
+    ONE("scope", string, DOC("What finds no room: Gang, Group or PodGroup.")),
+    ONE("name", string, DOC("Which.")),
+    ONE("level", string, DOC("Label key of the domain it must share.")),
+    ONE("pods", int32, DOC("How many it needs there.")),
+    ONE("pin", pin, DOC("The only domain it may be in.")),
+    LIST("candidates", candidate, DOC("The nearest domains, the best first.")),
+    LIST("holders", holder, DOC("Who has most of what the first of them lacks.")),
+    ONE("otherPods", int32, DOC("Pods of others that have some too.")),
+    LIST("heldFor", string, DOC("Gangs that come before, for which room there is held.")),
+    ONE("keptFor", string, DOC("A gang for whose replacements room there is kept.")),
+    ONE("keptPods", int32, DOC("For so many, of this and of other gangs.")),
+    ONE("closedNodes", int32, DOC("Nodes there that are kept for other queues.")),
+    ONE("outlook", string,
+        DOC("MakingRoom: others were asked to go. Draining: room is held as it becomes free. "
+            "Hopeless: it would not fit even if all others left.")),
+};
+OBJECT(unschedulable, "PodGangUnschedulable");
+
 static const struct field gang_status_fields[] = {
     ONE("phase", string, DOC("Pending, Starting or Running.")),
     LIST("conditions", condition, LIST_BY("type"),
@@ -513,6 +575,8 @@ static const struct field gang_status_fields[] = {
     ONE("placementScore", double, DOC("How close together it was placed, 0 to 1.")),
     LIST("reservations", reservation,
          DOC("Room kept for pods that replace others; it survives the scheduler.")),
+    ONE("unschedulable", unschedulable,
+        DOC("Why it waits, for programs: what the condition Unschedulable says in words.")),
 };
 OBJECT(gang_status, "PodGangStatus");
 

@@ -311,6 +311,22 @@ TEST(views_of_a_group_have_the_schemas_defaults)
     obj_unref(o);
 }
 
+/* An API server refuses a word about lists or maps where the schema does not say it is one. */
+static void check_schema(jval schema)
+{
+    str type = jstr(jgetc(schema, "type"));
+    if (jstr(jgetc(schema, "x-kubernetes-map-type")).len)
+        CHECK_STR(type, STR("object"));
+    if (jstr(jgetc(schema, "x-kubernetes-list-type")).len)
+        CHECK_STR(type, STR("array"));
+    for (struct jiter it = jiter(jgetc(schema, "properties")); jnext(&it);)
+        check_schema(it.value);
+    if (jtype(jgetc(schema, "items")) == J_OBJECT)
+        check_schema(jgetc(schema, "items"));
+    if (jtype(jgetc(schema, "additionalProperties")) == J_OBJECT)
+        check_schema(jgetc(schema, "additionalProperties"));
+}
+
 /* What a cluster stores of each, and what `kubectl apply` copies into an annotation. */
 TEST(definitions_for_clusters_are_small)
 {
@@ -323,6 +339,7 @@ TEST(definitions_for_clusters_are_small)
         jval versions = jpath(doc_root(d), "spec.versions");
         jval schema = jpath(jat(versions, 0), "schema.openAPIV3Schema.properties.metadata");
         CHECK_CSTR(jtext(schema), "{\"type\":\"object\"}");
+        check_schema(jpath(jat(versions, 0), "schema.openAPIV3Schema"));
         if (!CHECK(doc_text(d).len <= 200 * 1024))
             test_note("%s: %zu bytes", kinds[i]->kind, doc_text(d).len);
         doc_unref(d);

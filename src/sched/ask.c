@@ -110,8 +110,10 @@ static void join_family(struct ask *q, struct tables *t)
     if (level == 0 || (lead == q->gang && q->bound > 0))
         return;
     int32_t d = family_domain(q, t, lead, level);
-    if (d != CORE_NONE)
-        q->within = d;
+    if (d == CORE_NONE)
+        return;
+    q->within = d;
+    q->within_by = "replica";
 }
 
 /* Domains that hold more of the set's replicas than the emptiest are closed to another one. */
@@ -145,8 +147,10 @@ static void read_home(struct ask *q, struct tables *t)
     q->home = q->spread_level == 0 ? CORE_NONE
                                    : family_domain(q, t, order_lead(t, q->gang), q->spread_level);
     if (q->home != CORE_NONE && q->spread_required &&
-        core_contains(t->core, q->tree, q->within, q->home))
+        core_contains(t->core, q->tree, q->within, q->home)) {
         q->within = q->home;
+        q->within_by = "spread";
+    }
 }
 
 /* The first level that is spread over and that the topology has. */
@@ -165,29 +169,86 @@ static void read_spread(struct ask *q, struct tables *t, struct arena *a)
         close_domains(q, t, a);
 }
 
-/* Pods of scaled gangs that will have to be where this base gang is. */
+/* ---- those to come ---- */
+
+static void add_spare(struct ask *q, struct core_spare *spares, struct core_spare s)
+{
+    size_t i = 0;
+    while (i < q->core.n_spares && (spares[i].cls != s.cls || spares[i].level != s.level ||
+                                    (s.level > 0 && spares[i].lot != s.lot)))
+        i++;
+    if (i < q->core.n_spares)
+        spares[i].count += s.count;
+    else if (i < MAX_SPARES)
+        spares[q->core.n_spares++] = s;
+}
+
+/* The narrowest level that pods of the group must share; 0: none. */
+static int level_required(const struct ask *q, const struct tables *t, jval gang, jval group)
+{
+    static const char path[] = "topologyConstraint.packConstraint.required";
+    int level = MAX(level_of_key(t, q->tree, jstr(jpath(gang, path))),
+                    level_of_key(t, q->tree, jstr(jpath(group, path))));
+    for (struct jiter it = jiter(jgetc(gang, "topologyConstraintGroupConfigs")); jnext(&it);) {
+        for (struct jiter k = jiter(jgetc(it.value, "podGroupNames")); jnext(&k);) {
+            if (str_eq(jstr(k.value), jstr(jgetc(group, "name"))))
+                level = MAX(level, level_of_key(t, q->tree, jstr(jpath(it.value, path))));
+        }
+    }
+    return level;
+}
+
+static bool is_of_group(const struct tpod *p, jval group, struct arena *a)
+{
+    str label = obj_label(p->obj, STR(LABEL_PCLQ)), name = jstr(jgetc(group, "name"));
+    return str_eq(label, name) || str_eq(label, name_label(a, name));
+}
+
+/* A group of a gang that comes later: its pods are a lot where they must be together. Those are
+ * meant that say they are its own: the gang may not name them yet. */
+static void add_group_spares(struct ask *q, struct tables *t, const struct tgang *g, jval group,
+                             struct core_spare *spares, struct arena *a)
+{
+    struct core_spare lot = {.cls = CORE_NONE,
+                             .level = level_required(q, t, obj_spec(g->obj), group)};
+    list_foreach (it, &g->pods) {
+        struct tpod *p = list_entry(it, struct tpod, link);
+        if (p->node != CORE_NONE || p->obj->deleting || !is_of_group(p, group, a) ||
+            !tables_judge(t, p))
+            continue;
+        if (lot.cls != p->cls && lot.count > 0) {
+            add_spare(q, spares, lot);
+            lot.count = lot.lot = 0;
+        }
+        lot.cls = p->cls;
+        lot.count++;
+        lot.lot++;
+    }
+    if (lot.count > 0)
+        add_spare(q, spares, lot);
+}
+
+/* What will have to be where this gang is: its own pods beyond the minimum, and those of scaled
+ * gangs, with what they ask of nodes (their class) and of each other. */
 static void read_spares(struct ask *q, struct tables *t, struct arena *a)
 {
     if ((q->scope.req == 0 && q->spread_level == 0) || q->bound > 0 || !q->gang->set ||
         order_is_scaled(q->gang))
         return;
     struct core_spare *spares = arena_array(a, struct core_spare, MAX_SPARES);
+    for (size_t i = 0; i < q->n_groups; i++) {
+        for (size_t k = (size_t)q->groups[i].need; k < q->groups[i].n_pods; k++) {
+            struct tpod *p = q->groups[i].pods[k];
+            if (tables_judge(t, p))
+                add_spare(q, spares, (struct core_spare){p->cls, 1, 1, 0});
+        }
+    }
     list_foreach (it, &q->gang->set->gangs) {
         struct tgang *g = list_entry(it, struct tgang, kin);
-        if (g == q->gang || !order_follows(t, g, q->gang))
+        if (g == q->gang || !g->obj || !order_follows(t, g, q->gang))
             continue;
-        list_foreach (k, &g->pods) {
-            struct tpod *p = list_entry(k, struct tpod, link);
-            if (p->node != CORE_NONE || !tables_judge(t, p))
-                continue;
-            size_t i = 0;
-            while (i < q->core.n_spares && spares[i].cls != p->cls)
-                i++;
-            if (i < q->core.n_spares)
-                spares[i].count++;
-            else if (i < MAX_SPARES)
-                spares[q->core.n_spares++] = (struct core_spare){p->cls, 1};
-        }
+        for (struct jiter k = jiter(jgetc(obj_spec(g->obj), "podgroups")); jnext(&k);)
+            add_group_spares(q, t, g, k.value, spares, a);
     }
     q->core.spares = spares;
 }
@@ -454,6 +515,12 @@ bool ask_surplus(struct ask *q, struct tables *t, struct arena *a)
             return false;
     }
     return q->core.n_leaves > 0;
+}
+
+int32_t ask_pin(const struct ask *q, const char **ret_by)
+{
+    *ret_by = q->within ? q->within_by : "members";
+    return q->within ? q->within : MAX(0, q->scope.pin);
 }
 
 int32_t ask_domain(const struct ask *q, const struct tables *t, const struct ask_group *g)

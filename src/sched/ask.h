@@ -44,7 +44,8 @@ struct ask {
     size_t n_bundles;
     struct core_scope scope;
     int32_t tree;
-    int32_t within;
+    int32_t within;        /* where it may be at all; 0: anywhere */
+    const char *within_by; /* why: "replica", "spread" */
     size_t waiting, gated;
     int64_t bound;
     bool short_of; /* a group has fewer pods than it needs */
@@ -75,6 +76,10 @@ bool ask_minimum(struct ask *q, struct tables *t, struct arena *a);
 bool ask_less(struct ask *q);
 /* What is beyond: as many as may be placed. */
 bool ask_surplus(struct ask *q, struct tables *t, struct arena *a);
+/* The domain that the whole gang must be in, whatever room there is elsewhere, and why: its replica
+ * is there ("replica", or "spread" over such domains), or its own pods are ("members"); 0: it may
+ * be anywhere. */
+int32_t ask_pin(const struct ask *q, const char **ret_by);
 /* Where pods of the group may go, as far as it is decided. */
 int32_t ask_domain(const struct ask *q, const struct tables *t, const struct ask_group *g);
 /* The next pods of the leaf go to the node; `fn` is told each. They are assumed. */

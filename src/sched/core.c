@@ -318,6 +318,7 @@ static void class_free(struct core *c, struct class *k)
     free(k->avoids);
     free(k->wants);
     free(k->spreads);
+    free(k->wishes);
     free(k->slots);
     fit_done(&k->fit);
     free(k);
@@ -331,8 +332,11 @@ void core_free(struct core *c)
         class_free(c, c->classes.p[i]);
     for (size_t i = 0; i < c->trees.len; i++)
         topo_free(c->trees.p[i]);
-    for (size_t i = 0; i < c->terms.len; i++)
+    for (size_t i = 0; i < c->terms.len; i++) {
         free(c->terms.p[i].count);
+        free(c->terms.p[i].mask);
+        free(c->terms.p[i].live);
+    }
     vec_done(&c->free);
     vec_done(&c->trees);
     vec_done(&c->terms);
@@ -406,10 +410,12 @@ void core_change_total(struct core *c, int32_t node, const int64_t *delta)
 int32_t core_add_term(struct core *c, int32_t tree, int level)
 {
     const struct topo *t = c->trees.p[tree];
-    *vec_push(&c->terms) =
-        (struct term){.tree = tree,
-                      .level = level,
-                      .count = xcalloc((size_t)t->n_domains + c->n_nodes + 1, sizeof(int32_t))};
+    bool hosts = level == t->host_level;
+    *vec_push(&c->terms) = (struct term){
+        .tree = tree,
+        .level = level,
+        .count = xcalloc((size_t)t->n_domains + c->n_nodes + 1, sizeof(int32_t)),
+        .n_live = hosts ? (int32_t)c->n_nodes : t->first[level + 1] - t->first[level]};
     return (int32_t)c->terms.len - 1;
 }
 
@@ -426,11 +432,33 @@ static int32_t term_domain(const struct core *c, const struct term *t, int32_t n
                                         : core_domain_of(c, t->tree, node, t->level);
 }
 
-static int32_t term_at(const struct core *c, int32_t term, int32_t node)
+/* The first domain of the term's level, hosts included. */
+static int32_t term_first(const struct core *c, const struct term *t)
+{
+    return c->trees.p[t->tree]->first[t->level];
+}
+
+void core_mask_term(struct core *c, int32_t term, const uint8_t *mask)
+{
+    struct term *t = &c->terms.p[term];
+    t->live = xcalloc((size_t)t->n_live + 1, 1);
+    t->mask = xcalloc(c->n_nodes + 1, 1);
+    memcpy(t->mask, mask, c->n_nodes);
+    t->n_live = 0;
+    for (size_t i = 0; i < c->n_nodes; i++) {
+        int32_t d = mask[i] ? term_domain(c, t, (int32_t)i) : CORE_NONE;
+        if (d < 0 || t->live[d - term_first(c, t)])
+            continue;
+        t->live[d - term_first(c, t)] = 1;
+        t->n_live++;
+    }
+}
+
+int32_t term_at(const struct core *c, int32_t term, int32_t node)
 {
     const struct term *t = &c->terms.p[term];
     int32_t d = term_domain(c, t, node);
-    return d < 0 ? 0 : t->count[d];
+    return d < 0 ? CORE_NONE : t->count[d];
 }
 
 static bool term_is_wide(const struct core *c, int32_t term)
@@ -439,26 +467,42 @@ static bool term_is_wide(const struct core *c, int32_t term)
     return t->level != c->trees.p[t->tree]->host_level;
 }
 
-/* Fewest that a domain of the term counts, over domains with a node that admits the class. */
-static int32_t spread_least(const struct core *c, const struct class *k, const struct term *t)
+/* Fewest that one of the term's domains counts. */
+static int32_t term_least(const struct core *c, struct term *t)
 {
-    int32_t least = INT32_MAX;
-    for (size_t i = 0; i < c->n_nodes; i++) {
-        int32_t d = k->admitted[i] ? term_domain(c, t, (int32_t)i) : CORE_NONE;
-        if (d >= 0)
-            least = MIN(least, t->count[d]);
+    if (t->least_known)
+        return t->least;
+    const struct topo *tree = c->trees.p[t->tree];
+    int32_t lo = tree->first[t->level], least = INT32_MAX;
+    int32_t n = t->level == tree->host_level ? (int32_t)c->n_nodes : tree->first[t->level + 1] - lo;
+    for (int32_t i = 0; i < n; i++) {
+        if (!t->live || t->live[i])
+            least = MIN(least, t->count[lo + i]);
     }
-    return least == INT32_MAX ? 0 : least;
+    t->least = least == INT32_MAX ? 0 : least;
+    t->least_known = true;
+    return t->least;
 }
 
-/* A pod that wants to be near its like may be the first of them. */
-static bool may_be_first(const struct core *c, const struct class *k, int32_t term, int32_t node)
+static bool spread_admits(const struct core *c, const struct core_spread *s, int32_t node)
 {
-    const struct term *t = &c->terms.p[term];
-    bool own = false;
-    for (size_t i = 0; i < k->n_counts; i++)
-        own = own || k->counts[i] == term;
-    return own && t->total == 0 && term_domain(c, t, node) >= 0;
+    struct term *t = &c->terms.p[s->term];
+    int32_t d = term_domain(c, t, node);
+    int32_t least = t->n_live < s->min_domains ? 0 : term_least(c, t);
+    return d >= 0 && t->count[d] + s->own - least <= s->max_skew;
+}
+
+static bool company_admits(const struct core *c, const struct class *k, int32_t node)
+{
+    bool there = true, first = k->sociable;
+    for (size_t i = 0; i < k->n_wants; i++) {
+        int32_t count = term_at(c, k->wants[i], node);
+        if (count < 0)
+            return false;
+        there = there && count > 0;
+        first = first && c->terms.p[k->wants[i]].total == 0;
+    }
+    return there || first;
 }
 
 bool class_admits_one(const struct core *c, const struct class *k, int32_t node)
@@ -467,20 +511,11 @@ bool class_admits_one(const struct core *c, const struct class *k, int32_t node)
         if (term_at(c, k->avoids[i], node) > 0)
             return false;
     }
-    for (size_t i = 0; i < k->n_wants; i++) {
-        if (term_at(c, k->wants[i], node) == 0 && !may_be_first(c, k, k->wants[i], node))
-            return false;
-    }
     for (size_t i = 0; i < k->n_spreads; i++) {
-        const struct core_spread *s = &k->spreads[i];
-        const struct term *t = &c->terms.p[s->term];
-        int32_t d = s->required ? term_domain(c, t, node) : 0;
-        if (!s->required)
-            continue;
-        if (d < 0 || t->count[d] + 1 - spread_least(c, k, t) > s->max_skew)
+        if (k->spreads[i].required && !spread_admits(c, &k->spreads[i], node))
             return false;
     }
-    return true;
+    return company_admits(c, k, node);
 }
 
 /* ---- classes ---- */
@@ -619,6 +654,31 @@ static void *copy(const void *p, size_t n, size_t size)
     return q;
 }
 
+static bool class_is_counted(const struct class *k, int32_t term)
+{
+    for (size_t i = 0; i < k->n_counts; i++) {
+        if (k->counts[i] == term)
+            return true;
+    }
+    return false;
+}
+
+/* What follows from its terms. */
+static void class_read_terms(const struct core *c, struct class *k)
+{
+    k->sociable = true;
+    k->looks = k->n_wants > 0;
+    k->wide = k->n_spreads > 0 || k->n_wants > 0 || k->n_wishes > 0 || k->penalty != NULL;
+    for (size_t i = 0; i < k->n_wants; i++)
+        k->sociable = k->sociable && class_is_counted(k, k->wants[i]);
+    for (size_t i = 0; i < k->n_spreads; i++) {
+        k->spreads[i].own = class_is_counted(k, k->spreads[i].term);
+        k->looks = k->looks || k->spreads[i].required;
+    }
+    for (size_t i = 0; i < k->n_avoids; i++)
+        k->wide = k->wide || term_is_wide(c, k->avoids[i]);
+}
+
 int32_t core_add_class(struct core *c, const struct core_class_def *def)
 {
     struct class *k = xnew(struct class);
@@ -630,14 +690,14 @@ int32_t core_add_class(struct core *c, const struct core_class_def *def)
     }
     k->admitted = copy(def->admitted, c->n_nodes, 1);
     k->penalty = def->penalty ? copy(def->penalty, c->n_nodes, 1) : NULL;
+    k->even = def->even;
     k->per_node = def->per_node;
     k->counts = copy(def->counts, k->n_counts = def->n_counts, sizeof(int32_t));
     k->avoids = copy(def->avoids, k->n_avoids = def->n_avoids, sizeof(int32_t));
     k->wants = copy(def->wants, k->n_wants = def->n_wants, sizeof(int32_t));
     k->spreads = copy(def->spreads, k->n_spreads = def->n_spreads, sizeof(*def->spreads));
-    k->wide = def->n_spreads > 0 || def->n_wants > 0 || def->penalty != NULL;
-    for (size_t i = 0; i < k->n_avoids; i++)
-        k->wide = k->wide || term_is_wide(c, k->avoids[i]);
+    k->wishes = copy(def->wishes, k->n_wishes = def->n_wishes, sizeof(*def->wishes));
+    class_read_terms(c, k);
     k->slots = xcalloc(c->n_nodes + 1, sizeof(*k->slots));
     fit_init(&k->fit, c->n_nodes);
     count_all(c, k);
@@ -656,6 +716,14 @@ void core_set_admitted(struct core *c, int32_t cls, int32_t node, bool admitted)
     note_change(c, node);
     if (admitted)
         core_grow(c, node);
+}
+
+bool core_set_penalty(struct core *c, int32_t cls, int32_t node, uint8_t penalty)
+{
+    struct class *k = c->classes.p[cls];
+    if (k->penalty)
+        k->penalty[node] = penalty;
+    return k->penalty || penalty == k->even;
 }
 
 void core_close(struct core *c, int32_t node, bool closed)
@@ -683,10 +751,12 @@ void core_take(struct core *c, int32_t cls, int32_t node, int32_t count)
     }
     for (size_t i = 0; i < k->n_counts; i++) {
         struct term *t = &c->terms.p[k->counts[i]];
-        int32_t d = term_domain(c, t, node);
+        int32_t d = t->mask && !t->mask[node] ? CORE_NONE : term_domain(c, t, node);
+        if (d < 0)
+            continue;
         t->total += count;
-        if (d >= 0)
-            t->count[d] += count;
+        t->count[d] += count;
+        t->least_known = false;
     }
     note_change(c, node);
 }

@@ -11,7 +11,9 @@
  *             many of its pods fit each node and each domain now, and finds the domain that fits
  *             best without looking at the others.
  *   terms     what pods say about each other (anti-affinity, ports, spread): how many pods that a
- *             term speaks of each domain holds.
+ *             term speaks of each domain holds. Where pods want company or an even spread, the
+ *             order in which they come matters: a placement is good when there is an order in
+ *             which each pod may go where it goes, given those before it.
  *
  * Every change is an entry of the undo log, so trying costs what it touches. Classes follow the
  * change log when they are next asked for, so a class nobody asks for costs nothing.
@@ -47,31 +49,48 @@ size_t core_n_nodes(const struct core *c);
 /* path: n_levels numbers of label values per node, node by node; CORE_NONE: has no such label. */
 int32_t core_add_tree(struct core *c, int n_levels, const int32_t *paths);
 int32_t core_add_term(struct core *c, int32_t tree, int level);
+/* The term counts on these nodes only, 0 or 1 per node; before anything is counted. */
+void core_mask_term(struct core *c, int32_t term, const uint8_t *mask);
 
 struct core_spread {
     int32_t term;
     int32_t max_skew;
+    int32_t min_domains; /* where fewer have a node that counts, the emptiest counts as empty */
     bool required;
+    bool own; /* the term speaks of the pods themselves; core_add_class sets it */
+};
+
+/* To be near those the term counts, or (weight below 0) away from them, when possible. */
+struct core_wish {
+    int32_t term;
+    int32_t weight;
 };
 
 struct core_class_def {
     const struct core_amount *amounts;
     size_t n_amounts;
     const uint8_t *admitted; /* per node: 0 or 1 */
-    const uint8_t *penalty;  /* per node: wishes it does not fulfil; NULL: none */
+    const uint8_t *penalty;  /* per node: wishes it does not fulfil; NULL: the same for all, */
+    uint8_t even;            /* this */
     int32_t per_node;        /* at most; CORE_UNLIMITED */
     const int32_t *counts;   /* terms that speak of its pods */
     size_t n_counts;
     const int32_t *avoids; /* not where these count any */
     size_t n_avoids;
-    const int32_t *wants; /* only where each of these counts some */
+    /* Only where each of these counts some; where none of them counts any anywhere and each speaks
+     * of the pod itself, it may be the first. */
+    const int32_t *wants;
     size_t n_wants;
     const struct core_spread *spreads;
     size_t n_spreads;
+    const struct core_wish *wishes;
+    size_t n_wishes;
 };
 
 int32_t core_add_class(struct core *c, const struct core_class_def *def);
 void core_set_admitted(struct core *c, int32_t cls, int32_t node, bool admitted);
+/* False: the node stands out among others that were all the same. The class must be made anew. */
+bool core_set_penalty(struct core *c, int32_t cls, int32_t node, uint8_t penalty);
 /* Nobody may go to the node for the while; no growth when that ends. */
 void core_close(struct core *c, int32_t node, bool closed);
 bool core_is_closed(const struct core *c, int32_t node);
@@ -125,11 +144,17 @@ struct core_leaf {
     int32_t bundle; /* CORE_NONE: of the gang directly */
 };
 
-/* More of a class that will come later and should find room beside the gang. */
+/* More of a class that will come later and should find room beside the gang; in lots of so many
+ * that must each share a domain of the level (0: of one, anywhere). */
 struct core_spare {
     int32_t cls;
     int32_t count;
+    int32_t lot;
+    int level;
 };
+/* The domain has room for them, and for `own` more of their class that are no part of them. */
+bool core_spare_fits(struct core *c, int32_t tree, int32_t domain, const struct core_spare *spare,
+                     int64_t own);
 
 struct core_ask {
     int32_t tree;
@@ -227,6 +252,10 @@ struct core_victim {
     int32_t pods;              /* how many it loses */
     const struct core_op *ops; /* what it holds */
     size_t n_ops;
+    bool serves;   /* somebody loses what he is promised at least */
+    int32_t gangs; /* it and those that are nothing without it; 0: itself */
+    int64_t work;  /* done so far, that is lost */
+    size_t after;  /* 1 + the victim without which it is nothing, and that counts it; 0: none */
 };
 
 /* A pod that a group of a victim's pods can do without. */
@@ -244,14 +273,19 @@ struct core_trims {
     bool *chosen; /* n entries: who is to go */
 };
 
-/* Victims are in order: those to be spared first come last. Chooses few of them so that the gang
+/* Victims are in order: those to be spared first come last. Chooses some of them so that the gang
  * fits when they are gone; nothing is taken or given. chosen: n_victims entries.
+ *
+ * What a choice costs is compared in this order: how many serve, gangs, sum of priorities, pods,
+ * work; what is after another that is chosen too is counted with it.
  *
  * Pods that can be spared go before gangs do (trims; NULL: there are none): when such pods are
  * enough, no gang is chosen; else each is chosen only beside the gangs. Their number is the least
  * possible when that is one, or two of at most CORE_PAIRS; beyond it no single one of them could
- * stay. The number of gangs is the least possible when that is one, or two of at most CORE_PAIRS;
- * beyond it no single one of them could be spared. */
+ * stay. The cost of gangs is the least possible of all choices of one gang (of the first
+ * CORE_SINGLES), and of at most CORE_PAIRS victims of all choices of two; of all choices whatever
+ * when the tries suffice, as for ten victims they do. Beyond it no single one of them could be
+ * spared. */
 enum { CORE_SINGLES = 512, CORE_PAIRS = 48 };
 bool core_make_room(struct core *c, const struct core_ask *ask, const struct core_victim *victims,
                     size_t n, bool *chosen, const struct core_trims *trims,

@@ -43,8 +43,13 @@ struct topo {
 struct term {
     int32_t tree;
     int level;
-    int32_t *count; /* by domain, hosts included */
-    int64_t total;  /* wherever */
+    int32_t *count;   /* by domain, hosts included */
+    int64_t total;    /* in all domains of the level */
+    uint8_t *mask;    /* by node: counted there; NULL: everywhere */
+    uint8_t *live;    /* by domain of the level: has such a node; NULL: each has */
+    int32_t n_live;   /* of these */
+    int32_t least;    /* that one of them counts; valid as long as: */
+    bool least_known; /* nothing came or went since */
 };
 
 /* A class seen through a tree. */
@@ -59,12 +64,17 @@ struct class
     double inverse[CORE_RES_MAX];
     size_t n_amounts;
     uint8_t *admitted;
-    uint8_t *penalty; /* NULL: none */
+    uint8_t *penalty; /* NULL: the same for all, */
+    uint8_t even;     /* this */
     int32_t per_node;
     int32_t *counts, *avoids, *wants;
     size_t n_counts, n_avoids, n_wants;
     struct core_spread *spreads;
     size_t n_spreads;
+    struct core_wish *wishes;
+    size_t n_wishes;
+    bool sociable;  /* all it wants to be near is its like: it may be the first */
+    bool looks;     /* where its pods may go depends on who came before */
     bool wide;      /* its terms look beyond one host: placed pod by pod */
     int32_t *slots; /* by node */
     int64_t total;  /* sum of slots */
@@ -109,6 +119,8 @@ static inline int32_t view_sum(const struct class *k, const struct view *v, cons
 }
 /* Terms beyond the host, and spread, admit one more pod of the class on the node. */
 bool class_admits_one(const struct core *c, const struct class *k, int32_t node);
+/* How many the term counts in the node's domain; CORE_NONE: it is in none. */
+int32_t term_at(const struct core *c, int32_t term, int32_t node);
 
 static inline int topo_level(const struct topo *t, int32_t domain)
 {
@@ -134,6 +146,7 @@ struct part {
     size_t n_kids;
     int32_t *kids; /* parts, most constrained first */
     double weight;
+    bool follows; /* some of its pods want others to be there first */
 };
 
 struct pick {

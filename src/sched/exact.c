@@ -6,8 +6,14 @@
  * Steps are the parts in order: gang, each bundle followed by its leaves, then the other leaves. A
  * node that is just like the one before it never takes more of a leaf than that one: exchanging
  * them gives the same solution.
+ *
+ * Where pods look at those who came before them, domains are chosen first and then the pods come
+ * one by one, in every order. Which pods are where is all that matters for the rest, whichever way
+ * they came there: what led to nothing once is remembered.
  */
 #include "sched/core_impl.h"
+
+enum { DEAD_SLOTS = 1 << 15 }; /* more than there are steps */
 
 struct exact {
     struct search *s;
@@ -15,6 +21,10 @@ struct exact {
     size_t n_steps;
     int32_t *chosen; /* by part: its domain */
     uint32_t budget;
+    /* Of pods that look at each other: */
+    bool looking;
+    int32_t *left;  /* by leaf: to be placed yet */
+    uint64_t *dead; /* a set of states: who is where, in which domains; 0: free */
 };
 
 static bool step_run(struct exact *x, size_t step);
@@ -101,6 +111,95 @@ static bool spread_leaf(struct exact *x, size_t step, int32_t leaf, int32_t at, 
     return false;
 }
 
+/* ---- one by one ---- */
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 31)) * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 29)) * UINT64_C(0xbf58476d1ce4e5b9);
+    return x ^ (x >> 32);
+}
+
+/* Puts the state into the set; true when it was there. */
+static bool was_dead(struct exact *x, uint64_t state)
+{
+    size_t at = (size_t)(state % DEAD_SLOTS);
+    while (x->dead[at] && x->dead[at] != state)
+        at = (at + 1) % DEAD_SLOTS;
+    bool was = x->dead[at] == state;
+    x->dead[at] = state;
+    return was;
+}
+
+static int32_t leaf_domain(const struct exact *x, size_t leaf)
+{
+    return x->chosen[1 + x->s->ask->n_bundles + leaf];
+}
+
+static bool left_may_fit(struct exact *x)
+{
+    const struct core_ask *ask = x->s->ask;
+    for (size_t i = 0; i < ask->n_leaves; i++) {
+        if (x->left[i] > 0 &&
+            core_sum(x->s->core, ask->leaves[i].cls, ask->tree, leaf_domain(x, i)) < x->left[i])
+            return false;
+    }
+    return true;
+}
+
+static bool place_left(struct exact *x, uint64_t state);
+
+static bool place_one(struct exact *x, int32_t leaf, int32_t node, uint64_t state)
+{
+    struct search *s = x->s;
+    int32_t cls = s->ask->leaves[leaf].cls;
+    const struct class *k = class_now(s->core, cls);
+    if (k->slots[node] <= 0 || (k->wide && !class_admits_one(s->core, k, node)))
+        return false;
+    size_t mark = s->result->ops.len;
+    search_take(s, leaf, cls, node, 1);
+    x->left[leaf]--;
+    if (place_left(x, state + mix((uint64_t)((uint32_t)leaf + 1) << 32 | (uint32_t)node)))
+        return true;
+    x->left[leaf]++;
+    search_undo(s, mark);
+    return false;
+}
+
+static bool place_left(struct exact *x, uint64_t state)
+{
+    const struct topo *t = x->s->tree;
+    bool any = false;
+    if (!left_may_fit(x) || !spend(x) || was_dead(x, state | 1))
+        return false;
+    for (size_t i = 0; i < x->s->ask->n_leaves; i++) {
+        int32_t d = leaf_domain(x, i);
+        if (x->left[i] <= 0)
+            continue;
+        any = true;
+        if (d >= t->n_domains && place_one(x, (int32_t)i, d - t->n_domains, state))
+            return true;
+        for (int32_t p = d < t->n_domains ? t->lo[d] : 0;
+             d < t->n_domains && p < t->hi[d] && !x->s->gave_up; p++) {
+            if (place_one(x, (int32_t)i, t->order[p], state))
+                return true;
+        }
+    }
+    return !any;
+}
+
+static bool place_one_by_one(struct exact *x)
+{
+    uint64_t state = 0;
+    for (size_t i = 0; i < x->s->n_parts; i++)
+        state = mix(state + (uint64_t)(uint32_t)x->chosen[i]);
+    for (size_t i = 0; i < x->s->ask->n_leaves; i++)
+        x->left[i] = MAX(0, x->s->ask->leaves[i].need);
+    return place_left(x, state);
+}
+
+/* ---- domains ---- */
+
 static bool enter(struct exact *x, size_t step, int32_t domain)
 {
     struct search *s = x->s;
@@ -110,7 +209,7 @@ static bool enter(struct exact *x, size_t step, int32_t domain)
         return false;
     x->chosen[part] = domain;
     bool placed;
-    if (p->leaf < 0)
+    if (p->leaf < 0 || x->looking)
         placed = step_run(x, step + 1);
     else
         placed =
@@ -124,7 +223,7 @@ static bool enter(struct exact *x, size_t step, int32_t domain)
 static bool step_run(struct exact *x, size_t step)
 {
     if (step == x->n_steps)
-        return true;
+        return !x->looking || place_one_by_one(x);
     struct search *s = x->s;
     const struct topo *t = s->tree;
     int32_t part = x->steps[step];
@@ -169,9 +268,17 @@ bool exact_place(struct search *s)
         for (size_t j = 0; (size_t)kid <= nb && j < s->parts[kid].n_kids; j++)
             x.steps[x.n_steps++] = s->parts[kid].kids[j];
     }
+    for (size_t i = 0; i < s->ask->n_leaves; i++)
+        x.looking = x.looking || core_class(s->core, s->ask->leaves[i].cls)->looks;
+    if (x.looking) {
+        x.left = xcalloc(s->ask->n_leaves + 1, sizeof(int32_t));
+        x.dead = xcalloc(DEAD_SLOTS, sizeof(uint64_t));
+    }
     bool placed = step_run(&x, 0);
     if (!placed)
         search_undo(s, 0);
+    free(x.left);
+    free(x.dead);
     free(x.steps);
     free(x.chosen);
     return placed;

@@ -21,7 +21,7 @@ bool order_is_scaled(const struct tgang *g)
 
 bool order_is_anchor(const struct tgang *g)
 {
-    return g->obj && str_is(obj_label(g->obj, STR(LABEL_ANCHOR)), "true");
+    return g->obj && g->anchor;
 }
 
 str order_replica(const struct tgang *g)
@@ -38,8 +38,8 @@ static struct tgang *first_anchor(struct tgang *g)
         return g;
     list_foreach (it, &g->set->gangs) {
         struct tgang *other = list_entry(it, struct tgang, kin);
-        if (order_is_anchor(other) && str_eq(order_replica(other), replica) &&
-            (!first || strcmp(other->key, first->key) < 0))
+        if (order_is_anchor(other) && (!first || strcmp(other->key, first->key) < 0) &&
+            str_eq(order_replica(other), replica))
             first = other;
     }
     return first ? first : g;
@@ -82,7 +82,7 @@ static void read_pods(struct tgang *g)
 /* It doubles from step to step: old waiters do not change places all the time. */
 static int age_of(const struct tgang *g, usec now)
 {
-    usec since = gang_waits_since(g->obj);
+    usec since = gang_waits_since(g);
     int age = 0;
     for (usec step = AGE_STEP; since > 0 && age < AGES && now - since >= step; step *= 2)
         age++;

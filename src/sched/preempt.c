@@ -8,54 +8,34 @@
  *             taken back, and not asked again for a while.
  *   evict     a gang that loses its minimum goes whole
  *
- * The room is held for whom it is made until he has it, so that nobody else takes it meanwhile.
- * A gang that has waited too long holds room that becomes free in the same way, asking nobody.
+ * Who may be asked, and what it costs, is in victims.h. The room is held for whom it is made, so
+ * that nobody else takes it meanwhile; a gang that has waited too long holds room that becomes free
+ * in the same way, asking nobody (hold.h). When nobody needs the room any more, those who were
+ * asked and are still whole may stay.
  */
 #include "sched/round.h"
 
 #include "grove/types.h"
+#include "sched/hold.h"
 #include "sched/quota.h"
 #include "sched/tell.h"
-
-/* ---- who may go ---- */
-
-struct rival {
-    struct tgang *gang;
-    struct core_result holds;
-};
-
-struct rivals {
-    VEC(struct rival) list;
-    struct core_result releasing;
-    VEC(struct core_trim) trims;
-    VEC(struct tpod *) trim_pods; /* of the same */
-    VEC(int32_t) spare;           /* by group */
-};
+#include "sched/victims.h"
 
 static usec marked_since(const struct tgang *g)
 {
     return gang_said_since(g->obj, WORD_DISRUPT);
 }
 
-/* What gangs that must go, and pods that are going, still hold. */
-static void add_releasing(struct tgang *g, struct core_result *ret_releasing)
+/* ---- who is going ---- */
+
+static void add_releasing(struct round *r, const struct tgang *g)
 {
     bool whole = gang_is_marked(g->obj) && !gang_is_trimmed(g->obj);
     list_foreach (it, &g->pods) {
         const struct tpod *p = list_entry(it, struct tpod, link);
         if (p->node != CORE_NONE && (whole || p->obj->deleting || pod_is_trimmed(p->obj)))
-            *vec_push(&ret_releasing->ops) = (struct core_op){0, p->cls, p->node, 1};
+            *vec_push(&r->releasing) = (struct core_op){0, p->cls, p->node, 1};
     }
-}
-
-static int cmp_rivals(const void *a, const void *b)
-{
-    const struct rival *x = a, *y = b;
-    if (x->gang->priority != y->gang->priority)
-        return x->gang->priority < y->gang->priority ? -1 : 1;
-    if (x->holds.ops.len != y->holds.ops.len)
-        return x->holds.ops.len < y->holds.ops.len ? -1 : 1;
-    return -strcmp(x->gang->key, y->gang->key);
 }
 
 static int cmp_ops(const void *a, const void *b)
@@ -66,118 +46,17 @@ static int cmp_ops(const void *a, const void *b)
     return x->cls < y->cls ? -1 : x->cls > y->cls;
 }
 
-/* A gang of ours. */
-static bool may_be_asked(const struct round *r, const struct tgang *g)
-{
-    return !g->single && g->obj && !g->obj->deleting &&
-           tables_serve(r->tables, list_entry(g->pods.next, struct tpod, link)->obj);
-}
-
-static void add_rival(struct tgang *g, struct rivals *ret)
-{
-    struct rival rival = {.gang = g};
-    list_foreach (k, &g->pods) {
-        const struct tpod *p = list_entry(k, struct tpod, link);
-        if (p->node != CORE_NONE && !p->obj->deleting)
-            *vec_push(&rival.holds.ops) = (struct core_op){0, p->cls, p->node, 1};
-    }
-    *vec_push(&ret->list) = rival;
-}
-
-/* Gangs with pods on nodes: less important ones of its queue, and those of other queues that it may
- * claim its share from; or all of them. */
-static void find_rivals(struct round *r, const struct ask *q, bool any, struct rivals *ret)
+const struct core_op *preempt_releasing(struct round *r, size_t *ret_n)
 {
     str key;
     void *value;
-    VEC(struct tgang *) claims = {0};
-    bool may_claim = !any && quota_may_claim(r, q);
-    int32_t queue = quota_of(r->tables, q->gang);
-    for (size_t it = 0; map_next(&r->tables->gangs, &it, &key, &value);) {
-        struct tgang *g = value;
-        add_releasing(g, &ret->releasing);
-        if (gang_is_marked(g->obj) || g == q->gang || g->n_bound == 0)
-            continue;
-        bool same = quota_of(r->tables, g) == queue;
-        if (any || (same && g->priority < q->gang->priority && may_be_asked(r, g)))
-            add_rival(g, ret);
-        else if (!same && may_claim && may_be_asked(r, g))
-            *vec_push(&claims) = g;
-    }
-    if (claims.len > 0)
-        quota_keep_claimable(r, q->gang, claims.p, &claims.len);
-    for (size_t i = 0; i < claims.len; i++)
-        add_rival(claims.p[i], ret);
-    vec_done(&claims);
-    vec_sort(&ret->list, cmp_rivals);
-    vec_sort(&ret->releasing.ops, cmp_ops);
-}
-
-static void rivals_done(struct rivals *rs)
-{
-    for (size_t i = 0; i < rs->list.len; i++)
-        core_result_done(&rs->list.p[i].holds);
-    vec_done(&rs->list);
-    vec_done(&rs->trims);
-    vec_done(&rs->trim_pods);
-    vec_done(&rs->spare);
-    core_result_done(&rs->releasing);
-}
-
-/* ---- what they can spare ---- */
-
-static bool has_spare(const struct tgang *g)
-{
-    int64_t least = 0;
-    for (struct jiter it = jiter(jgetc(obj_spec(g->obj), "podgroups")); jnext(&it);)
-        least += MAX(0, jint(jgetc(it.value, "minReplicas"), 0));
-    return (int64_t)g->n_bound > least;
-}
-
-/* Not ready before ready, then the youngest. */
-static int cmp_spare(const void *a, const void *b)
-{
-    const struct tpod *x = *(struct tpod *const *)a, *y = *(struct tpod *const *)b;
-    bool rx = condition_is_true(jgetc(obj_status(x->obj), "conditions"), STR("Ready"));
-    bool ry = condition_is_true(jgetc(obj_status(y->obj), "conditions"), STR("Ready"));
-    if (rx != ry)
-        return rx ? 1 : -1;
-    if (obj_created(x->obj) != obj_created(y->obj))
-        return obj_created(x->obj) > obj_created(y->obj) ? -1 : 1;
-    return -strcmp(x->key, y->key);
-}
-
-/* Any pod of a group that has more than its minimum, as many as that is. */
-static void add_spare(struct rivals *rs, size_t rival, struct ask_group *g, struct arena *a)
-{
-    struct tpod **pods = arena_array(a, struct tpod *, g->n_members + 1);
-    size_t n = 0;
-    for (size_t i = 0; i < g->n_members; i++) {
-        if (g->members[i]->node != CORE_NONE && !g->members[i]->obj->deleting)
-            pods[n++] = g->members[i];
-    }
-    if (g->bound <= g->min)
-        return;
-    qsort(pods, n, sizeof(*pods), cmp_spare);
-    for (size_t i = 0; i < n; i++) {
-        struct core_op op = {0, pods[i]->cls, pods[i]->node, 1};
-        *vec_push(&rs->trims) = (struct core_trim){(int32_t)rival, (int32_t)rs->spare.len, op};
-        *vec_push(&rs->trim_pods) = pods[i];
-    }
-    *vec_push(&rs->spare) = (int32_t)(g->bound - g->min);
-}
-
-static void find_spare(struct round *r, struct rivals *rs)
-{
-    for (size_t i = 0; i < rs->list.len; i++) {
-        struct tgang *g = rs->list.p[i].gang;
-        if (!has_spare(g) || g->trim_paused > r->world->now)
-            continue;
-        struct ask q;
-        ask_read(&q, r->tables, g, r->plan->arena);
-        for (size_t k = 0; k < q.n_groups; k++)
-            add_spare(rs, i, &q.groups[k], r->plan->arena);
-    }
+    for (size_t it = 0; !r->releasing_known && map_next(&r->tables->gangs, &it, &key, &value);)
+        add_releasing(r, value);
+    if (!r->releasing_known)
+        vec_sort(&r->releasing, cmp_ops);
+    r->releasing_known = true;
+    *ret_n = r->releasing.len;
+    return r->releasing.p;
 }
 
 /* ---- asking ---- */
@@ -226,62 +105,74 @@ static void mark_trimmed(struct round *r, const struct tgang *g, struct rivals *
     }
 }
 
+/* From now on they are as good as gone for others who look for room in this round. */
 static void mark_victims(struct round *r, const struct tgang *g, const struct rivals *rs,
                          const bool *chosen)
 {
     for (size_t i = 0; i < rs->list.len; i++) {
-        if (chosen[i])
-            mark(r, rs->list.p[i].gang, NULL, why_of(r, g, rs->list.p[i].gang));
+        const struct rival *x = &rs->list.p[i];
+        if (!chosen[i])
+            continue;
+        mark(r, x->gang, NULL, why_of(r, g, x->gang));
+        *vec_push(&r->asked) = x->gang;
+        for (size_t k = 0; k < x->holds.ops.len; k++)
+            *vec_push(&r->releasing) = x->holds.ops.p[k];
     }
 }
 
 static bool make_room(struct round *r, struct ask *q, struct rivals *rs, bool ask_to_go,
-                      struct core_result *ret)
+                      struct core_result *ret, size_t *ret_leave)
 {
-    struct core_victim *victims = xcalloc(rs->list.len + 1, sizeof(*victims));
-    bool *chosen = xcalloc(rs->list.len + 1, sizeof(*chosen));
+    struct arena *a = r->plan->arena;
+    struct core_victim *victims = victims_list(rs, a);
+    bool *chosen = arena_array(a, bool, rs->list.len + 1);
     if (ask_to_go)
-        find_spare(r, rs);
-    bool *trimmed = xcalloc(rs->trims.len + 1, sizeof(*trimmed));
+        victims_find_spare(r, rs);
+    bool *trimmed = arena_array(a, bool, rs->trims.len + 1);
     struct core_trims trims = {rs->trims.p, rs->trims.len, rs->spare.p, rs->spare.len, trimmed};
-    for (size_t i = 0; i < rs->list.len; i++) {
-        const struct rival *x = &rs->list.p[i];
-        victims[i] = (struct core_victim){(int32_t)x->gang->priority, (int32_t)x->holds.ops.len,
-                                          x->holds.ops.p, x->holds.ops.len};
-    }
     bool fits =
         core_make_room(r->tables->core, &q->core, victims, rs->list.len, chosen, &trims, ret);
+    *ret_leave = 0;
+    for (size_t i = 0; fits && i < rs->list.len; i++)
+        *ret_leave += chosen[i] ? rs->list.p[i].holds.ops.len : 0;
     if (fits && ask_to_go) {
         mark_victims(r, q->gang, rs, chosen);
         mark_trimmed(r, q->gang, rs, trimmed);
     }
-    free(victims);
-    free(chosen);
-    free(trimmed);
     return fits;
 }
 
 /* Room that will be free is held; with `ask_to_go`, lower gangs are asked for it when that is not
  * enough. Without, it is computed as if everybody might leave and nobody is asked. */
-static bool reserve(struct round *r, struct ask *q, bool ask_to_go)
+static bool reserve(struct round *r, struct ask *q, bool ask_to_go, usec *until)
 {
     struct core *c = r->tables->core;
     struct rivals rs = {0};
     struct core_result result;
-    find_rivals(r, q, !ask_to_go, &rs);
-    core_give_ops(c, rs.releasing.ops.p, rs.releasing.ops.len);
-    bool fits = core_place(c, &q->core, &result);
+    size_t n, leave = 0;
+    const struct core_op *going = preempt_releasing(r, &n);
+    struct thold *held = hold_of(r->tables, q->gang);
+    victims_find(r, q, !ask_to_go, &rs);
+    core_give_ops(c, going, n);
+    bool fits = core_place(c, &q->core, &result), enough = fits;
     if (fits) {
         core_undo(c, &result);
     } else {
         core_result_done(&result);
-        fits = make_room(r, q, &rs, ask_to_go, &result);
+        fits = make_room(r, q, &rs, ask_to_go, &result, &leave);
     }
-    core_take_ops(c, rs.releasing.ops.p, rs.releasing.ops.len);
-    if (fits)
-        tables_hold(r->tables, q->gang->key, result.ops.p, result.ops.len);
+    /* Those asked just now were added to the end. */
+    core_take_ops(c, r->releasing.p, n);
+    /* What is drained moves only where fewer are in the way. */
+    bool stays = !enough && !ask_to_go && held && !held->asked && held->shape == r->tables->shape &&
+                 leave >= held->leave;
+    if (fits && stays)
+        hold_keep(r, held);
+    else if (fits)
+        hold_set(r, q->gang, result.ops.p, result.ops.len, ask_to_go || enough, leave);
     core_result_done(&result);
-    rivals_done(&rs);
+    *until = rs.until;
+    victims_done(&rs);
     return fits;
 }
 
@@ -298,22 +189,64 @@ static bool has_lower(struct round *r, const struct tgang *g)
     return r->lowest < g->priority || r->tables->quota.n > 0;
 }
 
-void preempt_seek(struct round *r, struct ask *q)
+/* Others may be asked for its sake: now, if its turn has come. True: they were, and it holds room.
+ */
+static bool seek_victims(struct round *r, struct ask *q)
 {
-    usec since = gang_waits_since(q->gang->obj);
-    if (r->tables->hold_key || q->core.n_leaves == 0)
-        return;
-    if (r->seeks > 0 && !q->gang->spares_others && has_lower(r, q->gang)) {
-        r->seeks--;
-        if (reserve(r, q, true))
-            return;
+    struct tgang *g = q->gang;
+    usec until = 0;
+    if (g->spares_others || !has_lower(r, g))
+        return false;
+    g->seeks = true;
+    if (!hold_may(r, g, true)) {
+        g->sought = r->tables->moves; /* until a hold ends, which is a move */
+        return false;
     }
+    bool forced = g->seek_at > 0 && g->seek_at <= r->world->now;
+    if (g->seek_due > r->world->now && !forced)
+        return false;
+    if (r->seeks == 0) {
+        g->sought = 0;
+        plan_look_again(r->plan, r->world->now);
+        return false;
+    }
+    r->seeks--;
+    g->sought = r->tables->moves;
+    bool found = reserve(r, q, true, &until);
+    g->seek_due = found ? 0 : r->world->now + SEEK_PAUSE;
+    g->seek_at = found ? 0 : until; /* somebody is protected, and not for ever */
+    if (g->seek_at)
+        plan_look_again(r->plan, g->seek_at);
+    return found;
+}
+
+/* It has waited long enough: what becomes free is held for it. */
+static void seek_to_drain(struct round *r, struct ask *q)
+{
+    usec since = gang_waits_since(q->gang), until;
     if (since == 0)
         plan_look_again(r->plan, r->world->now + HOLD_AFTER);
     else if (r->world->now - since < HOLD_AFTER)
         plan_look_again(r->plan, since + HOLD_AFTER);
-    else if (r->seeks > 0 && r->seeks-- && !reserve(r, q, false))
-        q->gang->hopeless = r->tables->shape;
+    else if (hold_may(r, q->gang, false) && r->seeks > 0 && r->seeks--) {
+        if (!reserve(r, q, false, &until))
+            q->gang->hopeless = r->tables->shape;
+    }
+}
+
+void preempt_seek(struct round *r, struct ask *q)
+{
+    const struct thold *held = hold_of(r->tables, q->gang);
+    if (q->core.n_leaves == 0 || q->gang->hopeless == r->tables->shape)
+        return;
+    if (q->gang->hold_paused > r->world->now) {
+        plan_look_again(r->plan, q->gang->hold_paused);
+        return;
+    }
+    if (held && held->asked && hold_again(r, q))
+        return;
+    if (!seek_victims(r, q) && !hold_again(r, q))
+        seek_to_drain(r, q);
 }
 
 /* ---- a queue that has its limit ---- */
@@ -345,10 +278,12 @@ void preempt_in_queue(struct round *r, struct ask *q)
 {
     struct tables *t = r->tables;
     int64_t left = q->over_amount, all = 0;
+    usec until = 0;
     VEC(struct tgang *) list = {0};
     str key;
     void *value;
-    for (size_t it = 0; !q->gang->spares_others && map_next(&t->gangs, &it, &key, &value);) {
+    bool may = !q->gang->spares_others && q->over_limit >= 0;
+    for (size_t it = 0; may && map_next(&t->gangs, &it, &key, &value);) {
         struct tgang *g = value;
         if (g->n_bound == 0 || !quota_is_below(t, quota_of(t, g), q->over_limit))
             continue;
@@ -356,12 +291,14 @@ void preempt_in_queue(struct round *r, struct ask *q)
         if (gang_is_marked(g->obj) && !gang_is_trimmed(g->obj)) {
             left -= held; /* on its way */
         } else if (held > 0 && !gang_is_marked(g->obj) && g->priority < q->gang->priority &&
-                   may_be_asked(r, g)) {
+                   victim_may_be_asked(r, g, &until)) {
             all += held;
             *vec_push(&list) = g;
         }
     }
     vec_sort(&list, cmp_least);
+    if (until)
+        plan_look_again(r->plan, until);
     for (size_t i = 0; i < list.len && left > 0 && all >= left; i++) {
         all -= held_of(t, list.p[i], q->over_resource);
         left -= held_of(t, list.p[i], q->over_resource);
@@ -415,11 +352,41 @@ void preempt_review(struct round *r)
         struct tgang *g = list_entry(it, struct tgang, trim);
         usec end = marked_since(g) + TRIM_PATIENCE;
         next = it->next;
+        if (!gang_is_trimmed(g->obj))
+            continue;
         if (end > r->world->now) {
             plan_look_again(r->plan, end);
             continue;
         }
         list_remove(&g->link);
         list_push_back(&r->tables->ready, &g->link);
+    }
+}
+
+/* Nobody waits for room that others were asked for. */
+static bool is_over(const struct round *r)
+{
+    for (size_t i = 0; i < r->tables->holds.len; i++) {
+        if (r->tables->holds.p[i].asked)
+            return false;
+    }
+    list_foreach (it, &r->tables->parked) {
+        if (list_entry(it, struct tgang, link)->over)
+            return false;
+    }
+    return r->at == r->gangs.len;
+}
+
+void preempt_end(struct round *r)
+{
+    bool over = !list_is_empty(&r->tables->trimmed) && is_over(r);
+    for (struct list *it = r->tables->trimmed.next; over && it != &r->tables->trimmed;
+         it = it->next) {
+        struct tgang *g = list_entry(it, struct tgang, trim);
+        bool goes = gang_is_trimmed(g->obj) || tell_is_told(r->plan, g->obj);
+        list_foreach (k, &g->pods)
+            goes = goes || list_entry(k, struct tpod, link)->obj->deleting;
+        if (!goes)
+            take_back(r, g);
     }
 }

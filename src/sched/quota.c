@@ -4,6 +4,7 @@
 #include "grove/queue.h"
 #include "grove/types.h"
 #include "sched/tell.h"
+#include "sched/victims.h"
 
 /* ---- configuration ---- */
 
@@ -125,6 +126,14 @@ int32_t quota_of(const struct tables *t, struct tgang *g)
     return g->queue = i < 0 || t->quota.config->list.p[i].inner ? QUOTA_UNKNOWN : i;
 }
 
+usec quota_min_runtime(const struct tables *t, struct tgang *g)
+{
+    int32_t queue = t->quota.n == 0 ? QUOTA_UNREAD : quota_of(t, g);
+    while (queue >= 0 && t->quota.config->list.p[queue].min_runtime == 0)
+        queue = t->quota.queues[queue].parent;
+    return queue < 0 ? 0 : t->quota.config->list.p[queue].min_runtime;
+}
+
 void quota_book(struct tables *t, const struct tpod *p, int sign)
 {
     struct tquota *k = &t->quota;
@@ -237,6 +246,54 @@ static str amount_text(const struct tables *t, size_t resource, int64_t amount, 
                         STR_ARG(t->snap.resources[resource]));
 }
 
+/* What gangs of the queue that never make room use of the resource. */
+static int64_t used_for_good(const struct tables *t, int32_t queue, size_t resource)
+{
+    str key;
+    void *value;
+    int64_t sum = 0;
+    for (size_t it = 0; map_next(&t->gangs, &it, &key, &value);) {
+        struct tgang *g = value;
+        if (quota_of(t, g) != queue || !victim_is_fixed(g))
+            continue;
+        list_foreach (k, &g->pods) {
+            const struct tpod *p = list_entry(k, struct tpod, link);
+            if (p->node != CORE_NONE)
+                sum += core_amount_of(t->core, p->cls, (int32_t)resource);
+        }
+    }
+    return sum;
+}
+
+/* A gang that never makes room may only use what its queue is guaranteed: it could not be claimed
+ * back. */
+static bool admits_for_good(const struct tables *t, struct ask *q, int32_t queue,
+                            const int64_t *more, struct arena *a)
+{
+    const quota_amounts *quota = &t->quota.config->list.p[queue].quota;
+    bool fixed = quota->len > 0 && victim_is_fixed(q->gang);
+    for (size_t r = 0; fixed && r < t->snap.n_resources; r++) {
+        for (size_t i = 0; i < quota->len; i++) {
+            if (!str_eq(quota->p[i].resource, t->snap.resources[r]) || more[r] == 0)
+                continue;
+            int64_t used = used_for_good(t, queue, r);
+            if (used + more[r] <= quota->p[i].amount)
+                continue;
+            q->wrong_reason = "QueueLimit";
+            q->wrong_for_now = true;
+            q->over_limit = -1;
+            q->wrong = arena_printf(
+                a,
+                "queue %.*s is guaranteed %.*s, gangs that never make room use %.*s of it, and the "
+                "gang, which is one, needs %.*s more",
+                STR_ARG(quota_name(t, queue)), STR_ARG(amount_text(t, r, quota->p[i].amount, a)),
+                STR_ARG(amount_text(t, r, used, a)), STR_ARG(amount_text(t, r, more[r], a)));
+            return false;
+        }
+    }
+    return true;
+}
+
 bool quota_admits(struct round *r, struct ask *q)
 {
     struct tables *t = r->tables;
@@ -259,7 +316,7 @@ bool quota_admits(struct round *r, struct ask *q)
     sum_needs(t, q, more);
     int32_t over = queues_over_limit(k->queues, k->shares, queue, t->snap.n_resources, more, &res);
     if (over < 0)
-        return true;
+        return admits_for_good(t, q, queue, more, a);
     q->wrong_reason = "QueueLimit";
     q->wrong_for_now = true;
     q->over_limit = over;
@@ -291,6 +348,46 @@ int32_t quota_room(const struct tables *t, struct tgang *g, int32_t cls, int32_t
 
 /* ---- claiming back ---- */
 
+static void use(const struct tables *t, struct queue_share *shares, struct tgang *g,
+                const struct core_op *op, int64_t count)
+{
+    int32_t queue = quota_of(t, g);
+    for (size_t r = 0; queue >= 0 && r < t->snap.n_resources; r++)
+        queues_use(t->quota.queues, shares, queue, r,
+                   count * core_amount_of(t->core, op->cls, (int32_t)r));
+}
+
+static void give_up(const struct tables *t, struct queue_share *shares, struct tgang *g)
+{
+    list_foreach (it, &g->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        if (p->node != CORE_NONE)
+            use(t, shares, g, &(struct core_op){.cls = p->cls}, -1);
+    }
+}
+
+/* What queues will have when those who were asked to go are gone, and those for whose sake are
+ * there; in the arena. */
+static struct queue_share *shares_to_be(const struct round *r)
+{
+    const struct tables *t = r->tables;
+    struct queue_share *ret = arena_array(r->plan->arena, struct queue_share, t->quota.n);
+    memcpy(ret, t->quota.shares, t->quota.n * sizeof(*ret));
+    list_foreach (it, &t->trimmed) {
+        struct tgang *g = list_entry(it, struct tgang, trim);
+        if (!gang_is_trimmed(g->obj))
+            give_up(t, ret, g);
+    }
+    for (size_t i = 0; i < r->asked.len; i++)
+        give_up(t, ret, r->asked.p[i]);
+    for (size_t i = 0; i < t->holds.len; i++) {
+        const struct thold *h = &t->holds.p[i];
+        for (size_t k = 0; h->taken && h->asked && k < h->ops.len; k++)
+            use(t, ret, h->gang, &h->ops.p[k], h->ops.p[k].count);
+    }
+    return ret;
+}
+
 bool quota_may_claim(const struct round *r, const struct ask *q)
 {
     const struct tables *t = r->tables;
@@ -298,7 +395,7 @@ bool quota_may_claim(const struct round *r, const struct ask *q)
     int32_t queue = t->quota.n == 0 ? QUOTA_UNREAD : quota_of(t, q->gang);
     sum_needs(t, q, more);
     return queue >= 0 &&
-           queues_is_within(t->quota.queues, t->quota.shares, queue, t->snap.n_resources, more);
+           queues_is_within(t->quota.queues, shares_to_be(r), queue, t->snap.n_resources, more);
 }
 
 bool quota_is_below(const struct tables *t, int32_t queue, int32_t above)
@@ -335,9 +432,8 @@ void quota_keep_claimable(struct round *r, const struct tgang *for_whom, struct 
 {
     const struct tables *t = r->tables;
     const struct tquota *k = &t->quota;
-    struct queue_share *left = arena_array(r->plan->arena, struct queue_share, k->n);
+    struct queue_share *left = shares_to_be(r);
     size_t kept = 0;
-    memcpy(left, k->shares, k->n * sizeof(*left));
     qsort(gangs, *n, sizeof(struct tgang *), cmp_claims);
     for (size_t i = 0; i < *n; i++) {
         struct tgang *g = gangs[i];

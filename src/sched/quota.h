@@ -48,6 +48,8 @@ bool quota_may_claim(const struct round *r, const struct ask *q);
  * long as their queue is above its share without those before them. */
 void quota_keep_claimable(struct round *r, const struct tgang *for_whom, struct tgang **gangs,
                           size_t *n);
+/* How long gangs of its queue run before they may be asked to make room. */
+usec quota_min_runtime(const struct tables *t, struct tgang *g);
 str quota_name(const struct tables *t, int32_t queue);
 
 #endif

@@ -79,7 +79,8 @@ static int read_cells(jval list, struct quota_queue *q, struct err *err)
 static int read_queue(jval v, struct quota_queue *q, struct err *err)
 {
     static const char *const known[] = {"name",  "parent", "weight", "priority",
-                                        "quota", "limit",  "cells"};
+                                        "quota", "limit",  "cells",  "minRuntime"};
+    str runtime = jstr(jgetc(v, "minRuntime"));
     *q = (struct quota_queue){.parent = -1, .weight = 1, .name = jstr(jgetc(v, "name"))};
     if (check_members(v, known, ARRAY_LEN(known), err) ||
         read_count(jgetc(v, "weight"), "weight", 1, &q->weight, err) ||
@@ -88,6 +89,9 @@ static int read_queue(jval v, struct quota_queue *q, struct err *err)
         read_amounts(jgetc(v, "limit"), "limit", &q->limit, err) ||
         read_cells(jgetc(v, "cells"), q, err))
         return err->code;
+    if (j_has(jgetc(v, "minRuntime")) &&
+        (!duration_parse_usec(runtime, &q->min_runtime) || q->min_runtime < 0))
+        return err_set(err, ERR_INVALID, "minRuntime: must be a duration such as 10m");
     return 0;
 }
 

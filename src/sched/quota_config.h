@@ -5,13 +5,14 @@
  *   queues:
  *   - {name: research, weight: 2, quota: {nvidia.com/gpu: 16}, limit: {nvidia.com/gpu: 64}}
  *   - {name: research-llm, parent: research, priority: 10}
- *   - {name: serving, cells: [{level: kubernetes.io/rack, count: 2}]}
+ *   - {name: serving, cells: [{level: kubernetes.io/rack, count: 2}], minRuntime: 10m}
  *
  * Nothing is half believed: a list with a mistake is refused whole, and the one before stays.
  */
 #ifndef SCHED_QUOTA_CONFIG_H
 #define SCHED_QUOTA_CONFIG_H
 
+#include "base/timefmt.h"
 #include "sched/queues.h"
 #include "json/doc.h"
 
@@ -33,6 +34,7 @@ struct quota_queue {
     int32_t parent; /* comes before it; -1: none */
     bool inner;     /* has queues below it */
     int64_t weight, priority;
+    usec min_runtime; /* nobody of it must make room before; 0: as above it */
     quota_amounts quota, limit;
     struct quota_cell {
         str level; /* label key */

@@ -1,14 +1,23 @@
 /*
- * Making room for a gang by taking others away: as few as possible. Pods that their gangs can spare
- * go first; only where they are not enough, gangs do.
+ * Making room for a gang by taking others away: as cheaply as possible. Pods that their gangs can
+ * spare go first; only where they are not enough, gangs do.
  *
- * One victim that is enough is looked for first, then a pair; beyond that all candidates are taken
- * away at once, the gang is placed, and every victim that can be put back without touching it is,
- * the most important ones first. Everything happens on the tables with exact undo.
+ * First everybody is taken away at once: when the gang does not fit even so, nobody is asked. Then
+ * one victim that is enough is looked for, then a pair; beyond that all candidates are taken away,
+ * the gang is placed, and every victim that can be put back without touching it is, the most
+ * important ones first. When there are not many, all choices are tried that could be cheaper, as
+ * long as the number of tries allows. Of what is found the cheapest counts.
+ * Everything happens on the tables with exact undo.
  */
 #include "sched/core_impl.h"
 
-enum { ROOM_TRIES = 1500 };
+enum { ROOM_TRIES = 1500, ROOM_LAST_TRIES = 200 };
+
+/* In the order of importance; see core_make_room. */
+enum { COST_SERVES, COST_GANGS, COST_PRIORITY, COST_PODS, COST_WORK, N_COSTS };
+struct cost {
+    int64_t of[N_COSTS];
+};
 
 struct room {
     struct core *core;
@@ -19,7 +28,76 @@ struct room {
     unsigned tries;
     struct core_result *result;
     const struct core_trims *trims; /* NULL: none */
+    /* The cheapest so far. */
+    bool found;
+    struct cost cost;
+    bool *chosen, *trimmed;
+    struct core_result best;
 };
+
+/* ---- what it costs ---- */
+
+static bool is_cheaper(const struct cost *a, const struct cost *b)
+{
+    for (int i = 0; i < N_COSTS; i++) {
+        if (a->of[i] != b->of[i])
+            return a->of[i] < b->of[i];
+    }
+    return false;
+}
+
+static void add_cost(struct cost *sum, const struct core_victim *v)
+{
+    sum->of[COST_SERVES] += v->serves;
+    sum->of[COST_GANGS] += MAX(1, v->gangs);
+    sum->of[COST_PRIORITY] += v->priority;
+    sum->of[COST_PODS] += v->pods;
+    sum->of[COST_WORK] += v->work;
+}
+
+static struct cost cost_of_one(const struct room *r, size_t i)
+{
+    struct cost c = {{0}};
+    add_cost(&c, &r->victims[i]);
+    return c;
+}
+
+static struct cost cost_of_two(const struct room *r, size_t i, size_t j)
+{
+    struct cost c = {{0}};
+    if (r->victims[i].after != j + 1)
+        add_cost(&c, &r->victims[i]);
+    if (r->victims[j].after != i + 1)
+        add_cost(&c, &r->victims[j]);
+    return c;
+}
+
+static struct cost cost_of_set(const struct room *r, const bool *set)
+{
+    struct cost c = {{0}};
+    for (size_t i = 0; i < r->n; i++) {
+        if (set[i] && !(r->victims[i].after > 0 && set[r->victims[i].after - 1]))
+            add_cost(&c, &r->victims[i]);
+    }
+    return c;
+}
+
+/* Less than any `n` of them can cost. */
+static struct cost least_cost(const struct room *r, size_t n)
+{
+    size_t serving = 0;
+    for (size_t i = 0; i < r->n; i++)
+        serving += r->victims[i].serves;
+    size_t others = r->n - serving;
+    return (struct cost){{[COST_SERVES] = n > others ? (int64_t)(n - others) : 0,
+                          [COST_GANGS] = (int64_t)n,
+                          [COST_PRIORITY] = INT64_MIN}};
+}
+
+static bool could_be_cheaper(const struct room *r, const struct cost *c)
+{
+    return !r->found || is_cheaper(c, &r->cost);
+}
 
 static void send_away(struct room *r, size_t i)
 {
@@ -46,37 +124,50 @@ static bool would_fit(struct room *r)
     return fits;
 }
 
-static bool try_singles(struct room *r, bool *chosen)
+/* The result and those in `set` (or one, or two) are the cheapest; trims as they are chosen. */
+static void remember(struct room *r, struct cost cost, const bool *set)
 {
-    for (size_t i = 0; i < r->n && i < CORE_SINGLES; i++) {
-        send_away(r, i);
-        chosen[i] = would_fit(r);
-        bring_back(r, i);
-        if (chosen[i])
-            return true;
-    }
-    return false;
+    struct core_result old = r->best;
+    r->best = *r->result;
+    *r->result = old;
+    r->found = true;
+    r->cost = cost;
+    memcpy(r->chosen, set, r->n * sizeof(*set));
+    if (r->trims)
+        memcpy(r->trimmed, r->trims->chosen, r->trims->n * sizeof(bool));
 }
 
-static bool try_pairs(struct room *r, bool *chosen)
+static void try_singles(struct room *r)
 {
-    if (r->n > CORE_PAIRS)
-        return false;
+    for (size_t i = 0; i < r->n && i < CORE_SINGLES; i++) {
+        struct cost cost = cost_of_one(r, i);
+        if (!could_be_cheaper(r, &cost))
+            continue;
+        send_away(r, i);
+        if (would_fit(r))
+            remember(r, cost, r->away);
+        bring_back(r, i);
+    }
+}
+
+static void try_pairs(struct room *r)
+{
+    struct cost least = least_cost(r, 2);
+    if (r->n > CORE_PAIRS || !could_be_cheaper(r, &least))
+        return;
     for (size_t i = 0; i < r->n; i++) {
         send_away(r, i);
         for (size_t j = i + 1; j < r->n; j++) {
+            struct cost cost = cost_of_two(r, i, j);
+            if (!could_be_cheaper(r, &cost))
+                continue;
             send_away(r, j);
-            bool fits = would_fit(r);
+            if (would_fit(r))
+                remember(r, cost, r->away);
             bring_back(r, j);
-            if (fits) {
-                bring_back(r, i);
-                chosen[i] = chosen[j] = true;
-                return true;
-            }
         }
         bring_back(r, i);
     }
-    return false;
 }
 
 /* No node that the victim holds is overbooked with it back. */
@@ -127,26 +218,70 @@ static void away_with_all(struct room *r, bool *chosen)
     }
 }
 
-static bool try_all(struct room *r, bool *chosen)
+static void try_all(struct room *r)
 {
+    bool *set = xcalloc(r->n + 1, sizeof(bool));
     for (size_t i = 0; i < r->n; i++)
         send_away(r, i);
-    bool fits = would_fit(r);
-    if (fits) {
+    if (would_fit(r)) {
         core_take_ops(r->core, r->result->ops.p, r->result->ops.len);
-        reprieve(r, chosen);
+        reprieve(r, set);
         core_give_ops(r->core, r->result->ops.p, r->result->ops.len);
         if (!would_fit(r))
-            away_with_all(r, chosen);
-        shrink(r, chosen);
+            away_with_all(r, set);
+        shrink(r, set);
         r->tries++;
-        fits = would_fit(r);
+        struct cost cost = cost_of_set(r, set);
+        if (would_fit(r) && could_be_cheaper(r, &cost))
+            remember(r, cost, set);
     }
     for (size_t i = 0; i < r->n; i++) {
         if (r->away[i])
             bring_back(r, i);
     }
-    return fits;
+    free(set);
+}
+
+/* What those cost at least of whom it is decided, from `i` on, that they go: one that is after
+ * another is counted with it, and that may yet be to go. */
+static struct cost cost_from(const struct room *r, size_t i)
+{
+    struct cost c = {{0}};
+    for (size_t k = i; k < r->n; k++) {
+        size_t lead = r->victims[k].after;
+        if (r->away[k] && (lead == 0 || (lead - 1 >= i && !r->away[lead - 1])))
+            add_cost(&c, &r->victims[k]);
+    }
+    return c;
+}
+
+/* Those from `i` on are decided, the others are away, and the gang fits. The most important ones
+ * are decided first, and stay if they can. */
+static void branch(struct room *r, size_t i)
+{
+    struct cost cost = cost_from(r, i);
+    if (r->tries == 0 || !could_be_cheaper(r, &cost))
+        return;
+    if (i == 0) {
+        if (would_fit(r))
+            remember(r, cost, r->away);
+        return;
+    }
+    bring_back(r, i - 1);
+    if (would_fit(r))
+        branch(r, i - 1);
+    send_away(r, i - 1);
+    branch(r, i - 1);
+}
+
+/* All choices but those that cannot be cheaper than one that was found. */
+static void try_sets(struct room *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        send_away(r, i);
+    branch(r, r->n);
+    for (size_t i = 0; i < r->n; i++)
+        bring_back(r, i);
 }
 
 /* ---- pods that can be spared ---- */
@@ -294,61 +429,126 @@ static bool try_trims(struct room *r)
     return fits;
 }
 
-/* One gang, and what others can spare. Its own spare pods are a part of it. */
-static bool try_single_and_trims(struct room *r, bool *chosen)
+/* Of the trims that are chosen, none is of the victim: its own spare pods are a part of it. */
+static void keep_own(struct room *r, size_t victim)
+{
+    for (size_t k = 0; k < r->trims->n; k++) {
+        if (r->trims->chosen[k] && r->trims->list[k].victim == (int32_t)victim)
+            trim_back(r, k);
+    }
+}
+
+/* One gang, and what others can spare. */
+static void try_single_and_trims(struct room *r)
 {
     const struct core_trims *t = r->trims;
-    bool *none = xcalloc(t->n + 1, sizeof(bool)), fits = false;
-    for (size_t i = 0; i < r->n && i < CORE_SINGLES && r->tries > 0 && !fits; i++) {
+    bool *none = xcalloc(t->n + 1, sizeof(bool));
+    for (size_t i = 0; i < r->n && i < CORE_SINGLES && r->tries > 0; i++) {
+        struct cost cost = cost_of_one(r, i);
+        if (!could_be_cheaper(r, &cost))
+            continue;
         send_spare(r, none);
-        for (size_t k = 0; k < t->n; k++) {
-            if (t->chosen[k] && t->list[k].victim == (int32_t)i)
-                trim_back(r, k);
-        }
+        keep_own(r, i);
         send_away(r, i);
-        fits = would_fit(r);
-        if (fits) {
+        if (would_fit(r)) {
             shrink_trims(r);
             r->tries++;
-            fits = would_fit(r);
+            if (would_fit(r))
+                remember(r, cost, r->away);
         }
         bring_back(r, i);
-        chosen[i] = fits;
-        for (size_t k = 0; k < t->n; k++) {
-            if (!t->chosen[k])
-                continue;
-            trim_back(r, k);
-            t->chosen[k] = fits;
-        }
+        trim_all_back(r);
     }
     free(none);
-    return fits;
 }
 
 /* ---- all of it ---- */
 
-static bool try_gangs(struct room *r, bool *chosen)
+/* A cheap no: what does not fit an empty place fits no other. Only where pods are wanted as
+ * neighbours it may. */
+static bool is_hopeless(struct room *r)
 {
-    if (try_singles(r, chosen))
-        return true;
-    if (r->trims && r->trims->n > 0 && try_single_and_trims(r, chosen))
-        return true;
-    if (try_pairs(r, chosen))
-        return true;
-    r->tries = MAX(r->tries, 200);
-    memset(chosen, 0, r->n * sizeof(*chosen));
-    return try_all(r, chosen);
+    for (size_t i = 0; i < r->n; i++)
+        send_away(r, i);
+    bool fits = would_fit(r);
+    for (size_t i = 0; i < r->n; i++)
+        bring_back(r, i);
+    return !fits && r->result->cert.why == CORE_TOO_FEW && !r->result->cert.vague;
+}
+
+static void try_gangs(struct room *r)
+{
+    if (is_hopeless(r))
+        return;
+    try_singles(r);
+    if (r->trims && r->trims->n > 0)
+        try_single_and_trims(r);
+    try_pairs(r);
+    struct cost least = least_cost(r, 3);
+    r->tries = MAX(r->tries, ROOM_LAST_TRIES);
+    if (!could_be_cheaper(r, &least))
+        return;
+    try_all(r);
+    if (r->n <= CORE_PAIRS)
+        try_sets(r);
 }
 
 bool core_make_room(struct core *c, const struct core_ask *ask, const struct core_victim *victims,
                     size_t n, bool *chosen, const struct core_trims *trims, struct core_result *ret)
 {
-    struct room r = {c, ask, victims, n, xcalloc(n + 1, sizeof(bool)), ROOM_TRIES, ret, trims};
+    struct room r = {.core = c,
+                     .ask = ask,
+                     .victims = victims,
+                     .n = n,
+                     .away = xcalloc(n + 1, sizeof(bool)),
+                     .tries = ROOM_TRIES,
+                     .result = ret,
+                     .trims = trims,
+                     .chosen = chosen,
+                     .trimmed = xcalloc(trims ? trims->n + 1 : 1, sizeof(bool))};
     memset(chosen, 0, n * sizeof(*chosen));
     *ret = (struct core_result){0};
     bool fits = trims && trims->n > 0 && try_trims(&r);
     r.tries = ROOM_TRIES;
-    fits = fits || (n > 0 && try_gangs(&r, chosen));
+    if (!fits && n > 0)
+        try_gangs(&r);
+    if (r.found) {
+        core_result_done(ret);
+        *ret = r.best;
+        if (trims)
+            memcpy(trims->chosen, r.trimmed, trims->n * sizeof(bool));
+    }
     free(r.away);
-    return fits;
+    free(r.trimmed);
+    return fits || r.found;
+}
+
+/* ---- those to come ---- */
+
+/* Lots of so many that nodes of the domain take, each in one domain of the level. */
+static int64_t count_lots(struct core *c, int32_t tree, int32_t domain, const struct core_spare *s,
+                          int64_t enough)
+{
+    size_t n;
+    int64_t lots = 0;
+    int32_t last = CORE_NONE;
+    const int32_t *nodes = core_nodes_in(c, tree, domain, &n);
+    for (size_t i = 0; i < n && lots < enough; i++) {
+        int32_t d = core_domain_of(c, tree, nodes[i], s->level);
+        if (d != CORE_NONE && d != last)
+            lots += core_sum(c, s->cls, tree, d) / s->lot;
+        last = d;
+    }
+    return lots;
+}
+
+bool core_spare_fits(struct core *c, int32_t tree, int32_t domain, const struct core_spare *spare,
+                     int64_t own)
+{
+    if (core_sum(c, spare->cls, tree, domain) < spare->count + own)
+        return false;
+    if (spare->level <= core_level_of(c, tree, domain) || spare->lot < 2)
+        return true;
+    int64_t lots = (spare->count + own + spare->lot - 1) / spare->lot;
+    return count_lots(c, tree, domain, spare, lots) >= lots;
 }

@@ -9,6 +9,8 @@
 #define ROUND_BUDGET 4096
 #define HOLD_AFTER (30 * USEC_PER_SEC)
 #define ROUND_SEEKS 4
+/* A gang for whose sake nobody could be asked tries again after so long at the earliest. */
+#define SEEK_PAUSE (10 * USEC_PER_SEC)
 #define QUEUES_WAIT (2 * USEC_PER_SEC)
 /* How long pods that were asked to go may take; then they are asked no more. */
 #define TRIM_PATIENCE (30 * USEC_PER_SEC)
@@ -27,9 +29,9 @@ struct round {
     unsigned seeks; /* how often room may yet be sought: it is dear */
     bool lowest_known;
     int64_t lowest; /* priority of a gang on nodes */
-    /* Room that was held until now. */
-    char *held_for;
-    VEC(struct core_op) held;
+    bool releasing_known;
+    VEC(struct core_op) releasing; /* see preempt_releasing */
+    VEC(struct tgang *) asked;     /* to go whole, in this round */
 };
 
 /* It does not fit now: may it have room of others, or keep what becomes free? */
@@ -40,5 +42,9 @@ void preempt_in_queue(struct round *r, struct ask *q);
 bool preempt_goes_on(struct round *r, struct tgang *g);
 /* Once in a round: pods that were asked to go for too long are looked at. */
 void preempt_review(struct round *r);
+/* At its end: gangs that were asked for the sake of somebody who needs it no more may stay. */
+void preempt_end(struct round *r);
+/* What gangs that must go, and pods that are going, still hold. */
+const struct core_op *preempt_releasing(struct round *r, size_t *ret_n);
 
 #endif

@@ -11,13 +11,16 @@
 #include "sched/sched.h"
 
 #include "grove/types.h"
+#include "sched/claims.h"
 #include "sched/health.h"
+#include "sched/hold.h"
 #include "sched/lease.h"
 #include "sched/order.h"
 #include "sched/quota.h"
 #include "sched/round.h"
 #include "sched/score.h"
 #include "sched/tell.h"
+#include "sched/why.h"
 
 /* ---- order ---- */
 
@@ -25,55 +28,6 @@ static void touch_again(struct round *r, struct tgang *g)
 {
     list_remove(&g->link);
     list_push_back(&r->tables->ready, &g->link);
-}
-
-/* Room is held from the holder's turn to the end of the round, so that those before it in order may
- * take it; between rounds nobody places anything. */
-static bool let_go(struct round *r)
-{
-    struct tables *t = r->tables;
-    struct tgang *g = t->hold_key ? map_get(&t->gangs, str_of(t->hold_key)) : NULL;
-    bool waits = g && g->parked;
-    if (waits)
-        touch_again(r, g);
-    if (t->hold_key)
-        r->held_for = xstrdup(t->hold_key);
-    for (size_t i = 0; i < t->hold.len; i++)
-        *vec_push(&r->held) = t->hold.p[i];
-    tables_unhold(t);
-    return waits;
-}
-
-/* Room that is held no longer, or elsewhere, is news to those who were refused for it. */
-static void tell_unheld(struct round *r)
-{
-    struct tables *t = r->tables;
-    bool same = t->hold_key && r->held_for && strcmp(t->hold_key, r->held_for) == 0 &&
-                t->hold.len == r->held.len;
-    for (size_t i = 0; same && i < t->hold.len; i++)
-        same = t->hold.p[i].node == r->held.p[i].node && t->hold.p[i].cls == r->held.p[i].cls;
-    for (size_t i = 0; !same && i < r->held.len; i++)
-        core_grow(t->core, r->held.p[i].node);
-    free(r->held_for);
-    vec_done(&r->held);
-}
-
-/* Nobody holds room: the first of those who have waited long enough is looked at, although nothing
- * may have changed for it, so that it may. One that would not fit an empty cluster never does. */
-static void choose_holder(struct round *r)
-{
-    struct tables *t = r->tables;
-    struct tgang *head = NULL;
-    list_foreach (it, &t->parked) {
-        struct tgang *g = list_entry(it, struct tgang, link);
-        if (g->hold_due == 0 || g->hold_due > r->world->now || g->hopeless == t->shape)
-            continue;
-        if (!head || g->priority > head->priority ||
-            (g->priority == head->priority && g->hold_due < head->hold_due))
-            head = g;
-    }
-    if (head)
-        touch_again(r, head);
 }
 
 static bool says_any(const struct obj *gang)
@@ -97,6 +51,7 @@ static void collect(struct round *r)
             continue;
         }
         *vec_push(&r->gangs) = g;
+        g->round = t->rounds;
     }
     order_gangs(t, r->gangs.p, r->gangs.len, r->world->now);
 }
@@ -140,13 +95,16 @@ static void tell_placed(struct round *r, struct ask *q)
     tell_gang(r->plan, r->world, q->gang->obj, &v);
 }
 
-static void tell_waiting(struct round *r, struct ask *q, const struct core_cert *cert)
+static void tell_waiting(struct round *r, struct ask *q, const struct facts *facts)
 {
     struct reasons why;
-    tell_reasons(q, r->tables, cert, r->plan->arena, &why);
+    why_say(facts, r->plan->arena, &why);
+    struct doc *doc = why_doc(facts, r->plan->arena);
     struct verdict v = calm(q);
     v.words[WORD_WAITS] = (struct word){true, true, q->wrong_reason, why.story};
+    v.facts = doc_root(doc);
     tell_gang(r->plan, r->world, q->gang->obj, &v);
+    doc_unref(doc);
     for (size_t i = 0; i < q->n_groups; i++) {
         for (size_t k = 0; k < q->groups[i].n_pods; k++)
             tell_pod(r->plan, r->world, q->groups[i].pods[k]->obj, why.cause);
@@ -155,15 +113,20 @@ static void tell_waiting(struct round *r, struct ask *q, const struct core_cert 
 
 static void refuse(struct round *r, struct ask *q, const struct core_cert *cert)
 {
-    tell_waiting(r, q, cert);
-    usec since = gang_waits_since(q->gang->obj);
+    struct facts facts;
+    usec since = gang_waits_since(q->gang);
+    why_find(q, r->tables, cert, &facts);
     q->gang->hold_due = 0;
+    q->gang->over = q->wrong_for_now;
     if (q->wrong_for_now)
         preempt_in_queue(r, q);
     if (str_is_empty(q->wrong)) {
         q->gang->hold_due = (since ? since : r->world->now) + HOLD_AFTER;
+        if (hold_is_hopeless(r->tables, q->tree, cert))
+            q->gang->hopeless = r->tables->shape;
         preempt_seek(r, q);
     }
+    tell_waiting(r, q, &facts);
     tables_park(r->tables, q->gang, cert, q->tree);
 }
 
@@ -252,6 +215,8 @@ static void warn_apart(struct round *r, const struct ask *q)
 static void place_minimum(struct round *r, struct tgang *g)
 {
     struct ask *q = arena_new(r->plan->arena, struct ask);
+    g->round = 0;
+    g->seeks = g->over = false;
     if (preempt_goes_on(r, g))
         return;
     ask_read(q, r->tables, g, r->plan->arena);
@@ -342,8 +307,10 @@ static void place_surplus(struct round *r, struct ask *q)
     tell_placed(r, q);
     if (!left)
         return;
+    struct facts facts;
     struct reasons why;
-    tell_reasons(q, t, &cert, r->plan->arena, &why);
+    why_find(q, t, &cert, &facts);
+    why_say(&facts, r->plan->arena, &why);
     for (size_t i = 0; i < q->n_groups; i++) {
         for (size_t k = q->groups[i].n_placed; k < q->groups[i].n_pods; k++)
             tell_pod(r->plan, r->world, q->groups[i].pods[k]->obj, why.cause);
@@ -384,8 +351,7 @@ void sched_plan(const struct world *w, const struct key *key, void *ctx, struct 
     usec kept = lease_review(r.tables, w->now);
     if (kept)
         plan_look_again(p, kept);
-    if (!let_go(&r))
-        choose_holder(&r);
+    hold_begin(&r);
     preempt_review(&r);
     usec doubt = health_review(r.tables, w->now);
     if (doubt)
@@ -409,7 +375,8 @@ void sched_plan(const struct world *w, const struct key *key, void *ctx, struct 
         touch_again(&r, r.surplus.p[k]->gang);
     }
     quota_open_for(r.tables, NULL);
-    tell_unheld(&r);
+    hold_end(&r);
+    preempt_end(&r);
     lease_store(r.tables, w, p);
     if (!list_is_empty(&r.tables->doubts))
         plan_look_again(p, w->now + HEALTH_DOUBT);
@@ -417,6 +384,8 @@ void sched_plan(const struct world *w, const struct key *key, void *ctx, struct 
         plan_look_again(p, w->now);
     vec_done(&r.gangs);
     vec_done(&r.surplus);
+    vec_done(&r.releasing);
+    vec_done(&r.asked);
 }
 
 /* ---- what starts a round ---- */
@@ -433,7 +402,8 @@ static void map_pod(struct controller *c, const struct world *w, const struct ob
     bool waits = new &&pod_waits(new) && !(old && pod_waits(old));
     bool freed = old && pod_holds_node(old) && !(new &&pod_holds_node(new));
     bool gone = !new &&pod_waits(old);
-    if (waits || freed || gone)
+    bool claims = old && new &&claims_differ(old, new);
+    if (waits || freed || gone || claims)
         next_round(c);
 }
 
@@ -450,7 +420,8 @@ static void map_gang(struct controller *c, const struct world *w, const struct o
                      const struct obj *new)
 {
     (void)w;
-    if (new && (!old || old->generation != new->generation))
+    bool gone = !new || (old && new->deleting && !old->deleting);
+    if (gone || !old || old->generation != new->generation)
         next_round(c);
 }
 
@@ -464,18 +435,26 @@ static void map_any(struct controller *c, const struct world *w, const struct ob
 }
 
 static const struct controller_watch watches[] = {
-    {&kind_pod, map_pod}, {&kind_node, map_node},          {&kind_pod_gang, map_gang},
-    {&kind_ctb, map_any}, {&kind_priority_class, map_any},
+    {&kind_pod, map_pod},
+    {&kind_node, map_node},
+    {&kind_pod_gang, map_gang},
+    {&kind_ctb, map_any},
+    {&kind_priority_class, map_any},
+    {&kind_namespace, map_any},
+    {&kind_persistent_volume_claim, map_any},
+    {&kind_persistent_volume, map_any},
+    {&kind_resource_claim, map_any},
 };
 
 static const char *const all_names[] = {"default-scheduler", "grove-scheduler", "kai-scheduler",
                                         "volcano"};
-const struct sched_options sched_defaults = {all_names, ARRAY_LEN(all_names)};
+const struct sched_options sched_defaults = {all_names, ARRAY_LEN(all_names), true};
 
 struct sched *sched_new(struct runtime *r, const struct sched_options *o)
 {
     struct sched *s = xnew(struct sched);
     s->runtime = r;
+    s->unbound_ok = o->unbound_ok;
     s->n_names = o->n_names;
     s->names = xcalloc(o->n_names + 1, sizeof(*s->names));
     for (size_t i = 0; i < o->n_names; i++)

@@ -14,6 +14,9 @@
 struct sched_options {
     const char *const *names;
     size_t n_names;
+    /* There is nobody who binds volume claims or allocates device claims, and nodes need neither:
+     * such claims hold no pod back. For simulated nodes. */
+    bool unbound_ok;
 };
 /* All that the embedded control plane stands for: its own name, and those of manifests written for
  * default-scheduler, kai-scheduler and volcano. */

@@ -11,6 +11,9 @@
  */
 #include "sched/core_impl.h"
 
+/* More to keep away from make no difference. */
+enum { WISH_COUNT = 8 };
+
 static bool place_part(struct search *s, int32_t part, int32_t domain);
 
 /* ---- taking and giving back ---- */
@@ -34,10 +37,10 @@ void search_undo(struct search *s, size_t mark)
 static bool has_spare(struct search *s, const struct part *p, int32_t domain)
 {
     for (size_t i = 0; i < s->ask->n_spares; i++) {
-        int64_t need = s->ask->spares[i].count;
+        int64_t own = 0;
         for (size_t w = 0; w < p->n_wants; w++)
-            need += p->wants[w].cls == s->ask->spares[i].cls ? p->wants[w].need : 0;
-        if (core_sum(s->core, s->ask->spares[i].cls, s->ask->tree, domain) < need)
+            own += p->wants[w].cls == s->ask->spares[i].cls ? p->wants[w].need : 0;
+        if (!core_spare_fits(s->core, s->ask->tree, domain, &s->ask->spares[i], own))
             return false;
     }
     return true;
@@ -226,18 +229,30 @@ static void fill_leaf(struct search *s, int32_t leaf, int32_t domain, int32_t ne
 
 /* ---- leaves whose pods look at others beyond their host: one pod at a time ---- */
 
+/* What the node does not give of what the class wishes: nodes, company, distance. */
+static int64_t wishes_cost(const struct core *c, const struct class *k, int32_t node)
+{
+    int64_t cost = k->penalty ? k->penalty[node] : 0;
+    for (size_t i = 0; i < k->n_wishes; i++) {
+        const struct core_wish *w = &k->wishes[i];
+        int32_t count = term_at(c, w->term, node);
+        if (w->weight > 0)
+            cost += count > 0 ? 0 : w->weight;
+        else
+            cost -= (int64_t)w->weight * MIN(MAX(count, 0), WISH_COUNT);
+    }
+    return MIN(cost, (INT64_C(1) << 16) - 1);
+}
+
 /* Fewest others, then wishes, then best fit. */
 static int64_t wide_cost(const struct core *c, const struct class *k, int32_t node)
 {
     int64_t cost = 0;
     for (size_t i = 0; i < k->n_spreads; i++) {
-        const struct term *t = &c->terms.p[k->spreads[i].term];
-        const struct topo *topo = c->trees.p[t->tree];
-        int32_t d = t->level == topo->host_level ? topo->n_domains + node
-                                                 : core_domain_of(c, t->tree, node, t->level);
-        cost += d < 0 ? INT64_C(1) << 20 : t->count[d];
+        int32_t count = term_at(c, k->spreads[i].term, node);
+        cost += count < 0 ? INT64_C(1) << 20 : count;
     }
-    cost = (cost << 8) + (k->penalty ? k->penalty[node] : 0);
+    cost = (cost << 16) + wishes_cost(c, k, node);
     return (cost << 16) + k->slots[node];
 }
 
@@ -480,6 +495,7 @@ static double weigh(struct search *s, struct part *p)
     double most = -1;
     for (size_t i = 0; i < p->n_wants; i++) {
         const struct class *k = class_now(s->core, p->wants[i].cls);
+        p->follows = p->follows || (k->n_wants > 0 && !k->sociable);
         double w = (double)p->wants[i].need / (double)(k->total + 1);
         if (w > most) {
             struct want x = p->wants[i];
@@ -493,6 +509,8 @@ static double weigh(struct search *s, struct part *p)
 
 static bool goes_before(const struct part *a, const struct part *b)
 {
+    if (a->follows != b->follows)
+        return b->follows;
     if (a->scope->req != b->scope->req)
         return a->scope->req > b->scope->req;
     return a->weight > b->weight;
@@ -695,6 +713,9 @@ int32_t core_place_some(struct core *c, const struct core_ask *ask, int32_t leaf
         struct want want = {f->cls, 1};
         struct part part = {.scope = scopes[i], .leaf = leaf, .wants = &want, .n_wants = 1};
         gather_level(&s, &part, domain, scopes[i]->req, SIZE_MAX);
+        struct class *k = class_now(c, f->cls);
+        while (k->wide && s.picks.len > 0 && wide_node(&s, k, vec_last(&s.picks)->domain) < 0)
+            s.picks.len--;
         if (s.picks.len == 0)
             need = 0;
         else

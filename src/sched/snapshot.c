@@ -112,15 +112,13 @@ static bool pod_amounts(struct snapshot *s, jval spec, int64_t amount[RES_MAX])
     return all;
 }
 
-/* What the pod insists on and this scheduler does not understand; wishes may be left unfulfilled.
- */
-static str cannot_judge(jval spec)
+/* Parts of GPUs, as another scheduler gives them out; the annotation that says so. */
+static str asks_for_part(const struct obj *pod)
 {
-    if (jlen(jgetc(spec, "resourceClaims")) > 0)
-        return STR("resource claims");
-    for (struct jiter it = jiter(jgetc(spec, "volumes")); jnext(&it);) {
-        if (j_has(jgetc(it.value, "persistentVolumeClaim")))
-            return STR("persistent volume claims");
+    static const char *const keys[] = {"gpu-fraction", "gpu-memory"};
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (j_has(jget(pod->annotations, str_of(keys[i]))))
+            return str_of(keys[i]);
     }
     return STR_NONE;
 }
@@ -131,10 +129,12 @@ bool snapshot_demand(struct snapshot *s, const struct obj *pod, struct demand *r
     *ret = (struct demand){0};
     bool counted = pod_amounts(s, spec, ret->amount);
     ret->amount[RES_PODS] = 1;
-    str unknown = cannot_judge(spec);
-    if (!str_is_empty(unknown)) {
-        *ret_why = arena_printf(s->arena, "it uses %.*s, which this scheduler cannot judge",
-                                STR_ARG(unknown));
+    str part = asks_for_part(pod);
+    if (!str_is_empty(part)) {
+        *ret_why = arena_printf(s->arena,
+                                "it asks for a part of a GPU (annotation %.*s), which this "
+                                "scheduler cannot judge",
+                                STR_ARG(part));
         return false;
     }
     if (!counted)
@@ -144,20 +144,48 @@ bool snapshot_demand(struct snapshot *s, const struct obj *pod, struct demand *r
 
 /* ---- nodes ---- */
 
-static bool tolerates(jval tolerations, jval taint)
+/* Both are whole numbers, written the short way. */
+static bool are_numbers(str a, str b, int64_t *ret_a, int64_t *ret_b)
 {
-    str key = jstr(jgetc(taint, "key")), effect = jstr(jgetc(taint, "effect"));
+    char text[32];
+    if (!str_to_int(a, ret_a) || !str_to_int(b, ret_b))
+        return false;
+    (void)snprintf(text, sizeof(text), "%lld", (long long)*ret_a);
+    if (!str_is(a, text))
+        return false;
+    (void)snprintf(text, sizeof(text), "%lld", (long long)*ret_b);
+    return str_is(b, text);
+}
+
+static bool value_tolerated(jval toleration, str value)
+{
+    str op = jstr(jgetc(toleration, "operator")), own = jstr(jgetc(toleration, "value"));
+    int64_t bound, have;
+    if (str_is(op, "Exists"))
+        return true;
+    if (str_is_empty(op) || str_is(op, "Equal"))
+        return str_eq(own, value);
+    if (!are_numbers(own, value, &bound, &have))
+        return false;
+    return str_is(op, "Gt") ? have > bound : str_is(op, "Lt") && have < bound;
+}
+
+static bool tolerates(jval tolerations, str key, str value, str effect)
+{
     for (struct jiter it = jiter(tolerations); jnext(&it);) {
         str k = jstr(jgetc(it.value, "key")), e = jstr(jgetc(it.value, "effect"));
-        bool exists = str_is(jstr(jgetc(it.value, "operator")), "Exists");
-        if (!str_is_empty(e) && !str_eq(e, effect))
-            continue;
-        if (str_is_empty(k) ? !exists : !str_eq(k, key))
-            continue;
-        if (exists || str_eq(jstr(jgetc(it.value, "value")), jstr(jgetc(taint, "value"))))
+        bool all = str_is_empty(k) && str_is(jstr(jgetc(it.value, "operator")), "Exists");
+        if ((str_is_empty(e) || str_eq(e, effect)) && (all || str_eq(k, key)) &&
+            value_tolerated(it.value, value))
             return true;
     }
     return false;
+}
+
+static bool taint_tolerated(jval tolerations, jval taint)
+{
+    return tolerates(tolerations, jstr(jgetc(taint, "key")), jstr(jgetc(taint, "value")),
+                     jstr(jgetc(taint, "effect")));
 }
 
 static bool value_in(jval values, str value)
@@ -204,35 +232,46 @@ static bool term_matches(jval term, const struct snap_node *n)
     return true;
 }
 
-static bool affinity_admits(const struct snap_node *n, jval spec)
+bool node_matches(const struct snap_node *n, jval node_selector)
 {
-    jval required =
-        jpath(spec, "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution");
-    if (!j_has(required))
-        return true;
-    for (struct jiter it = jiter(jgetc(required, "nodeSelectorTerms")); jnext(&it);) {
+    for (struct jiter it = jiter(jgetc(node_selector, "nodeSelectorTerms")); jnext(&it);) {
         if (term_matches(it.value, n))
             return true;
     }
     return false;
 }
 
-bool node_admits(const struct snap_node *n, const struct obj *pod)
+/* A cordon is a taint, whether the node says so too or not. */
+bool node_tolerates(const struct snap_node *n, const struct obj *pod)
 {
-    jval spec = obj_spec(pod);
-    if (!n->open)
+    jval tolerations = jgetc(obj_spec(pod), "tolerations");
+    if (!n->open && !(n->cordoned && tolerates(tolerations, STR("node.kubernetes.io/unschedulable"),
+                                               STR_NONE, STR("NoSchedule"))))
         return false;
     for (struct jiter it = jiter(jgetc(obj_spec(n->obj), "taints")); jnext(&it);) {
         if (!str_is(jstr(jgetc(it.value, "effect")), "PreferNoSchedule") &&
-            !tolerates(jgetc(spec, "tolerations"), it.value))
+            !taint_tolerated(tolerations, it.value))
             return false;
     }
+    return true;
+}
+
+bool node_is_wanted(const struct snap_node *n, const struct obj *pod)
+{
+    jval spec = obj_spec(pod);
     for (struct jiter it = jiter(jgetc(spec, "nodeSelector")); jnext(&it);) {
         jval label = jget(n->obj->labels, it.key);
         if (!j_has(label) || !str_eq(jstr(label), jstr(it.value)))
             return false;
     }
-    return affinity_admits(n, spec);
+    jval required =
+        jpath(spec, "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution");
+    return !j_has(required) || node_matches(n, required);
+}
+
+bool node_admits(const struct snap_node *n, const struct obj *pod)
+{
+    return node_tolerates(n, pod) && node_is_wanted(n, pod);
 }
 
 uint8_t node_penalty(const struct snap_node *n, const struct obj *pod)
@@ -247,7 +286,7 @@ uint8_t node_penalty(const struct snap_node *n, const struct obj *pod)
     }
     for (struct jiter it = jiter(jgetc(obj_spec(n->obj), "taints")); jnext(&it);) {
         if (str_is(jstr(jgetc(it.value, "effect")), "PreferNoSchedule") &&
-            !tolerates(jgetc(spec, "tolerations"), it.value))
+            !taint_tolerated(jgetc(spec, "tolerations"), it.value))
             against += 50;
     }
     return (uint8_t)MIN(against, 255);
@@ -258,9 +297,10 @@ uint8_t node_penalty(const struct snap_node *n, const struct obj *pod)
 void snapshot_read_node(struct snapshot *s, const struct obj *o, struct snap_node *ret)
 {
     *ret = (struct snap_node){.obj = o, .name = o->name};
-    ret->open = read_amounts(s, jgetc(obj_status(o), "allocatable"), ret->total) && !o->deleting &&
-                !j_is_true(jgetc(obj_spec(o), "unschedulable")) &&
+    bool able = read_amounts(s, jgetc(obj_status(o), "allocatable"), ret->total) && !o->deleting &&
                 condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
+    ret->cordoned = able && j_is_true(jgetc(obj_spec(o), "unschedulable"));
+    ret->open = able && !ret->cordoned;
 }
 
 static void add_nodes(struct snapshot *s, const struct world *w)

@@ -19,7 +19,8 @@ struct snap_node {
     const struct obj *obj;
     str name;
     int64_t total[RES_MAX];
-    bool open; /* ready and schedulable */
+    bool open;     /* ready and schedulable */
+    bool cordoned; /* only that is in the way: open to those who tolerate it */
 };
 
 struct snapshot {
@@ -36,10 +37,16 @@ void snapshot_read_node(struct snapshot *s, const struct obj *o, struct snap_nod
 void snapshot_done(struct snapshot *s);
 
 /* What the pod asks for, pod count included. False, with the reason, when it also asks for
- * something this scheduler cannot judge or count; the rest is counted all the same. */
+ * something this scheduler cannot judge or count; the rest is counted all the same. (Claims are
+ * judged elsewhere, see claims.h.) */
 bool snapshot_demand(struct snapshot *s, const struct obj *pod, struct demand *ret, str *ret_why);
 /* Taints, selector, required node affinity, readiness. */
 bool node_admits(const struct snap_node *n, const struct obj *pod);
+/* Selector and required node affinity alone; readiness and taints alone. */
+bool node_is_wanted(const struct snap_node *n, const struct obj *pod);
+bool node_tolerates(const struct snap_node *n, const struct obj *pod);
+/* One of the terms of a NodeSelector matches. */
+bool node_matches(const struct snap_node *n, jval node_selector);
 /* How much the node is against the pod's wishes (preferred affinity) and its own
  * (PreferNoSchedule); 0: not at all. */
 uint8_t node_penalty(const struct snap_node *n, const struct obj *pod);

@@ -3,6 +3,8 @@
 
 #include "grove/names.h"
 #include "grove/types.h"
+#include "sched/claims.h"
+#include "sched/hold.h"
 #include "sched/lease.h"
 #include "sched/quota.h"
 #include "sched/tell.h"
@@ -47,6 +49,7 @@ static void gang_forget_if_empty(struct tables *t, struct tgang *g)
     if (g->obj || !list_is_empty(&g->pods))
         return;
     lease_gang_gone(t, g);
+    hold_gang_gone(t, g);
     (void)map_del(&t->gangs, str_of(g->key));
     list_remove(&g->link);
     list_remove(&g->trim);
@@ -211,17 +214,10 @@ static void class_key(jval spec, struct strbuf *b)
         }
         strbuf_add_char(b, ';');
     }
-    static const char *const fields[] = {"overhead",
-                                         "resources",
-                                         "nodeSelector",
-                                         "affinity",
-                                         "tolerations",
-                                         "resourceClaims",
-                                         "topologySpreadConstraints"};
+    static const char *const fields[] = {"overhead", "resources", "nodeSelector", "tolerations"};
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         key_add(b, jget(spec, str_of(fields[i])));
-    for (struct jiter it = jiter(jgetc(spec, "volumes")); jnext(&it);)
-        strbuf_add_char(b, j_has(jgetc(it.value, "persistentVolumeClaim")) ? 'p' : '.');
+    key_add(b, jpath(spec, "affinity.nodeAffinity"));
 }
 
 static size_t list_amounts(const struct tables *t, const struct demand *d, struct core_amount *ret)
@@ -236,7 +232,7 @@ static size_t list_amounts(const struct tables *t, const struct demand *d, struc
 
 /* Wishes about nodes; NULL when all nodes are equal in that. */
 static uint8_t *read_penalties(const struct tables *t, const struct obj *pod,
-                               const uint8_t *admitted)
+                               const uint8_t *admitted, uint8_t *ret_even)
 {
     size_t n = t->snap.nodes.len;
     uint8_t *penalty = xcalloc(n + 1, 1);
@@ -249,10 +245,16 @@ static uint8_t *read_penalties(const struct tables *t, const struct obj *pod,
         first = first < 0 ? penalty[i] : first;
         differ = differ || penalty[i] != first;
     }
+    *ret_even = (uint8_t)MAX(first, 0);
     if (differ)
         return penalty;
     free(penalty);
     return NULL;
+}
+
+static bool is_admitted(struct tables *t, const struct obj *pod, const struct snap_node *n)
+{
+    return node_admits(n, pod) && claims_admit(t, pod, n);
 }
 
 static struct tclass *class_make(struct tables *t, str key, const struct obj *pod)
@@ -273,8 +275,12 @@ static struct tclass *class_make(struct tables *t, str key, const struct obj *po
         judged = false;
         t->snap.n_resources = resources;
     }
+    if (judged && !str_is_empty(claims_refusal(t, pod, &t->arena))) {
+        k->refused = STR("it has claims that cannot be judged"); /* each pod says which */
+        judged = false;
+    }
     for (size_t i = 0; i < n && judged; i++)
-        admitted[i] = node_admits(&t->snap.nodes.p[i], pod);
+        admitted[i] = is_admitted(t, pod, &t->snap.nodes.p[i]);
     struct term_use use;
     terms_use(t, pod, &use);
     if (judged && !str_is_empty(use.refused))
@@ -282,17 +288,20 @@ static struct tclass *class_make(struct tables *t, str key, const struct obj *po
     struct core_class_def def = {.amounts = amounts,
                                  .n_amounts = list_amounts(t, &d, amounts),
                                  .admitted = admitted,
-                                 .penalty = read_penalties(t, pod, admitted),
                                  .per_node = use.alone ? 1 : CORE_UNLIMITED,
-                                 .counts = use.counts,
-                                 .n_counts = use.n_counts,
-                                 .avoids = use.avoids,
-                                 .n_avoids = use.n_avoids,
-                                 .wants = use.wants,
-                                 .n_wants = use.n_wants,
-                                 .spreads = use.spreads,
-                                 .n_spreads = use.n_spreads};
+                                 .counts = use.counts.p,
+                                 .n_counts = use.counts.len,
+                                 .avoids = use.avoids.p,
+                                 .n_avoids = use.avoids.len,
+                                 .wants = use.wants.p,
+                                 .n_wants = use.wants.len,
+                                 .spreads = use.spreads.p,
+                                 .n_spreads = use.spreads.len,
+                                 .wishes = use.wishes.p,
+                                 .n_wishes = use.wishes.len};
+    def.penalty = read_penalties(t, pod, admitted, &def.even);
     k->cls = core_add_class(t->core, &def);
+    terms_use_done(&use);
     free((void *)def.penalty);
     free(admitted);
     (void)map_put(&t->classes, k->key, k);
@@ -304,6 +313,9 @@ static const struct tclass *class_of(struct tables *t, const struct obj *pod)
 {
     struct strbuf b = STRBUF_INIT((size_t)4 << 20);
     class_key(obj_spec(pod), &b);
+    key_add(&b, jget(pod->annotations, STR("gpu-fraction")));
+    key_add(&b, jget(pod->annotations, STR("gpu-memory")));
+    claims_key(t, pod, &b);
     terms_key(t, pod, &b);
     struct tclass *k = map_get(&t->classes, strbuf_str(&b));
     if (!k)
@@ -319,6 +331,9 @@ static void pod_classify(struct tables *t, struct tpod *p)
     const struct tclass *k = class_of(t, p->obj);
     p->cls = k->cls;
     p->refused = k->refused;
+    str claim = str_is_empty(k->refused) ? STR_NONE : claims_refusal(t, p->obj, &t->arena);
+    if (!str_is_empty(claim))
+        p->refused = claim;
 }
 
 int32_t tables_class_of(struct tables *t, const struct obj *pod)
@@ -341,6 +356,7 @@ static void pod_leave_node(struct tables *t, struct tpod *p)
     if (p->node != CORE_NONE) {
         core_take(t->core, p->cls, p->node, -1);
         quota_book(t, p, -1);
+        t->moves++;
     }
     list_remove(&p->on_node);
     p->node = CORE_NONE;
@@ -358,6 +374,7 @@ static void pod_free(struct tables *t, const struct tpod *p, int32_t left,
 static void pod_join_node(struct tables *t, struct tpod *p, int32_t node)
 {
     p->node = node;
+    t->moves++;
     list_remove(&p->on_node);
     list_push_back(&t->on_node[node], &p->on_node);
     quota_book(t, p, 1);
@@ -485,7 +502,12 @@ static void pod_set(struct tables *t, const struct obj *o)
         (void)map_put(&t->pods, str_n(p->key, len), p);
     } else {
         pod_count(p, -1);
+        t->stale = t->stale || terms_differ(t, p->obj, o);
         bool same = waits == p->waits && pod_is_placed(o) == pod_is_placed(p->obj);
+        if (p->node == CORE_NONE && claims_differ(p->obj, o)) {
+            p->cls = CORE_NONE;
+            same = false;
+        }
         if (same && jlen(jgetc(obj_spec(o), "schedulingGates")) ==
                         jlen(jgetc(obj_spec(p->obj), "schedulingGates"))) {
             obj_unref(p->obj);
@@ -576,6 +598,7 @@ static void gang_set(struct tables *t, const struct obj *o)
     obj_unref(g->obj);
     g->obj = obj_ref(o);
     g->created = obj_created(o);
+    g->anchor = str_is(obj_label(o, STR(LABEL_ANCHOR)), "true");
     gang_join_set(t, g);
     gang_read_priority(t, g);
     if (o->deleting)
@@ -583,7 +606,7 @@ static void gang_set(struct tables *t, const struct obj *o)
     str key;
     t->stale = t->stale || (t->trees.len < CORE_TREES_MAX / 2 && spread_is_new(t, o, &key));
     list_remove(&g->trim);
-    if (gang_is_trimmed(o))
+    if (gang_is_marked(o))
         list_push_back(&t->trimmed, &g->trim);
     if (jlen(jgetc(obj_status(o), "reservations")) > 0 && list_is_empty(&g->stored))
         list_push_back(&t->stored, &g->stored);
@@ -643,7 +666,7 @@ static bool node_change(struct tables *t, const struct obj *new)
     if (!is_same_place(t, s->obj, new))
         return false;
     snapshot_read_node(&t->snap, new, s);
-    if (t->snap.n_resources != resources) {
+    if (t->snap.n_resources != resources || terms_node_differs(t, n)) {
         *s = old;
         return false;
     }
@@ -656,11 +679,16 @@ static bool node_change(struct tables *t, const struct obj *new)
     for (size_t i = 0; i < t->class_list.len; i++) {
         struct tclass *k = t->class_list.p[i];
         k->ideal.known = false;
-        core_set_admitted(t->core, k->cls, n, str_is_empty(k->refused) && node_admits(s, k->model));
+        bool admitted = str_is_empty(k->refused) && is_admitted(t, k->model, s);
+        core_set_admitted(t->core, k->cls, n, admitted);
+        if (admitted && !core_set_penalty(t->core, k->cls, n, node_penalty(s, k->model)))
+            t->stale = true;
     }
     t->shape++;
-    if (!s->open)
+    if (!s->open) {
         lease_node_lost(t, n);
+        hold_node_lost(t, n);
+    }
     return true;
 }
 
@@ -686,6 +714,14 @@ static void on_shape(void *ctx, const struct obj *old, const struct obj *new)
 {
     if (!(old && new && old->generation == new->generation && old->generation != 0))
         tables_drop(ctx);
+}
+
+/* Terms that select namespaces by label speak of others now. */
+static void on_namespace(void *ctx, const struct obj *old, const struct obj *new)
+{
+    struct tables *t = ((struct sched *)ctx)->tables;
+    if (t && !(old && new &&jequal(old->labels, new->labels)) && terms_read_namespaces(t))
+        t->stale = true;
 }
 
 /* ---- trees ---- */
@@ -796,13 +832,14 @@ void tables_drop(struct sched *s)
     map_done(&t->classes);
     vec_done(&t->trees);
     vec_done(&t->terms);
+    map_done(&t->term_ids);
+    map_done(&t->claims);
     vec_done(&t->class_list);
     vec_done(&t->assumed);
     vec_done(&t->leases);
-    vec_done(&t->hold);
+    hold_done(t);
     quota_done(t);
     free(t->on_node);
-    free(t->hold_key);
     core_free(t->core);
     arena_done(&t->arena);
     free(t);
@@ -813,7 +850,7 @@ static struct tables *tables_make(struct sched *s, const struct world *w)
     struct tables *t = xnew(struct tables);
     struct obj *o;
     t->sched = s;
-    t->shape = 1;
+    t->shape = t->moves = 1;
     list_init(&t->ready);
     list_init(&t->parked);
     list_init(&t->trimmed);
@@ -870,6 +907,8 @@ void tables_add_handlers(struct sched *s)
     cache_add_handler(runtime_cache(r, &kind_node), on_node, s);
     cache_add_handler(runtime_cache(r, &kind_ctb), on_shape, s);
     cache_add_handler(runtime_cache(r, &kind_priority_class), on_shape, s);
+    cache_add_handler(runtime_cache_optional(r, &kind_namespace), on_namespace, s);
+    claims_add_handlers(s);
 }
 
 void tables_assume(struct tables *t, struct tpod *p, int32_t node)
@@ -892,21 +931,4 @@ void tables_release_assumed(struct tables *t)
         gang_touch(t, p->gang);
     }
     vec_clear(&t->assumed);
-}
-
-void tables_hold(struct tables *t, const char *key, const struct core_op *ops, size_t n)
-{
-    tables_unhold(t);
-    t->hold_key = xstrdup(key);
-    for (size_t i = 0; i < n; i++)
-        *vec_push(&t->hold) = ops[i];
-    core_take_ops(t->core, ops, n);
-}
-
-void tables_unhold(struct tables *t)
-{
-    core_give_ops(t->core, t->hold.p, t->hold.len);
-    vec_clear(&t->hold);
-    free(t->hold_key);
-    t->hold_key = NULL;
 }

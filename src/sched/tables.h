@@ -29,6 +29,7 @@ struct sched {
     char **names; /* schedulers that pods may ask for and mean us */
     size_t n_names;
     struct tables *tables;         /* NULL: to be counted */
+    bool unbound_ok;               /* nobody binds or allocates claims, nor needs to */
     struct quota_config *queues;   /* NULL: there are none; see quota.h */
     struct cache *queues_cache;    /* of the ConfigMap that says them; NULL: nobody does */
     usec queues_due;               /* until then they are waited for */
@@ -84,6 +85,7 @@ struct tgang {
     struct list link;     /* ready or parked; by itself: neither */
     struct list kin;      /* of its set */
     struct tset *set;     /* NULL: none */
+    bool anchor;          /* its object says that others of its replica follow it */
     struct tgroup *group; /* NULL: not a scaled gang */
     int64_t index;        /* the number at the end of its name */
     bool spares_others;   /* its class says that nobody is to go for its sake */
@@ -103,13 +105,20 @@ struct tgang {
     struct core_cert cert;
     int32_t cert_tree;
     usec trim_paused;  /* until then its spare pods are not asked to go: they could not */
-    struct list trim;  /* pods above its minimum must go */
+    struct list trim;  /* it must make room, wholly or in part */
     struct list doubt; /* whether its pods are its own; see health.c */
     usec doubt_since;
     struct list stored; /* room is kept for it, or its status says so */
     uint64_t marked;    /* the round in which it was asked to make room */
     usec hold_due;      /* when it has waited long enough for room to be held for it */
     uint64_t hopeless;  /* the shape of the cluster in which it would not fit even alone */
+    usec hold_paused;   /* until then no room is held for it, nobody asked: it was in vain */
+    bool seeks;         /* others may be asked for its sake; so far in vain: */
+    usec seek_due;      /* not again before */
+    usec seek_at;       /* but then in any case; 0: never */
+    uint64_t sought;    /* and not before pods moved */
+    bool over;          /* its queue has its limit */
+    uint64_t round;     /* the one in which its turn is yet to come */
     int64_t priority;
     usec created;
     const struct obj *obj; /* the PodGang, held; NULL: not there */
@@ -123,16 +132,24 @@ struct ttree {
     str keys[CORE_LEVELS_MAX]; /* of label levels */
 };
 
+/* Whom a term speaks of: pods of these namespaces with these labels. */
+struct tmatch {
+    str ns; /* when it says nothing of namespaces */
+    jval namespaces;
+    const struct selector *ns_selector; /* NULL: none */
+    const struct selector *selector;
+};
+
 /* See terms.h. */
 struct tterm {
-    char kind; /* 'm' match, 'h' holder, 'p' port */
+    char kind;
     str id;
     str key;
-    str ns;
-    bool all_ns;
-    jval namespaces;
-    const struct selector *selector;
+    struct tmatch *matches; /* all of them must hold */
+    size_t n_matches;
     const struct obj *model; /* who said it, held */
+    jval constraint;         /* of a spread */
+    uint8_t *mask;           /* by node: it counts there; NULL: not a spread */
     int32_t term;            /* of the core; CORE_NONE: not placed */
 };
 
@@ -144,10 +161,19 @@ struct tideal {
     int64_t hosts[CORE_LEVELS_MAX + 1]; /* by level: of one domain, that take any */
 };
 
+/* The most pods of a class that a domain of each level, up to the host, takes when empty; see
+ * hold.c. */
+struct tmost {
+    uint64_t shape; /* of the cluster; 0: not known */
+    int32_t tree;
+    int64_t at[CORE_LEVELS_MAX + 2];
+};
+
 struct tclass {
     str key;
     int32_t cls;
     struct tideal ideal;
+    struct tmost most;
     const struct obj *model; /* a pod of the class, held */
     str refused;
 };
@@ -161,6 +187,18 @@ struct tlease {
     bool open;  /* given back for a while, for its gang's own question */
 };
 
+/* Room held for a gang that waits; see hold.h. */
+struct thold {
+    struct tgang *gang;
+    VEC(struct core_op) ops;
+    bool asked;             /* others were asked to go; else it drains */
+    bool taken;             /* on the tables at present */
+    usec since;             /* nobody left its nodes */
+    size_t least;           /* pods of others there so far */
+    size_t leave;           /* when it was set: pods that must go for it */
+    uint64_t growth, shape; /* of the tables, up to which it is the best there is */
+};
+
 struct tables {
     struct sched *sched;
     struct arena arena;
@@ -168,6 +206,8 @@ struct tables {
     struct core *core;
     VEC(struct ttree) trees;
     VEC(struct tterm) terms;
+    struct map term_ids;  /* number + 1, by id */
+    struct map claims;    /* what pods were judged by, "plural/namespace/name"; see claims.c */
     bool stale;           /* a pod says what no term is kept of: to be counted anew */
     struct map pods;      /* struct tpod by key */
     struct map gangs;     /* struct tgang by key; singles begin with a slash */
@@ -181,7 +221,7 @@ struct tables {
     VEC(struct tpod *) assumed;
     struct list ready;    /* gangs to be looked at */
     struct list parked;   /* gangs looked at in vain */
-    struct list trimmed;  /* gangs some of whose pods must go */
+    struct list trimmed;  /* gangs that must make room */
     struct list doubts;   /* gangs whose pods may not be their own */
     struct list stored;   /* gangs with room kept for them; see lease_store.c */
     uint64_t growth_seen; /* by the last wake-up */
@@ -189,9 +229,8 @@ struct tables {
     uint64_t looks;       /* gangs looked at so far; for tests */
     uint64_t naming;      /* questions read so far */
     uint64_t rounds;      /* so far */
-    /* Room held for a gang that has waited too long, or for which others were asked to go. */
-    char *hold_key;
-    VEC(struct core_op) hold;
+    uint64_t moves;       /* pods that came to a node or left one so far; from 1 */
+    VEC(struct thold) holds;
     struct tquota quota;
 };
 
@@ -226,9 +265,6 @@ const struct ttree *tables_tree(const struct tables *t, int32_t tree);
 str tables_level_key(const struct tables *t, int32_t tree, int level);
 /* The label value path of a domain: "zone-0/rack-3"; the node's name for a host. */
 str tables_domain_name(const struct tables *t, int32_t tree, int32_t domain, struct arena *a);
-/* Room held for a gang is taken from everybody else. */
-void tables_hold(struct tables *t, const char *key, const struct core_op *ops, size_t n);
-void tables_unhold(struct tables *t);
 /* Nothing that decides who may go there is different. */
 bool node_is_as_before(const struct obj *old, const struct obj *new);
 

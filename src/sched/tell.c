@@ -73,9 +73,16 @@ usec gang_said_since(const struct obj *gang, int word)
     return since;
 }
 
-usec gang_waits_since(const struct obj *gang)
+usec gang_waits_since(const struct tgang *g)
 {
-    return gang_said_since(gang, WORD_WAITS);
+    usec since = 0;
+    if (!g->single || list_is_empty(&g->pods))
+        return gang_said_since(g->obj, WORD_WAITS);
+    const struct obj *pod = list_entry(g->pods.next, struct tpod, link)->obj;
+    jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled"));
+    bool waits = str_is(jstr(jgetc(c, "status")), "False") &&
+                 str_is(jstr(jgetc(c, "reason")), UNSCHEDULABLE);
+    return waits && time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &since) ? since : 0;
 }
 
 /* ---- writing ---- */
@@ -171,6 +178,10 @@ static void put_numbers(struct jw *w, const struct obj *gang, const struct verdi
     }
     if (v->kept_known || jlen(kept) > 0)
         jw_put(w, "reservations", v->kept_known ? v->kept : kept);
+    const struct word *waits = &v->words[WORD_WAITS];
+    jval facts = waits->known ? v->facts : jgetc(obj_status(gang), "unschedulable");
+    if (j_has(facts) && (!waits->known || waits->is))
+        jw_put(w, "unschedulable", facts);
 }
 
 void tell_gang(struct plan *p, const struct world *world, const struct obj *gang,
@@ -180,6 +191,8 @@ void tell_gang(struct plan *p, const struct world *world, const struct obj *gang
         return;
     jval score = jgetc(obj_status(gang), "placementScore");
     bool said = !v->kept_known && (v->score < 0 || jreal(score, -1) == v->score), bad = false;
+    /* The document says what the words say: it changes with them. */
+    said = said && (!v->words[WORD_WAITS].is || j_has(jgetc(obj_status(gang), "unschedulable")));
     for (int i = 0; i < N_WORDS; i++) {
         said = said && is_said(gang, &v->words[i], i);
         bad = bad || (v->words[i].known && v->words[i].is);

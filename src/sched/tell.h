@@ -30,6 +30,7 @@ struct word {
 
 struct verdict {
     struct word words[N_WORDS];
+    jval facts;   /* of WORD_WAITS: status.unschedulable, see why.h */
     double score; /* below 0: not said */
     bool kept_known;
     jval kept; /* status.reservations */
@@ -45,13 +46,9 @@ bool pod_is_trimmed(const struct obj *pod);
 bool gang_complains(const struct obj *gang);
 /* Since when; 0: it is not said. */
 usec gang_said_since(const struct obj *gang, int word);
-/* Since when it cannot be placed; 0: it was not said. */
-usec gang_waits_since(const struct obj *gang);
+/* Since when it, or a pod that belongs to none, cannot be placed; 0: it was not said. */
+usec gang_waits_since(const struct tgang *g);
 
-/* A certificate in words (why.c): which part of the gang, how many pods, in what; the nearest
- * domains, what each lacks, and who holds it there. */
-void tell_reasons(const struct ask *q, struct tables *t, const struct core_cert *cert,
-                  struct arena *a, struct reasons *ret);
 /* The plan says something of it already: what is said in a second write takes that back. */
 bool tell_is_told(const struct plan *p, const struct obj *gang);
 void tell_gang(struct plan *p, const struct world *w, const struct obj *gang,

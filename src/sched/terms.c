@@ -1,89 +1,236 @@
-/* Pods about pods; see terms.h. */
+/*
+ * Pods about pods; see terms.h. What is said is read as kube-scheduler reads it:
+ *
+ *   affinity      only pods that all required terms of a pod speak of count for any of them
+ *   namespaces    those listed and those selected by label; neither: the pod's own
+ *   label keys    matchLabelKeys and mismatchLabelKeys add the pod's own values to the selector
+ *   spread        pods count on nodes that have the keys of all required constraints and that the
+ *                 policies let count: node affinity is honoured, taints are not, unless they say so
+ *   ports         conflict on one address, or where one of them means all addresses
+ */
 #include "sched/terms.h"
 
+#include "sched/claims.h"
 #include "json/write.h"
 
 #define HOSTNAME "kubernetes.io/hostname"
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
+#define ALL_ADDRESSES "0.0.0.0"
 
 /* ---- walking through what a pod says ---- */
 
-enum said { SAID_APART, SAID_NEAR, SAID_SPREAD, SAID_PORT };
+enum said { SAID_APART, SAID_NEAR, SAID_WISH, SAID_SPREAD, SAID_PORT, SAID_VOLUME };
 
 struct saying {
     enum said what;
     str key; /* topology */
     jval term;
-    str port;
+    jval all;              /* of an affinity: all terms of the pod */
+    int32_t weight;        /* of a wish */
+    str name;              /* of a port or volume */
+    bool counted, avoided; /* of a port: the pod is one of its users; keeps away from them */
 };
 
 typedef void saying_fn(void *ctx, const struct saying *s);
 
 static void each_affinity(jval affinity, enum said what, saying_fn *fn, void *ctx)
 {
-    for (struct jiter it = jiter(jgetc(affinity, REQUIRED)); jnext(&it);)
-        fn(ctx, &(struct saying){what, jstr(jgetc(it.value, "topologyKey")), it.value, STR_NONE});
+    jval all = jgetc(affinity, REQUIRED);
+    for (struct jiter it = jiter(all); jnext(&it);)
+        fn(ctx, &(struct saying){.what = what,
+                                 .key = jstr(jgetc(it.value, "topologyKey")),
+                                 .term = it.value,
+                                 .all = all});
+    for (struct jiter it = jiter(jgetc(affinity, PREFERRED)); jnext(&it);) {
+        jval term = jgetc(it.value, "podAffinityTerm");
+        int64_t weight = MIN(MAX(jint(jgetc(it.value, "weight"), 1), 1), 100);
+        if (j_has(jgetc(term, "topologyKey")))
+            fn(ctx, &(struct saying){.what = SAID_WISH,
+                                     .key = jstr(jgetc(term, "topologyKey")),
+                                     .term = term,
+                                     .weight = (int32_t)(what == SAID_NEAR ? weight : -weight)});
+    }
 }
 
-static void each_saying(const struct obj *pod, struct arena *a, saying_fn *fn, void *ctx)
+/* Those who use the port on all addresses meet everybody who uses it, others those on the same
+ * address and on all. */
+static void say_port(jval port, struct arena *a, saying_fn *fn, void *ctx)
+{
+    long long number = (long long)jint(jgetc(port, "hostPort"), 0);
+    str protocol = jstr(jgetc(port, "protocol")), ip = jstr(jgetc(port, "hostIP"));
+    if (number <= 0)
+        return;
+    if (str_is_empty(protocol))
+        protocol = STR("TCP");
+    bool everywhere = str_is_empty(ip) || str_is(ip, ALL_ADDRESSES);
+    str anywhere = arena_printf(a, "%lld/%.*s/*", number, STR_ARG(protocol));
+    str all = arena_printf(a, "%lld/%.*s/" ALL_ADDRESSES, number, STR_ARG(protocol));
+    struct saying s = {.what = SAID_PORT, .key = STR(HOSTNAME), .counted = true};
+    s.name = anywhere;
+    s.avoided = everywhere;
+    fn(ctx, &s);
+    s.name = all;
+    s.counted = everywhere;
+    s.avoided = !everywhere;
+    fn(ctx, &s);
+    if (everywhere)
+        return;
+    s.name = arena_printf(a, "%lld/%.*s/%.*s", number, STR_ARG(protocol), STR_ARG(ip));
+    s.counted = true;
+    fn(ctx, &s);
+}
+
+static void each_port(jval spec, struct arena *a, saying_fn *fn, void *ctx)
+{
+    for (struct jiter it = jiter(jgetc(spec, "containers")); jnext(&it);) {
+        for (struct jiter k = jiter(jgetc(it.value, "ports")); jnext(&k);)
+            say_port(k.value, a, fn, ctx);
+    }
+    for (struct jiter it = jiter(jgetc(spec, "initContainers")); jnext(&it);) {
+        if (!str_is(jstr(jgetc(it.value, "restartPolicy")), "Always"))
+            continue; /* gone before the others come */
+        for (struct jiter k = jiter(jgetc(it.value, "ports")); jnext(&k);)
+            say_port(k.value, a, fn, ctx);
+    }
+}
+
+static void each_saying(const struct tables *t, const struct obj *pod, struct arena *a,
+                        saying_fn *fn, void *ctx)
 {
     jval spec = obj_spec(pod), affinity = jgetc(spec, "affinity");
-    each_affinity(jgetc(affinity, "podAntiAffinity"), SAID_APART, fn, ctx);
-    each_affinity(jgetc(affinity, "podAffinity"), SAID_NEAR, fn, ctx);
+    if (j_has(affinity)) {
+        each_affinity(jgetc(affinity, "podAntiAffinity"), SAID_APART, fn, ctx);
+        each_affinity(jgetc(affinity, "podAffinity"), SAID_NEAR, fn, ctx);
+    }
     for (struct jiter it = jiter(jgetc(spec, "topologySpreadConstraints")); jnext(&it);)
-        fn(ctx,
-           &(struct saying){SAID_SPREAD, jstr(jgetc(it.value, "topologyKey")), it.value, STR_NONE});
-    for (struct jiter it = jiter(jgetc(spec, "containers")); jnext(&it);) {
-        for (struct jiter k = jiter(jgetc(it.value, "ports")); jnext(&k);) {
-            int64_t port = jint(jgetc(k.value, "hostPort"), 0);
-            str protocol = jstr(jgetc(k.value, "protocol"));
-            if (port > 0)
-                fn(ctx, &(struct saying){
-                            SAID_PORT, STR(HOSTNAME), JVAL_ABSENT,
-                            arena_printf(a, "%lld/%.*s", (long long)port,
-                                         STR_ARG(str_is_empty(protocol) ? STR("TCP") : protocol))});
+        fn(ctx, &(struct saying){.what = SAID_SPREAD,
+                                 .key = jstr(jgetc(it.value, "topologyKey")),
+                                 .term = it.value});
+    each_port(spec, a, fn, ctx);
+    for (struct jiter it = jiter(jgetc(spec, "volumes")); jnext(&it);) {
+        str claim = claims_single(t, pod, it.value, a);
+        if (!str_is_empty(claim))
+            fn(ctx, &(struct saying){.what = SAID_VOLUME, .name = claim});
+    }
+}
+
+/* ---- names of terms ---- */
+
+static void add_json(struct strbuf *b, jval v)
+{
+    strbuf_add_char(b, '|');
+    if (j_has(v))
+        json_pretty(v, 0, b);
+}
+
+/* Whom a term of the pod speaks of: its namespaces, its selector, and the pod's own values of the
+ * keys that are to be like them, or unlike. */
+static void add_match(struct strbuf *b, const struct obj *pod, jval term)
+{
+    static const char *const keys[] = {"matchLabelKeys", "mismatchLabelKeys"};
+    jval namespaces = jgetc(term, "namespaces"), selector = jgetc(term, "namespaceSelector");
+    add_json(b, namespaces);
+    add_json(b, selector);
+    if (jlen(namespaces) == 0 && !j_has(selector))
+        strbuf_add_str(b, pod->ns);
+    add_json(b, jgetc(term, "labelSelector"));
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        for (struct jiter it = jiter(jget(term, str_of(keys[i]))); jnext(&it);) {
+            jval value = jget(pod->labels, jstr(it.value));
+            if (j_has(value))
+                strbuf_printf(b, "|%c%.*s=%.*s", i == 0 ? '+' : '-', STR_ARG(jstr(it.value)),
+                              STR_ARG(jstr(value)));
         }
     }
 }
 
-/* ---- terms ---- */
-
-static bool is_judged(const struct saying *s)
+static bool is_honoured(jval constraint, const char *policy, bool otherwise)
 {
-    jval ns = jgetc(s->term, "namespaceSelector");
-    return jlen(ns) == 0 && jlen(jgetc(s->term, "matchLabelKeys")) == 0 &&
-           jlen(jgetc(s->term, "mismatchLabelKeys")) == 0 && !str_is_empty(s->key);
+    str word = jstr(jget(constraint, str_of(policy)));
+    return str_is_empty(word) ? otherwise : str_is(word, "Honor");
+}
+
+static bool is_hard(jval constraint)
+{
+    return !str_is(jstr(jgetc(constraint, "whenUnsatisfiable")), "ScheduleAnyway");
+}
+
+/* On which nodes a constraint counts; see is_eligible. */
+static void add_policy(struct strbuf *b, const struct obj *pod, jval constraint)
+{
+    jval spec = obj_spec(pod);
+    if (!is_hard(constraint))
+        return;
+    if (is_honoured(constraint, "nodeAffinityPolicy", true)) {
+        add_json(b, jgetc(spec, "nodeSelector"));
+        add_json(b, jpath(spec, "affinity.nodeAffinity." REQUIRED));
+    }
+    if (is_honoured(constraint, "nodeTaintsPolicy", false)) {
+        strbuf_add_char(b, '!');
+        add_json(b, jgetc(spec, "tolerations"));
+    }
+    for (struct jiter it = jiter(jgetc(spec, "topologySpreadConstraints")); jnext(&it);) {
+        if (is_hard(it.value))
+            add_json(b, jgetc(it.value, "topologyKey"));
+    }
 }
 
 static str term_id(struct arena *a, const struct obj *pod, const struct saying *s, char kind)
 {
-    struct strbuf b = STRBUF_INIT(65536);
-    strbuf_printf(&b, "%c|%.*s|", kind, STR_ARG(s->key));
-    if (s->what == SAID_PORT) {
-        strbuf_add_str(&b, s->port);
-    } else {
-        if (j_has(jgetc(s->term, "namespaceSelector")))
-            strbuf_add_char(&b, '*');
-        else if (jlen(jgetc(s->term, "namespaces")) > 0)
-            json_pretty(jgetc(s->term, "namespaces"), 0, &b);
-        else
-            strbuf_add_str(&b, pod->ns);
-        strbuf_add_char(&b, '|');
-        if (j_has(jgetc(s->term, "labelSelector")))
-            json_pretty(jgetc(s->term, "labelSelector"), 0, &b);
-    }
+    struct strbuf b = STRBUF_INIT((size_t)1 << 20);
+    strbuf_printf(&b, "%c|%.*s|%.*s", kind, STR_ARG(s->key), STR_ARG(s->name));
+    if (kind == 'm' || kind == 'h' || kind == 's')
+        add_match(&b, pod, s->term);
+    for (struct jiter it = jiter(s->all); kind == 'n' && jnext(&it);)
+        add_match(&b, pod, it.value);
+    if (kind == 's')
+        add_policy(&b, pod, s->term);
     str id = arena_str(a, strbuf_str(&b));
     strbuf_done(&b);
     return id;
 }
 
-static const struct tterm *find_term(const struct tables *t, str id)
+/* ---- collecting ---- */
+
+static struct tterm *find_term(const struct tables *t, str id)
 {
-    for (size_t i = 0; i < t->terms.len; i++) {
-        if (str_eq(t->terms.p[i].id, id))
-            return &t->terms.p[i];
+    size_t n = (size_t)map_get(&t->term_ids, id);
+    return n ? &t->terms.p[n - 1] : NULL;
+}
+
+/* The selector with the pod's own values of the keys that say so. */
+static const struct selector *read_selector(struct arena *a, const struct obj *pod, jval term)
+{
+    jval like = jgetc(term, "matchLabelKeys"), unlike = jgetc(term, "mismatchLabelKeys");
+    struct selector *plain = label_selector_from(a, jgetc(term, "labelSelector"), NULL);
+    if (!plain || !j_has(jgetc(term, "labelSelector")) || jlen(like) + jlen(unlike) == 0)
+        return plain;
+    struct strbuf b = STRBUF_INIT((size_t)1 << 20);
+    label_selector_print(plain, &b);
+    if (selector_is_everything(plain))
+        strbuf_reset(&b);
+    for (size_t i = 0; i < 2; i++) {
+        for (struct jiter it = jiter(i == 0 ? like : unlike); jnext(&it);) {
+            jval value = jget(pod->labels, jstr(it.value));
+            if (j_has(value))
+                strbuf_printf(&b, "%s%.*s%s%.*s", b.len ? "," : "", STR_ARG(jstr(it.value)),
+                              i == 0 ? "=" : "!=", STR_ARG(jstr(value)));
+        }
     }
-    return NULL;
+    const struct selector *all = label_selector_parse(a, strbuf_str(&b), NULL);
+    strbuf_done(&b);
+    return all;
+}
+
+static struct tmatch read_match(struct arena *a, const struct obj *pod, jval term)
+{
+    jval selector = jgetc(term, "namespaceSelector");
+    return (struct tmatch){.ns = pod->ns,
+                           .namespaces = jgetc(term, "namespaces"),
+                           .ns_selector =
+                               j_has(selector) ? label_selector_from(a, selector, NULL) : NULL,
+                           .selector = read_selector(a, pod, term)};
 }
 
 struct collector {
@@ -97,25 +244,29 @@ static void collect_one(struct collector *c, const struct saying *s, char kind)
 {
     struct tables *t = c->tables;
     str id = term_id(&c->arena, c->pod, s, kind);
-    if (find_term(t, id) || t->terms.len >= TERMS_MAX)
+    if (find_term(t, id) || t->terms.len >= TERMS_KEPT)
         return;
     struct tterm *x = vec_push(&t->terms);
     *x = (struct tterm){.kind = kind, .id = arena_str(&t->arena, id), .term = CORE_NONE};
+    (void)map_put(&t->term_ids, x->id, (void *)t->terms.len);
     x->key = arena_str(&t->arena, s->key);
     x->model = obj_hold(&t->arena, obj_ref(c->pod));
-    x->ns = c->pod->ns;
-    x->all_ns = j_has(jgetc(s->term, "namespaceSelector"));
-    x->namespaces = jgetc(s->term, "namespaces");
-    if (kind != 'p')
-        x->selector = label_selector_from(&t->arena, jgetc(s->term, "labelSelector"), NULL);
+    x->constraint = s->term;
+    x->n_matches = kind == 'n' ? jlen(s->all) : kind == 'p' || kind == 'v' ? 0 : 1;
+    x->matches = arena_array(&t->arena, struct tmatch, x->n_matches + 1);
+    if (x->n_matches && kind != 'n')
+        x->matches[0] = read_match(&t->arena, c->pod, s->term);
+    for (struct jiter it = jiter(s->all); kind == 'n' && jnext(&it);)
+        x->matches[it.index] = read_match(&t->arena, c->pod, it.value);
     c->new = true;
 }
 
 static void on_collect(void *ctx, const struct saying *s)
 {
-    if (s->what != SAID_PORT && !is_judged(s))
+    static const char kinds[] = {'m', 'n', 'm', 's', 'p', 'v'};
+    if (str_is_empty(s->key) && s->what != SAID_VOLUME)
         return;
-    collect_one(ctx, s, s->what == SAID_PORT ? 'p' : 'm');
+    collect_one(ctx, s, kinds[s->what]);
     if (s->what == SAID_APART)
         collect_one(ctx, s, 'h');
 }
@@ -123,50 +274,149 @@ static void on_collect(void *ctx, const struct saying *s)
 bool terms_collect(struct tables *t, const struct obj *pod)
 {
     struct collector c = {.tables = t, .pod = pod};
-    each_saying(pod, &c.arena, on_collect, &c);
+    each_saying(t, pod, &c.arena, on_collect, &c);
     arena_done(&c.arena);
     return c.new;
 }
 
-/* The tree and level of a key, made when no tree has it. */
-static bool place_term(struct tables *t, struct tterm *x)
+/* ---- placing ---- */
+
+/* Whether pods on the node count for a spread constraint. */
+static bool is_eligible(const struct tterm *x, const struct snap_node *n)
 {
+    if (!is_hard(x->constraint))
+        return true;
+    if (is_honoured(x->constraint, "nodeAffinityPolicy", true) && !node_is_wanted(n, x->model))
+        return false;
+    if (is_honoured(x->constraint, "nodeTaintsPolicy", false) && !node_tolerates(n, x->model))
+        return false;
+    for (struct jiter it = jiter(jgetc(obj_spec(x->model), "topologySpreadConstraints"));
+         jnext(&it);) {
+        str key = jstr(jgetc(it.value, "topologyKey"));
+        if (is_hard(it.value) && !str_is(key, HOSTNAME) && !j_has(jget(n->obj->labels, key)))
+            return false;
+    }
+    return true;
+}
+
+static void place_mask(struct tables *t, struct tterm *x)
+{
+    bool all = true;
+    x->mask = arena_array(&t->arena, uint8_t, t->snap.nodes.len + 1);
+    for (size_t i = 0; i < t->snap.nodes.len; i++) {
+        x->mask[i] = is_eligible(x, &t->snap.nodes.p[i]);
+        all = all && x->mask[i];
+    }
+    if (!all)
+        core_mask_term(t->core, x->term, x->mask);
+}
+
+/* The tree and level of a key, made when no tree has it. */
+static int32_t place_term(struct tables *t, const struct tterm *x)
+{
+    if (x->kind == 'v')
+        return core_add_term(t->core, 0, 0);
     for (size_t i = 0; i < t->trees.len; i++) {
         const struct ttree *tree = &t->trees.p[i];
         /* Below the first level a domain is a path, a key by itself is not. */
-        if (str_is(x->key, HOSTNAME)) {
-            x->term = core_add_term(t->core, (int32_t)i, tree->n_levels + 1);
-            return true;
-        }
-        if (tree->n_levels > 0 && str_eq(tree->keys[0], x->key)) {
-            x->term = core_add_term(t->core, (int32_t)i, 1);
-            return true;
-        }
+        if (str_is(x->key, HOSTNAME))
+            return core_add_term(t->core, (int32_t)i, tree->n_levels + 1);
+        if (tree->n_levels > 0 && str_eq(tree->keys[0], x->key))
+            return core_add_term(t->core, (int32_t)i, 1);
     }
     if (t->trees.len == CORE_TREES_MAX)
-        return false;
+        return CORE_NONE;
     struct ttree tree = {.n_levels = 1};
     tree.keys[0] = x->key;
     tables_add_tree(t, tree);
-    x->term = core_add_term(t->core, (int32_t)t->trees.len - 1, 1);
-    return true;
+    return core_add_term(t->core, (int32_t)t->trees.len - 1, 1);
 }
 
 void terms_place(struct tables *t)
 {
-    for (size_t i = 0; i < t->terms.len; i++)
-        (void)place_term(t, &t->terms.p[i]);
+    for (size_t i = 0; i < t->terms.len && i < TERMS_MAX; i++) {
+        struct tterm *x = &t->terms.p[i];
+        x->term = place_term(t, x);
+        if (x->kind == 's' && x->term != CORE_NONE)
+            place_mask(t, x);
+    }
+}
+
+/* ---- whom terms speak of ---- */
+
+static const struct cache *namespaces_of(const struct tables *t)
+{
+    return runtime_cache(t->sched->runtime, &kind_namespace);
+}
+
+static bool names_namespace(const struct tables *t, const struct tmatch *m, str ns)
+{
+    for (struct jiter it = jiter(m->namespaces); jnext(&it);) {
+        if (str_eq(jstr(it.value), ns))
+            return true;
+    }
+    if (!m->ns_selector)
+        return jlen(m->namespaces) == 0 && str_eq(ns, m->ns);
+    if (selector_is_everything(m->ns_selector))
+        return true;
+    const struct cache *c = namespaces_of(t);
+    const struct obj *o = cache_get(c, STR_NONE, ns);
+    /* Where labels of namespaces cannot be read, any of them may be meant. */
+    return o ? label_selector_match(m->ns_selector, o->labels) : cache_is_absent(c);
+}
+
+static bool speaks_of(const struct tables *t, const struct tterm *x, const struct obj *pod)
+{
+    for (size_t i = 0; i < x->n_matches; i++) {
+        const struct tmatch *m = &x->matches[i];
+        if (!m->selector || !label_selector_match(m->selector, pod->labels) ||
+            !names_namespace(t, m, pod->ns))
+            return false;
+    }
+    return x->n_matches > 0;
+}
+
+static bool reads_labels(const struct tterm *x)
+{
+    for (size_t i = 0; i < x->n_matches; i++) {
+        const struct selector *s = x->matches[i].ns_selector;
+        if (s && !selector_is_everything(s))
+            return true;
+    }
+    return false;
+}
+
+bool terms_read_namespaces(const struct tables *t)
+{
+    for (size_t i = 0; i < t->terms.len; i++) {
+        if (reads_labels(&t->terms.p[i]))
+            return true;
+    }
+    return false;
+}
+
+bool terms_differ(const struct tables *t, const struct obj *old, const struct obj *new)
+{
+    if (t->terms.len == 0 || jequal(old->labels, new->labels))
+        return false;
+    for (size_t i = 0; i < t->terms.len; i++) {
+        if (speaks_of(t, &t->terms.p[i], old) != speaks_of(t, &t->terms.p[i], new))
+            return true;
+    }
+    return false;
+}
+
+bool terms_node_differs(const struct tables *t, int32_t node)
+{
+    for (size_t i = 0; i < t->terms.len; i++) {
+        const struct tterm *x = &t->terms.p[i];
+        if (x->mask && x->mask[node] != is_eligible(x, &t->snap.nodes.p[node]))
+            return true;
+    }
+    return false;
 }
 
 /* ---- uses ---- */
-
-static bool speaks_of(const struct tterm *x, const struct obj *pod)
-{
-    bool ns = x->all_ns || (jlen(x->namespaces) == 0 && str_eq(pod->ns, x->ns));
-    for (struct jiter it = jiter(x->namespaces); !ns && jnext(&it);)
-        ns = str_eq(jstr(it.value), pod->ns);
-    return ns && x->selector && label_selector_match(x->selector, pod->labels);
-}
 
 struct user {
     const struct tables *tables;
@@ -175,109 +425,139 @@ struct user {
     struct term_use *use;
 };
 
-static void add(int32_t *list, size_t *n, size_t max, int32_t term)
+#define ADD(list, number)                                       \
+    do {                                                        \
+        size_t at_ = 0;                                         \
+        while (at_ < (list)->len && (list)->p[at_] != (number)) \
+            at_++;                                              \
+        if (at_ == (list)->len)                                 \
+            *vec_push(list) = (number);                         \
+    } while (0)
+
+static void use_spread(struct user *u, const struct saying *s, const struct tterm *x)
 {
-    for (size_t i = 0; i < *n; i++) {
-        if (list[i] == term)
-            return;
-    }
-    if (*n < max)
-        list[(*n)++] = term;
+    int64_t skew = jint(jgetc(s->term, "maxSkew"), 1),
+            least = jint(jgetc(s->term, "minDomains"), 1);
+    *vec_push(&u->use->spreads) =
+        (struct core_spread){.term = x->term,
+                             .max_skew = (int32_t)MIN(MAX(skew, 1), (int64_t)INT32_MAX / 2),
+                             .min_domains = (int32_t)MIN(MAX(least, 1), (int64_t)INT32_MAX / 2),
+                             .required = is_hard(s->term)};
 }
 
-static bool is_own(const struct user *u, const struct tterm *x)
+static void use_term(struct user *u, const struct saying *s, const struct tterm *x)
 {
-    return x->kind == 'm' && speaks_of(x, u->pod);
+    struct term_use *use = u->use;
+    switch (s->what) {
+    case SAID_PORT:
+        if (s->counted)
+            ADD(&use->counts, x->term);
+        if (s->avoided)
+            ADD(&use->avoids, x->term);
+        use->alone = true;
+        break;
+    case SAID_VOLUME:
+        ADD(&use->counts, x->term);
+        ADD(&use->avoids, x->term);
+        break;
+    case SAID_APART:
+        ADD(&use->avoids, x->term);
+        use->alone = use->alone || (str_is(x->key, HOSTNAME) && speaks_of(u->tables, x, u->pod));
+        break;
+    case SAID_NEAR:
+        ADD(&use->wants, x->term);
+        break;
+    case SAID_WISH:
+        *vec_push(&use->wishes) = (struct core_wish){x->term, s->weight};
+        break;
+    case SAID_SPREAD:
+        use_spread(u, s, x);
+        break;
+    }
 }
 
 static void on_use(void *ctx, const struct saying *s)
 {
+    static const char kinds[] = {'m', 'n', 'm', 's', 'p', 'v'};
     struct user *u = ctx;
-    struct term_use *use = u->use;
-    if (s->what != SAID_PORT && !is_judged(s)) {
-        use->refused =
-            STR("it selects namespaces or label keys of other pods, which this scheduler "
-                "cannot judge");
+    if (str_is_empty(s->key) && s->what != SAID_VOLUME)
         return;
-    }
-    const struct tterm *x =
-        find_term(u->tables, term_id(&u->arena, u->pod, s, s->what == SAID_PORT ? 'p' : 'm'));
-    if (!x || x->term == CORE_NONE) {
-        use->refused = STR("it says more about other pods than this scheduler keeps count of");
-        return;
-    }
-    switch (s->what) {
-    case SAID_PORT:
-        add(use->counts, &use->n_counts, ARRAY_LEN(use->counts), x->term);
-        add(use->avoids, &use->n_avoids, ARRAY_LEN(use->avoids), x->term);
-        use->alone = true;
-        break;
-    case SAID_APART:
-        add(use->avoids, &use->n_avoids, ARRAY_LEN(use->avoids), x->term);
-        use->alone = use->alone || is_own(u, x);
-        break;
-    case SAID_NEAR:
-        add(use->wants, &use->n_wants, ARRAY_LEN(use->wants), x->term);
-        break;
-    case SAID_SPREAD:
-        if (use->n_spreads < ARRAY_LEN(use->spreads))
-            use->spreads[use->n_spreads++] = (struct core_spread){
-                x->term, (int32_t)jint(jgetc(s->term, "maxSkew"), 1),
-                !str_is(jstr(jgetc(s->term, "whenUnsatisfiable")), "ScheduleAnyway")};
-        break;
-    }
+    const struct tterm *x = find_term(u->tables, term_id(&u->arena, u->pod, s, kinds[s->what]));
+    bool counted = x && x->term != CORE_NONE;
+    if (s->what == SAID_WISH && !counted)
+        return; /* never mind */
+    if (!counted)
+        u->use->refused = STR("it says more about other pods than this scheduler keeps count of");
+    else if (reads_labels(x) && cache_is_absent(namespaces_of(u->tables)))
+        u->use->refused = STR("it selects namespaces by label, which this scheduler may not read");
+    else
+        use_term(u, s, x);
 }
 
 /* Holder terms: those the pod has itself, by their text. */
 static void on_hold(void *ctx, const struct saying *s)
 {
     struct user *u = ctx;
-    if (s->what != SAID_APART || !is_judged(s))
+    if (s->what != SAID_APART)
         return;
     const struct tterm *x = find_term(u->tables, term_id(&u->arena, u->pod, s, 'h'));
     if (x && x->term != CORE_NONE)
-        add(u->use->counts, &u->use->n_counts, ARRAY_LEN(u->use->counts), x->term);
+        ADD(&u->use->counts, x->term);
 }
 
 void terms_use(const struct tables *t, const struct obj *pod, struct term_use *ret)
 {
-    *ret = (struct term_use){0};
+    *ret = (struct term_use){.alone = false};
     struct user u = {.tables = t, .pod = pod, .use = ret};
     if (t->terms.len == 0)
         return;
-    each_saying(pod, &u.arena, on_use, &u);
-    each_saying(pod, &u.arena, on_hold, &u);
+    each_saying(t, pod, &u.arena, on_use, &u);
+    each_saying(t, pod, &u.arena, on_hold, &u);
     for (size_t i = 0; i < t->terms.len; i++) {
         const struct tterm *x = &t->terms.p[i];
-        if (x->kind == 'p' || x->term == CORE_NONE || !speaks_of(x, pod))
+        if (!speaks_of(t, x, pod))
             continue;
-        if (x->kind == 'm')
-            add(ret->counts, &ret->n_counts, ARRAY_LEN(ret->counts), x->term);
-        else
-            add(ret->avoids, &ret->n_avoids, ARRAY_LEN(ret->avoids), x->term);
+        if (x->kind != 'h' && x->term != CORE_NONE)
+            ADD(&ret->counts, x->term);
+        else if (x->term != CORE_NONE)
+            ADD(&ret->avoids, x->term);
+        else if (x->kind == 'h')
+            ret->refused = STR("more pods keep away from it than this scheduler keeps count of");
     }
-    if (ret->n_counts == ARRAY_LEN(ret->counts) || ret->n_avoids == ARRAY_LEN(ret->avoids))
-        ret->refused = STR("more is said about it than this scheduler keeps count of");
     arena_done(&u.arena);
+}
+
+void terms_use_done(struct term_use *u)
+{
+    vec_done(&u->counts);
+    vec_done(&u->avoids);
+    vec_done(&u->wants);
+    vec_done(&u->spreads);
+    vec_done(&u->wishes);
+}
+
+static void key_terms(struct strbuf *out, char what, const int32_t *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        strbuf_printf(out, "\n%c%d", what, list[i]);
 }
 
 void terms_key(const struct tables *t, const struct obj *pod, struct strbuf *out)
 {
-    for (size_t i = 0; i < t->terms.len; i++) {
-        const struct tterm *x = &t->terms.p[i];
-        if (x->kind != 'p' && speaks_of(x, pod))
-            strbuf_printf(out, "\n%zu", i);
+    struct term_use u;
+    if (t->terms.len == 0)
+        return;
+    terms_use(t, pod, &u);
+    key_terms(out, '+', u.counts.p, u.counts.len);
+    key_terms(out, '-', u.avoids.p, u.avoids.len);
+    key_terms(out, '>', u.wants.p, u.wants.len);
+    for (size_t i = 0; i < u.spreads.len; i++) {
+        const struct core_spread *s = &u.spreads.p[i];
+        strbuf_printf(out, "\n~%d %d %d %d", s->term, s->max_skew, s->min_domains, s->required);
     }
-    /* Namespaces of terms default to the pod's. */
-    jval affinity = jgetc(obj_spec(pod), "affinity");
-    if (j_has(affinity) || jlen(jgetc(obj_spec(pod), "topologySpreadConstraints")) > 0) {
-        strbuf_add_char(out, '\n');
-        strbuf_add_str(out, pod->ns);
-    }
-    for (struct jiter it = jiter(jgetc(obj_spec(pod), "containers")); jnext(&it);) {
-        for (struct jiter k = jiter(jgetc(it.value, "ports")); jnext(&k);) {
-            if (jint(jgetc(k.value, "hostPort"), 0) > 0)
-                json_pretty(k.value, 0, out);
-        }
-    }
+    for (size_t i = 0; i < u.wishes.len; i++)
+        strbuf_printf(out, "\n?%d %d", u.wishes.p[i].term, u.wishes.p[i].weight);
+    strbuf_printf(out, "\n%d", u.alone);
+    strbuf_add_str(out, u.refused);
+    terms_use_done(&u);
 }

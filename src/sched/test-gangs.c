@@ -226,6 +226,50 @@ TEST(a_replica_stays_in_one_domain_whichever_gang_was_first)
     tw_free(t);
 }
 
+/* z1 has room for the pods of the scaled gang, but not for both on one host: z2 has. What is there
+ * of z1 would be the better fit for the base gang alone. */
+TEST(a_base_gang_goes_where_those_to_come_can_be_as_they_must)
+{
+    struct test_world *t = world_new();
+    add_zones(t);
+    add_binding(t);
+    add_set(t);
+    add_pod(t, "x-0", 4, ", nodeName: n1");
+    add_pod(t, "x-1", 4, ", nodeName: n2");
+    add_kin(t, "s-0", NULL, NULL, 1, TOPO);
+    tw_patch(t, &kind_pod_gang, "s-0",
+             "{spec: {topologyConstraint: {packConstraint: {required: zone}}}}");
+    add_kin(t, "s-0-g-0", "s-0", "s-0-g", 2, TOPO);
+    for (int i = 0; i < 2; i++)
+        tw_patch(t, &kind_pod, i ? "s-0-g-0-1" : "s-0-g-0-0",
+                 "{spec: {schedulingGates: [{name: g}], containers: [{name: a, resources: "
+                 "{requests: {cpu: '3'}}}]}}");
+    tw_patch(t, &kind_pod_gang, "s-0-g-0",
+             "{spec: {topologyConstraint: {packConstraint: {required: kubernetes.io/hostname}}}}");
+    plan_round(t);
+    carry_out(t);
+    CHECK(!str_is_empty(node_of(t, "s-0-0")));
+    CHECK_CSTR(zone_of(t, "s-0-0"), "z2");
+    tw_free(t);
+}
+
+/* Its own pods beyond the minimum must be in the zone too. */
+TEST(a_gang_goes_where_the_rest_of_it_has_room)
+{
+    struct test_world *t = world_new();
+    add_zones(t);
+    add_binding(t);
+    add_set(t);
+    add_pod(t, "x-0", 6, ", nodeName: n1");
+    add_pod(t, "x-1", 8, ", nodeName: n2");
+    add_kin(t, "s-0", NULL, NULL, 4, TOPO);
+    tw_patch(t, &kind_pod_gang, "s-0",
+             "{spec: {topologyConstraint: {packConstraint: {required: zone}}}}");
+    plan_round(t);
+    CHECK_INT(count_binds(t), 4);
+    tw_free(t);
+}
+
 static void add_anchor(struct test_world *t, const char *name, int replica, const char *annotations)
 {
     char labels[256];

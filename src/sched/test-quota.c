@@ -332,3 +332,95 @@ TEST(a_domain_with_others_in_it_is_nobodys_cell)
     CHECK_CSTR(zone_of(t, "b2-0"), "z1");
     tw_free(t);
 }
+
+/* ---- who is protected ---- */
+
+/* Queue a lends b a node; b's gang has run for a minute of the ten it is promised. */
+TEST(a_gang_runs_for_as_long_as_its_queue_promises)
+{
+    struct test_world *t = world_new();
+    set_queues("{queues: [{name: a, quota: {cpu: 8}}, {name: b, minRuntime: 10m}]}");
+    add_nodes(t, 2, 4);
+    add_in(t, "a1", "a", "n1");
+    add_in(t, "b1", "b", "n2");
+    tw_patch(t, &kind_pod, "b1-0", "{status: {startTime: '2026-01-01T00:00:00Z'}}");
+    add_in(t, "a2", "a", NULL);
+    t->world.now = TW_START + 60 * USEC_PER_SEC;
+    plan_round(t);
+    carry_out(t);
+    CHECK(!is_marked(t, "b1"));
+    CHECK(t->plan.look_again > 0 && t->plan.look_again <= TW_START + 600 * USEC_PER_SEC);
+    t->world.now = TW_START + 600 * USEC_PER_SEC;
+    plan_round(t);
+    carry_out(t);
+    CHECK(is_marked(t, "b1"));
+    tw_free(t);
+}
+
+TEST(a_runtime_that_is_none_is_refused)
+{
+    static const char *const wrong[] = {"soon", "-5m", "{}", "''"};
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        char yaml[96];
+        struct err err = ERR_INIT;
+        (void)snprintf(yaml, sizeof(yaml), "{queues: [{name: a, minRuntime: %s}]}", wrong[i]);
+        CHECK(quota_config_new(str_of(yaml), &err) == NULL);
+        CHECK(strstr(err.message, "minRuntime") != NULL);
+    }
+}
+
+/* It could not be claimed back: a gang that never makes room stays within what is guaranteed. */
+TEST(gangs_that_never_make_room_stay_within_the_quota)
+{
+    struct test_world *t = world_new();
+    set_queues("{queues: [{name: a, quota: {cpu: 4}}]}");
+    add_nodes(t, 3, 4);
+    for (int i = 1; i <= 2; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "a%d", i);
+        add_in(t, name, "a", NULL);
+        tw_patch(t, &kind_pod_gang, name,
+                 "{metadata: {labels: {kai.scheduler/preemptibility: non-preemptible}}}");
+    }
+    add_in(t, "a3", "a", NULL);
+    for (int i = 0; i < 2; i++) {
+        plan_round(t);
+        carry_out(t);
+    }
+    CHECK(str_is_empty(node_of(t, "a1-0")) != str_is_empty(node_of(t, "a2-0")));
+    CHECK(!str_is_empty(node_of(t, "a3-0")));
+    const char *waits = str_is_empty(node_of(t, "a1-0")) ? "a1" : "a2";
+    CHECK_CSTR(reason_of(t, waits), "QueueLimit");
+    check_condition(t, waits, "True",
+                    "queue a is guaranteed 4000m cpu, gangs that never make room");
+    tw_free(t);
+}
+
+/* All nodes are full of pods that nobody may ask: of each queue the first that has waited long
+ * enough holds room as it becomes free, and no other. */
+TEST(room_is_held_for_one_gang_of_each_queue)
+{
+    struct test_world *t = world_new();
+    char pod[16], more[32];
+    set_queues("{queues: [{name: a}, {name: b}]}");
+    add_nodes(t, 4, 4);
+    for (int i = 0; i < 4; i++) {
+        (void)snprintf(pod, sizeof(pod), "x-%d", i);
+        (void)snprintf(more, sizeof(more), ", nodeName: n%d", i + 1);
+        add_pod(t, pod, 4, more);
+    }
+    add_in(t, "a1", "a", NULL);
+    add_in(t, "a2", "a", NULL);
+    add_in(t, "b1", "b", NULL);
+    plan_round(t);
+    carry_out(t);
+    CHECK_INT(sched->tables->holds.len, 0);
+    t->world.now += HOLD_AFTER + USEC_PER_SEC;
+    for (int i = 0; i < 3; i++) {
+        plan_round(t);
+        carry_out(t);
+    }
+    CHECK_INT(sched->tables->holds.len, 2);
+    CHECK(sched->tables->holds.p[0].gang->queue != sched->tables->holds.p[1].gang->queue);
+    tw_free(t);
+}

@@ -121,27 +121,27 @@ TEST(absurd_amounts_do_not_wrap)
     check_demand("{containers: [{name: a, " REQ("cpu: lots, memory: 1e3") "}]}", 0, 1000, 0);
 }
 
-static void check_refused(const char *spec, const char *what)
+/* Parts of GPUs, as KAI's users ask for them. */
+static void check_refused(const char *annotation, const char *what)
 {
     struct table t = table(NODE("n1", "{}", SMALL));
     struct demand d;
     str why = STR_NONE;
+    tw_loadf(t.world,
+             "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {%s}}, spec: {}}",
+             annotation);
     count(&t);
-    CHECK(!snapshot_demand(&t.s, pod(&t, spec), &d, &why));
+    CHECK(!snapshot_demand(&t.s, tw_must(t.world, &kind_pod, "p"), &d, &why));
     CHECK(str_find(why, str_of(what)) >= 0);
     table_free(&t);
 }
 
-#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1}]"
 
 TEST(what_cannot_be_judged_is_refused_with_a_reason)
 {
-    check_refused("{resourceClaims: [{name: r}]}", "resource claims");
-    check_refused(
-        "{volumes: [{name: v, emptyDir: {}}, {name: w, persistentVolumeClaim: {claimName: "
-        "c}}]}",
-        "persistent volume claims");
+    check_refused("gpu-fraction: '0.5'", "gpu-fraction");
+    check_refused("gpu-memory: '2000'", "gpu-memory");
 }
 
 TEST(wishes_are_not_refused)
@@ -219,6 +219,47 @@ TEST(taints_need_tolerations)
     /* The demo clusters of the guide. */
     CHECK(admits(TAINTED("{key: fake-node, value: 'true', effect: NoSchedule}"),
                  TOLERATE("{key: fake-node, operator: Equal, value: 'true', effect: NoSchedule}")));
+}
+
+/* As Kubernetes 1.35: the taint's value is above, or below, the toleration's; both are numbers. */
+TEST(tolerations_may_compare_numbers)
+{
+    static const struct {
+        const char *op, *value, *taint;
+        bool want;
+    } cases[] = {
+        {"Gt", "900", "950", true},    {"Gt", "950", "950", false}, {"Gt", "990", "950", false},
+        {"Lt", "5", "3", true},        {"Lt", "3", "3", false},     {"Lt", "-1", "-2", true},
+        {"Gt", "900", "0950", false},  {"Gt", "x", "950", false},   {"Gt", "900", "", false},
+        {"Near", "950", "950", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct arena a = ARENA_INIT;
+        str node = arena_printf(&a, TAINTED("{key: sla, value: '%s', effect: NoSchedule}"),
+                                cases[i].taint);
+        str spec = arena_printf(&a, TOLERATE("{key: sla, operator: %s, value: '%s'}"), cases[i].op,
+                                cases[i].value);
+        if (!CHECK(admits(node.p, spec.p) == cases[i].want))
+            test_note("%s", spec.p);
+        arena_done(&a);
+    }
+}
+
+/* A cordoned node takes who tolerates that, as kube-scheduler has it. */
+TEST(a_cordon_is_a_taint)
+{
+    const char *cordoned = NODE("n1", "{unschedulable: true}", SMALL);
+    CHECK(!admits(cordoned, "{}"));
+    CHECK(admits(cordoned,
+                 TOLERATE("{key: node.kubernetes.io/unschedulable, operator: Exists, effect: "
+                          "NoSchedule}")));
+    CHECK(admits(cordoned, TOLERATE("{operator: Exists}")));
+    CHECK(!admits(cordoned, TOLERATE("{key: node.kubernetes.io/unschedulable, operator: Exists, "
+                                     "effect: NoExecute}")));
+    /* One that is not ready takes nobody, cordoned or not. */
+    CHECK(!admits("{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {unschedulable: true}, "
+                  "status: {conditions: [{type: Ready, status: 'False'}]}}",
+                  TOLERATE("{operator: Exists}")));
 }
 
 TEST(node_selectors_must_all_match)

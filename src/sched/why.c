@@ -1,38 +1,56 @@
 /*
- * Why a gang waits, in words. The certificate says which part of it found no room, of what class
- * and in which domains it came nearest; here it is said what those domains lack and who has it:
- * gangs and pods on their nodes, room held for a gang that waited longer, room kept for pods that
- * replace others. Bounded: three domains, three holders, some nodes.
+ * Why a gang waits: the facts, and the same in words and as a document. The certificate says which
+ * part of it found no room, of what class and in which domains it came nearest; here it is found
+ * what those domains lack and who has it: gangs and pods on their nodes, room held for gangs that
+ * come before, room kept for pods that replace others. Bounded: three domains, three holders, some
+ * nodes.
  */
-#include "sched/tell.h"
+#include "sched/why.h"
 
-enum { HOLDER_NODES = 256, HOLDERS = 64, HOLDERS_SAID = 3 };
+#include "sched/hold.h"
+
+enum { HOLDER_NODES = 256, HOLDERS = 64 };
 
 /* ---- what a domain lacks ---- */
 
-/* What the nodes of the domain lack for one more pod than they take. */
-struct lack {
-    size_t nodes, refused, lacking;
-    size_t resource;
-};
-
-static struct lack count_lack(struct tables *t, int32_t cls, int32_t tree, int32_t domain)
+static int refusal_of(const struct snap_node *n, const struct obj *pod)
 {
-    struct lack l = {0};
+    if (!node_tolerates(n, pod))
+        return n->open ? REFUSED_TAINTED : n->cordoned ? REFUSED_CORDONED : REFUSED_NOT_READY;
+    return node_is_wanted(n, pod) ? N_REFUSALS : REFUSED_UNWANTED;
+}
+
+/* What the node lacks for one pod more; false: nothing. */
+static bool add_lacking(const struct tables *t, int32_t cls, int32_t node, int64_t slots,
+                        size_t *lacking)
+{
+    bool any = false;
+    for (size_t r = 0; r < t->snap.n_resources; r++) {
+        int64_t amount = core_amount_of(t->core, cls, (int32_t)r);
+        int64_t free = core_free_of(t->core, node, (int32_t)r);
+        bool lacks = amount > 0 && free - slots * amount < amount;
+        lacking[r] += lacks;
+        any = any || lacks;
+    }
+    return any;
+}
+
+static struct why_lack count_lack(struct tables *t, int32_t cls, int32_t tree, int32_t domain)
+{
+    struct why_lack l = {0};
     size_t lacking[RES_MAX] = {0};
     const struct tclass *k = t->class_list.len ? tables_class(t, cls) : NULL;
     const int32_t *nodes = core_nodes_in(t->core, tree, domain, &l.nodes);
     for (size_t i = 0; i < l.nodes && k; i++) {
-        if (!node_admits(&t->snap.nodes.p[nodes[i]], k->model)) {
+        int refusal = refusal_of(&t->snap.nodes.p[nodes[i]], k->model);
+        if (refusal < N_REFUSALS) {
             l.refused++;
+            l.by[refusal]++;
             continue;
         }
         int64_t slots = core_slots(t->core, cls, nodes[i]);
-        for (size_t r = 0; r < t->snap.n_resources; r++) {
-            int64_t amount = core_amount_of(t->core, cls, (int32_t)r);
-            int64_t free = core_free_of(t->core, nodes[i], (int32_t)r);
-            lacking[r] += amount > 0 && free - slots * amount < amount;
-        }
+        if (!add_lacking(t, cls, nodes[i], slots, lacking) && slots == 0)
+            l.barred++;
     }
     l.resource = RES_PODS;
     for (size_t r = 0; r < t->snap.n_resources; r++) {
@@ -43,13 +61,36 @@ static struct lack count_lack(struct tables *t, int32_t cls, int32_t tree, int32
     return l;
 }
 
-static str lack_text(const struct tables *t, const struct lack *l, struct arena *a)
+static str refusals_text(const struct why_lack *l, struct arena *a)
 {
+    static const char *const words[N_REFUSALS] = {
+        [REFUSED_CORDONED] = "cordoned",
+        [REFUSED_NOT_READY] = "not ready",
+        [REFUSED_TAINTED] = "tainted",
+        [REFUSED_UNWANTED] = "not selected",
+    };
+    str text = STR_NONE;
+    for (int i = 0; i < N_REFUSALS; i++) {
+        if (l->by[i] > 0)
+            text = arena_printf(a, "%.*s%s%zu %s", STR_ARG(text), str_is_empty(text) ? " (" : ", ",
+                                l->by[i], words[i]);
+    }
+    return str_is_empty(text) ? text : arena_printf(a, "%.*s)", STR_ARG(text));
+}
+
+static str lack_text(const struct tables *t, const struct why_lack *l, struct arena *a)
+{
+    str refusals = refusals_text(l, a);
     if (l->refused == l->nodes)
-        return arena_printf(a, "none of %zu nodes admits it (taints, selector or readiness)",
-                            l->nodes);
-    return arena_printf(a, "%zu of %zu nodes lack %.*s, %zu do not admit it", l->lacking, l->nodes,
-                        STR_ARG(t->snap.resources[l->resource]), l->refused);
+        return arena_printf(a, "none of %zu nodes admits it%.*s", l->nodes, STR_ARG(refusals));
+    str barred = l->barred == 0 ? STR_NONE
+                                : arena_printf(a,
+                                               ", %zu have pods on or near them that it may not "
+                                               "be with",
+                                               l->barred);
+    return arena_printf(a, "%zu of %zu nodes lack %.*s, %zu do not admit it%.*s%.*s", l->lacking,
+                        l->nodes, STR_ARG(t->snap.resources[l->resource]), l->refused,
+                        STR_ARG(refusals), STR_ARG(barred));
 }
 
 /* What all of it needs of the resource it is most short of, against what is free there. */
@@ -81,14 +122,8 @@ static str together_text(const struct ask *q, struct tables *t, const struct cor
 
 /* ---- who holds it ---- */
 
-struct holder {
-    const struct tgang *gang;
-    size_t pods;
-    int64_t amount;
-};
-
 struct holders {
-    struct holder list[HOLDERS];
+    struct why_holder list[HOLDERS];
     size_t n, pods; /* pods: of all, those not listed too */
 };
 
@@ -101,36 +136,39 @@ static void add_holder(struct holders *h, const struct tgang *g, int64_t amount)
     if (i == HOLDERS)
         return;
     if (i == h->n)
-        h->list[h->n++] = (struct holder){.gang = g};
+        h->list[h->n++] = (struct why_holder){.gang = g};
     h->list[i].pods++;
     h->list[i].amount += amount;
 }
 
+const char *why_name(const struct tgang *g)
+{
+    return g->single ? g->key + 1 : g->key;
+}
+
 static int cmp_holders(const void *a, const void *b)
 {
-    const struct holder *x = a, *y = b;
+    const struct why_holder *x = a, *y = b;
     if (x->amount != y->amount)
         return x->amount > y->amount ? -1 : 1;
     return strcmp(x->gang->key, y->gang->key);
 }
 
-static str holder_text(const struct holder *h, struct arena *a)
+static str holder_text(const struct why_holder *h, struct arena *a)
 {
-    const char *key = h->gang->key;
     if (h->gang->single)
-        return arena_printf(a, "pod %s", key + 1);
-    return arena_printf(a, "%s (%zu pod%s, priority %lld)", key, h->pods, h->pods == 1 ? "" : "s",
-                        (long long)h->gang->priority);
+        return arena_printf(a, "pod %s", why_name(h->gang));
+    return arena_printf(a, "%s (%zu pod%s, priority %lld)", why_name(h->gang), h->pods,
+                        h->pods == 1 ? "" : "s", (long long)h->gang->priority);
 }
 
 /* Gangs and pods with something of the resource on nodes of the domain, those with most first. */
-static str holders_text(struct tables *t, int32_t tree, int32_t domain, size_t resource,
-                        struct arena *a)
+static void find_holders(struct facts *f, int32_t domain, size_t resource)
 {
+    struct tables *t = f->tables;
     struct holders h = {.n = 0};
-    size_t n, said = 0;
-    str text = STR_NONE;
-    const int32_t *nodes = core_nodes_in(t->core, tree, domain, &n);
+    size_t n;
+    const int32_t *nodes = core_nodes_in(t->core, f->ask->tree, domain, &n);
     for (size_t i = 0; i < MIN(n, (size_t)HOLDER_NODES); i++) {
         list_foreach (it, &t->on_node[nodes[i]]) {
             const struct tpod *p = list_entry(it, struct tpod, on_node);
@@ -140,54 +178,88 @@ static str holders_text(struct tables *t, int32_t tree, int32_t domain, size_t r
         }
     }
     qsort(h.list, h.n, sizeof(*h.list), cmp_holders);
-    for (; said < h.n && said < HOLDERS_SAID; said++) {
-        text = arena_printf(a, "%.*s%s%.*s", STR_ARG(text), said ? ", " : "; held by ",
-                            STR_ARG(holder_text(&h.list[said], a)));
-        h.pods -= h.list[said].pods;
-    }
-    return h.pods > 0 && said > 0 ? arena_printf(a, "%.*s and %zu more pod%s", STR_ARG(text),
-                                                 h.pods, h.pods == 1 ? "" : "s")
-                                  : text;
+    f->n_holders = MIN(h.n, (size_t)WHY_SAID);
+    memcpy(f->holders, h.list, f->n_holders * sizeof(*h.list));
+    f->other_pods = h.pods;
+    for (size_t i = 0; i < f->n_holders; i++)
+        f->other_pods -= h.list[i].pods;
+}
+
+static str holders_text(const struct facts *f, struct arena *a)
+{
+    str text = STR_NONE;
+    for (size_t i = 0; i < f->n_holders; i++)
+        text = arena_printf(a, "%.*s%s%.*s", STR_ARG(text), i ? ", " : "; held by ",
+                            STR_ARG(holder_text(&f->holders[i], a)));
+    return f->other_pods > 0 && f->n_holders > 0
+               ? arena_printf(a, "%.*s and %zu more pod%s", STR_ARG(text), f->other_pods,
+                              f->other_pods == 1 ? "" : "s")
+               : text;
 }
 
 /* Nodes of the domain that are cells of other queues. */
-static str cells_text(const struct ask *q, const struct tables *t, int32_t domain, struct arena *a)
+static size_t count_closed(const struct ask *q, const struct tables *t, int32_t domain)
 {
     size_t n, closed = 0;
     const int32_t *nodes = core_nodes_in(t->core, q->tree, domain, &n);
     for (size_t i = 0; t->quota.owned.len > 0 && i < n; i++)
         closed += core_is_closed(t->core, nodes[i]);
-    return closed ? arena_printf(a, "; %zu node%s kept for other queues", closed,
-                                 closed == 1 ? " is" : "s are")
-                  : STR_NONE;
+    return closed;
+}
+
+static str cells_text(const struct facts *f, struct arena *a)
+{
+    return f->closed ? arena_printf(a, "; %zu node%s kept for other queues", f->closed,
+                                    f->closed == 1 ? " is" : "s are")
+                     : STR_NONE;
+}
+
+static bool is_inside(const struct ask *q, const struct tables *t, int32_t domain, int32_t node)
+{
+    int32_t d = core_domain_of(t->core, q->tree, node, core_host_level(t->core, q->tree));
+    return domain == 0 || (d != CORE_NONE && core_contains(t->core, q->tree, domain, d));
+}
+
+/* Room that is held for another gang is in the domain. */
+static bool is_held_in(const struct ask *q, const struct tables *t, const struct thold *h,
+                       int32_t domain)
+{
+    for (size_t i = 0; h->taken && h->gang != q->gang && i < h->ops.len; i++) {
+        if (is_inside(q, t, domain, h->ops.p[i].node))
+            return true;
+    }
+    return false;
 }
 
 /* Room that is free and not to be had. */
-static str kept_text(const struct ask *q, struct tables *t, int32_t domain, struct arena *a)
+static void find_kept(struct facts *f, int32_t domain)
+{
+    const struct ask *q = f->ask;
+    const struct tables *t = f->tables;
+    for (size_t i = 0; i < t->holds.len && f->n_held < WHY_SAID; i++) {
+        if (is_held_in(q, t, &t->holds.p[i], domain))
+            f->held[f->n_held++] = (struct why_held){t->holds.p[i].gang, t->holds.p[i].asked};
+    }
+    for (size_t i = 0; i < t->leases.len; i++) {
+        if (t->leases.p[i].gang == q->gang || !is_inside(q, t, domain, t->leases.p[i].node))
+            continue;
+        f->kept_for = f->kept_for ? f->kept_for : t->leases.p[i].gang;
+        f->kept++;
+    }
+}
+
+static str kept_text(const struct facts *f, struct arena *a)
 {
     str text = STR_NONE;
-    size_t kept = 0;
-    bool held = false;
-    const struct tgang *whose = NULL;
-    int host = core_host_level(t->core, q->tree);
-    for (size_t i = 0; i < t->hold.len && !held; i++) {
-        int32_t d = core_domain_of(t->core, q->tree, t->hold.p[i].node, host);
-        held = domain == 0 || (d != CORE_NONE && core_contains(t->core, q->tree, domain, d));
-    }
-    if (held && strcmp(t->hold_key, q->gang->key) != 0)
-        text = arena_printf(a, "; room is held for %s, which has waited longer", t->hold_key);
-    for (size_t i = 0; i < t->leases.len; i++) {
-        int32_t d = core_domain_of(t->core, q->tree, t->leases.p[i].node, host);
-        if (t->leases.p[i].gang == q->gang ||
-            (domain != 0 && (d == CORE_NONE || !core_contains(t->core, q->tree, domain, d))))
-            continue;
-        whose = whose ? whose : t->leases.p[i].gang;
-        kept++;
-    }
-    return kept ? arena_printf(a, "%.*s; room for %zu pod%s is kept for replacements in %s%s",
-                               STR_ARG(text), kept, kept == 1 ? "" : "s", whose->key,
-                               kept > 1 ? " and others" : "")
-                : text;
+    for (size_t i = 0; i < f->n_held; i++)
+        text = arena_printf(a, "%.*s%s%s, %s", STR_ARG(text), i ? " and " : "; room is held for ",
+                            why_name(f->held[i].gang),
+                            f->held[i].asked ? "for which others make room"
+                                             : "which has waited longer");
+    return f->kept ? arena_printf(a, "%.*s; room for %zu pod%s is kept for replacements in %s%s",
+                                  STR_ARG(text), f->kept, f->kept == 1 ? "" : "s", f->kept_for->key,
+                                  f->kept > 1 ? " and others" : "")
+                   : text;
 }
 
 /* ---- the whole ---- */
@@ -218,57 +290,104 @@ static str scope_name(const struct ask *q, int32_t scope, int32_t cls)
 }
 
 /* The next best, with what they lack. */
-static str others_text(const struct ask *q, struct tables *t, const struct core_cert *cert,
-                       struct arena *a)
+static str others_text(const struct facts *f, struct arena *a)
 {
+    const struct core_cert *cert = &f->cert;
     str text = STR_NONE;
-    for (size_t i = 1; i < cert->n_near; i++) {
-        struct lack l = count_lack(t, cert->cls, q->tree, cert->near[i].domain);
-        text =
-            arena_printf(a, "%.*s%s%.*s for %d (%.*s)", STR_ARG(text), i == 1 ? "; next, " : ", ",
-                         STR_ARG(tables_domain_name(t, q->tree, cert->near[i].domain, a)),
-                         cert->near[i].room, STR_ARG(lack_text(t, &l, a)));
-    }
+    for (size_t i = 1; i < cert->n_near; i++)
+        text = arena_printf(
+            a, "%.*s%s%.*s for %d (%.*s)", STR_ARG(text), i == 1 ? "; next, " : ", ",
+            STR_ARG(tables_domain_name(f->tables, f->ask->tree, cert->near[i].domain, a)),
+            cert->near[i].room, STR_ARG(lack_text(f->tables, &f->lacks[i], a)));
     return text;
 }
 
-void tell_reasons(const struct ask *q, struct tables *t, const struct core_cert *cert,
-                  struct arena *a, struct reasons *ret)
+/* Where it must be, whatever room there is elsewhere. */
+static str pin_text(const struct facts *f, struct arena *a)
 {
-    if (!str_is_empty(q->wrong)) {
-        ret->story = ret->cause = q->wrong;
+    if (f->pin == 0)
+        return STR_NONE;
+    return arena_printf(a, "; it must be in %.*s, where its %s",
+                        STR_ARG(tables_domain_name(f->tables, f->ask->tree, f->pin, a)),
+                        str_is(str_of(f->pinned_by), "members") ? "pods are" : "replica is");
+}
+
+/* What is done about it. */
+static str outlook_text(const struct facts *f)
+{
+    const struct thold *h = hold_of(f->tables, f->ask->gang);
+    if (h && h->asked)
+        return STR("; others were asked to make room for it");
+    if (h)
+        return STR("; room is held for it as it becomes free");
+    return why_is_hopeless(f) ? STR("; it would not fit even if all others left") : STR_NONE;
+}
+
+bool why_is_hopeless(const struct facts *f)
+{
+    return f->ask->gang->hopeless == f->tables->shape && str_is_empty(f->ask->wrong);
+}
+
+void why_find(const struct ask *q, struct tables *t, const struct core_cert *cert,
+              struct facts *ret)
+{
+    *ret = (struct facts){.ask = q, .tables = t, .cert = *cert};
+    if (!str_is_empty(q->wrong))
+        return;
+    /* The nearest are those of the certificate; one there is in any case. */
+    ret->cert.n_near = MAX(1, cert->n_near);
+    ret->cert.near[0] = (struct core_near){cert->domain, cert->best};
+    for (size_t i = 0; i < ret->cert.n_near; i++)
+        ret->lacks[i] = count_lack(t, cert->cls, q->tree, ret->cert.near[i].domain);
+    const struct why_lack *l = &ret->lacks[0];
+    if (l->refused < l->nodes) /* nobody holds what there is not */
+        find_holders(ret, cert->domain, l->resource);
+    find_kept(ret, cert->domain);
+    ret->closed = count_closed(q, t, cert->domain);
+    ret->pin = ask_pin(q, &ret->pinned_by);
+    ret->name = scope_name(q, cert->scope, cert->level > 0 ? CORE_NONE : cert->cls);
+}
+
+static str story_of(const struct facts *f, str where, str who, struct arena *a)
+{
+    struct tables *t = f->tables;
+    const struct core_cert *cert = &f->cert;
+    str lacks = lack_text(t, &f->lacks[0], a);
+    if (cert->why == CORE_TOO_FEW && cert->level > 0)
+        return arena_printf(
+            a, "%.*s needs room for %d pods%.*s; the best, %.*s, has room for %d: %.*s%.*s%.*s",
+            STR_ARG(f->name), cert->need, STR_ARG(where),
+            STR_ARG(tables_domain_name(t, f->ask->tree, cert->domain, a)), cert->best,
+            STR_ARG(lacks), STR_ARG(who), STR_ARG(others_text(f, a)));
+    if (cert->why == CORE_TOO_FEW)
+        return arena_printf(a, "%.*s: %d of the %d pods it needs fit; for the next, %.*s%.*s",
+                            STR_ARG(f->name), cert->best, cert->need, STR_ARG(lacks), STR_ARG(who));
+    return arena_printf(a, "each part fits by itself, not all of them together%.*s%s%.*s%.*s",
+                        STR_ARG(where),
+                        cert->why == CORE_BUDGET ? " (the search was given up)" : "",
+                        STR_ARG(together_text(f->ask, t, cert, a)), STR_ARG(who));
+}
+
+void why_say(const struct facts *f, struct arena *a, struct reasons *ret)
+{
+    struct tables *t = f->tables;
+    const struct core_cert *cert = &f->cert;
+    const struct why_lack *l = &f->lacks[0];
+    if (!str_is_empty(f->ask->wrong)) {
+        ret->story = ret->cause = f->ask->wrong;
         return;
     }
-    struct lack l = count_lack(t, cert->cls, q->tree, cert->domain);
-    bool refused = l.refused == l.nodes; /* nobody holds what there is not */
-    str name = scope_name(q, cert->scope, cert->level > 0 ? CORE_NONE : cert->cls),
-        lacks = lack_text(t, &l, a);
-    str where = cert->level > 0 ? arena_printf(a, " in one %.*s",
-                                               STR_ARG(tables_level_key(t, q->tree, cert->level)))
-                                : STR_NONE;
-    str what = refused ? STR("no node admits its pods")
-                       : arena_printf(a, "not enough %.*s", STR_ARG(t->snap.resources[l.resource]));
-    str holders = refused ? STR_NONE : holders_text(t, q->tree, cert->domain, l.resource, a);
-    str who =
-        arena_printf(a, "%.*s%.*s%.*s", STR_ARG(holders), STR_ARG(kept_text(q, t, cert->domain, a)),
-                     STR_ARG(cells_text(q, t, cert->domain, a)));
-    if (cert->why == CORE_TOO_FEW && cert->level > 0)
-        ret->story = arena_printf(
-            a, "%.*s needs room for %d pods%.*s; the best, %.*s, has room for %d: %.*s%.*s%.*s",
-            STR_ARG(name), cert->need, STR_ARG(where),
-            STR_ARG(tables_domain_name(t, q->tree, cert->domain, a)), cert->best, STR_ARG(lacks),
-            STR_ARG(who), STR_ARG(others_text(q, t, cert, a)));
-    else if (cert->why == CORE_TOO_FEW)
-        ret->story =
-            arena_printf(a, "%.*s: %d of the %d pods it needs fit; for the next, %.*s%.*s",
-                         STR_ARG(name), cert->best, cert->need, STR_ARG(lacks), STR_ARG(who));
-    else
-        ret->story = arena_printf(
-            a, "each part fits by itself, not all of them together%.*s%s%.*s%.*s", STR_ARG(where),
-            cert->why == CORE_BUDGET ? " (the search was given up)" : "",
-            STR_ARG(together_text(q, t, cert, a)), STR_ARG(who));
+    str where = cert->level > 0
+                    ? arena_printf(a, " in one %.*s",
+                                   STR_ARG(tables_level_key(t, f->ask->tree, cert->level)))
+                    : STR_NONE;
+    str what = l->refused == l->nodes
+                   ? STR("no node admits its pods")
+                   : arena_printf(a, "not enough %.*s", STR_ARG(t->snap.resources[l->resource]));
+    str who = arena_cat(a, holders_text(f, a), kept_text(f, a), cells_text(f, a));
+    ret->story = arena_cat(a, story_of(f, where, who, a), pin_text(f, a), outlook_text(f));
     ret->cause =
         cert->why == CORE_TOO_FEW
-            ? arena_printf(a, "%.*s: %.*s%.*s", STR_ARG(name), STR_ARG(what), STR_ARG(where))
+            ? arena_printf(a, "%.*s: %.*s%.*s", STR_ARG(f->name), STR_ARG(what), STR_ARG(where))
             : arena_printf(a, "its parts fit, but not together%.*s", STR_ARG(where));
 }
