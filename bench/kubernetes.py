@@ -3,10 +3,10 @@
 
     bench/kubernetes.py WORK PORT OPERATOR-PID SERVER-PIDS BENCH-RAW
 """
+import collections
 import http.client
 import json
 import os
-import re
 import ssl
 import subprocess
 import sys
@@ -14,12 +14,21 @@ import threading
 import time
 
 WORK, PORT, PID, SERVERS = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4].split(",")
-RAW = {}  # seconds of each step of bench-raw, RAW_PODS writes each
 TICKS = os.sysconf("SC_CLK_TCK")
 SCALE = float(os.environ.get("GROVE_BENCH_SCALE", "1"))
-RAW_PODS = max(100, int(1000 * SCALE))
+CYCLES = int(os.environ.get("GROVE_BENCH_CYCLES", "10"))
+RAW_COUNT = max(50, int(300 * SCALE))  # writes of each kind
 PODS = "/api/v1/namespaces/default/pods"
 GATE = "grove.io/podgang-pending-creation"
+# What has nothing to do with a deployment, and what bench-raw does not write but something alike.
+NO_WRITES = {"leases", "nodes", "tokenreviews", "subjectaccessreviews", "serviceaccounts", "clusterroles"}
+LIKE = {"create endpoints": "create services", "create endpointslices": "create services",
+        "update endpoints": "patch podgangs", "update endpointslices": "patch podgangs",
+        "update poddisruptionbudgets/status": "patch podgangs", "delete endpointslices": "delete services",
+        "delete endpoints": "delete services", "patch podcliques": "patch podgangs",
+        "patch podcliquesets/status": "patch podcliques/status", "create podcliquesets": "create podcliques",
+        "patch podcliquescalinggroups/status": "patch podcliques/status", "patch events": "create events",
+        "create podcliquescalinggroups": "create podcliques", "delete podcliquescalinggroups": "delete podcliques"}
 
 
 def connect(path):
@@ -85,22 +94,81 @@ def rss():
     return 0
 
 
-def all_writes():
-    """Of everybody: the scheduler, the nodes and the controllers of Kubernetes write as well."""
-    counted = re.findall(r'^apiserver_request_total\{.*verb="(?:POST|PUT|PATCH|APPLY|DELETE)".*\} (\S+)$',
-                         request("/metrics"), re.M)
-    return int(sum(map(float, counted)))
+class Counted:
+    """Writes by what was asked ("patch pods/status"): of everybody and of the operator alone."""
+
+    def __init__(self):
+        self.everybody, self.operator = collections.Counter(), collections.Counter()
+
+    def add(self, event):
+        ref = event["objectRef"]
+        what = f"{event['verb']} {ref['resource']}" + (f"/{ref['subresource']}" if ref.get("subresource") else "")
+        self.everybody[what] += 1
+        if event["user"]["username"].endswith(":grove-operator"):
+            self.operator[what] += 1
 
 
-def writes():
-    """Of the operator."""
-    n = 0
-    for line in open(f"{WORK}/audit.log", encoding="utf-8"):
-        event = json.loads(line)
-        n += (event["user"]["username"].endswith(":grove-operator") and event["stage"] == "ResponseComplete"
-              and event["verb"] in ("create", "update", "patch", "delete") and
-              event.get("objectRef", {}).get("resource") != "leases")
-    return n
+class Writes:
+    """Follows the server's audit log."""
+
+    def __init__(self):
+        self.log, self.rest = open(f"{WORK}/audit.log", encoding="utf-8"), ""
+
+    def events(self):
+        for line in self.log:
+            self.rest += line
+            if not line.endswith("\n"):
+                return  # it is still being written
+            event, self.rest = json.loads(self.rest), ""
+            ref = event.get("objectRef", {})
+            if (event["verb"] in ("create", "update", "patch", "delete") and event["stage"] == "ResponseComplete"
+                    and ref.get("namespace") != "raw" and ref.get("resource") not in NO_WRITES):
+                yield event
+
+    def take(self, end=0.0):
+        """What was answered since the last time: until end (seconds since the epoch), and later."""
+        last = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(end)) + f"{end % 1:.6f}Z"[2:]
+        until, late = Counted(), Counted()
+        for event in self.events():
+            (until if event["stageTimestamp"] <= last else late).add(event)
+        return until, late
+
+
+class Ceiling:
+    """What the server needs for writes of a client that has nothing to think about, by what is
+    asked: seconds, and processor seconds of the server. Measured before and after what is compared
+    with it, for a machine does not always have the same to do."""
+
+    def __init__(self):
+        self.seconds = self.cpu = self.last = None
+        self.measure()
+
+    def measure(self):
+        seconds, used = {}, {}
+        with subprocess.Popen([sys.argv[5], "--count", str(RAW_COUNT)], stdout=subprocess.PIPE, text=True) as raw:
+            before = cpu(SERVERS)
+            for line in raw.stdout:
+                step, now = json.loads(line), cpu(SERVERS)
+                seconds[step["step"]], used[step["step"]] = step["seconds"] / RAW_COUNT, (now - before) / RAW_COUNT
+                before = now
+        if raw.returncode:
+            sys.exit("bench/kubernetes: bench-raw failed")
+        last = self.last or (seconds, used)
+        self.seconds = {k: (v + last[0][k]) / 2 for k, v in seconds.items()}
+        self.cpu = {k: (v + last[1][k]) / 2 for k, v in used.items()}
+        self.last = (seconds, used)
+        print("raw, ms (of the server's processors):",
+              ", ".join(f"{k} {1000 * v:.1f} ({1000 * used[k]:.1f})" for k, v in seconds.items()), flush=True)
+
+    @staticmethod
+    def cost(each, counted):
+        mean = sum(each.values()) / len(each)  # for the few that nothing is alike
+        return sum(each.get(LIKE.get(what, what), mean) * n for what, n in counted.items())
+
+    def told(self, counted, seconds, server):
+        wall, used = self.cost(self.seconds, counted), self.cost(self.cpu, counted)
+        return (f"as many such writes raw {wall:.1f} s: {seconds / wall:.2f} x, {seconds - wall:+.1f} s; of the server's "
+                f"processors {server:.1f} s, raw {used:.1f} s: {server / used:.2f} x")
 
 
 def kubectl(*words, text=None):
@@ -138,36 +206,74 @@ def all_gone(pods):
     return len(pods) == 0
 
 
-def deploy(pods, title, name, manifest, n):
-    cpu0, server0, writes0, all0 = cpu(), cpu(SERVERS), writes(), all_writes()
-    begin = time.monotonic()
+def by_kind(counted, n):
+    return ", ".join(f"{what} {count / n:.2f}" for what, count in counted.most_common() if count >= n / 100)
+
+
+class Span:
+    """Seconds and processor seconds from now on."""
+
+    def __init__(self, writes):
+        writes.take()
+        self.writes, self.begin, self.own, self.server = writes, time.monotonic(), cpu(), cpu(SERVERS)
+
+    def seconds(self):
+        return time.monotonic() - self.begin
+
+    def end(self):
+        """What was written until now and in the seconds after that."""
+        end, self.server = time.time(), cpu(SERVERS) - self.server
+        time.sleep(5)
+        self.own = cpu() - self.own
+        return self.writes.take(end)
+
+
+def deploy(pods, writes, title, manifest, n):
+    span = Span(writes)
     kubectl("create", "-f", "-", text=manifest)
-    created = pods.until(lambda p: len(p) >= n) - begin
-    ungated = pods.until(lambda p: sum(u for u, _ in p) >= n) - begin
-    ready = pods.until(lambda p: sum(r for _, r in p) >= n) - begin
-    time.sleep(2)
-    count, everybody = writes() - writes0, all_writes() - all0
-    each = (RAW["create"] + RAW["ungate"] + RAW["status"]) / (3 * RAW_PODS)
-    print(f"{title}: created {created:.1f} s, ungated {ungated:.1f} s, ready {ready:.1f} s; operator "
-          f"{cpu() - cpu0:.2f} CPU-s, {rss():.0f} MB, {count} writes ({count / n:.2f} a pod); as many raw "
-          f"writes {each * count:.1f} s: {ungated / each / count:.2f} x\n  until ready everybody: {everybody} "
-          f"writes, as many raw {each * everybody:.1f} s: {ready / each / everybody:.2f} x; server "
-          f"{cpu(SERVERS) - server0:.1f} CPU-s", flush=True)
-    begin = time.monotonic()
+    pods.until(lambda p: len(p) >= n)
+    created = span.seconds()
+    pods.until(lambda p: sum(u for u, _ in p) >= n)
+    ungated = span.seconds()
+    pods.until(lambda p: sum(r for _, r in p) >= n)
+    ready, memory = span.seconds(), rss()
+    until, late = span.end()
+    print(f"{title}: created {created:.1f} s, ungated {ungated:.1f} s, ready {ready:.1f} s; operator {span.own:.2f} CPU-s, "
+          f"{memory:.1f} MB; load {os.getloadavg()[0]:.1f}\n  writes a pod: operator {until.operator.total() / n:.2f} "
+          f"(later {late.operator.total() / n:.2f}), everybody {until.everybody.total() / n:.2f} "
+          f"(later {late.everybody.total() / n:.2f}): {by_kind(until.everybody, n)}", flush=True)
+    return until.everybody, ready, span.server
+
+
+def undeploy(pods, writes, name, n):
+    span = Span(writes)
     kubectl("scale", "pcs", name, "--replicas=0")
-    gone = pods.until(all_gone) - begin
+    pods.until(all_gone)
+    gone = span.seconds()
     while children():
         time.sleep(0.2)
-    print(f"  {n} to 0: pods {gone:.1f} s, all children {time.monotonic() - begin:.1f} s, operator {rss():.0f} MB; "
-          f"as many raw deletes of pods {RAW['delete'] * n / RAW_PODS:.1f} s", flush=True)
+    seconds = span.seconds()
+    until, _ = span.end()
+    print(f"  {n} to 0: pods {gone:.1f} s, all children {seconds:.1f} s, operator {span.own:.2f} CPU-s, {rss():.1f} MB\n"
+          f"  writes a pod: operator {until.operator.total() / n:.2f}, everybody {until.everybody.total() / n:.2f}: "
+          f"{by_kind(until.everybody, n)}", flush=True)
     kubectl("delete", "pcs", name, "--timeout=120s")
+    return until.everybody, seconds, span.server
+
+
+def life(pods, writes, ceiling, title, name, manifest, n):
+    """From none to all and back, and then what the server alone would have needed."""
+    up = deploy(pods, writes, title, manifest, n)
+    down = undeploy(pods, writes, name, n)
+    ceiling.measure()
+    print(f"  up:   {ceiling.told(*up)}\n  down: {ceiling.told(*down)}", flush=True)
 
 
 def churn(pods):
     few, many = scaled(50), scaled(100)
     kubectl("create", "-f", "-", text=pcs("churn", few, [clique("a", 2, 1)]))
     pods.until(lambda p: sum(r for _, r in p) == 2 * few)
-    for i in range(10):
+    for i in range(CYCLES):
         begin, cpu0 = time.monotonic(), cpu()
         kubectl("scale", "pcs", "churn", f"--replicas={many}")
         pods.until(lambda p: sum(r for _, r in p) == 2 * many)
@@ -178,17 +284,13 @@ def churn(pods):
 
 
 def main():
-    pods = Pods()
-    server0 = cpu(SERVERS)
-    RAW.update(json.loads(subprocess.check_output([sys.argv[5], "--pods", str(RAW_PODS)])))
-    print(f"raw, {RAW_PODS} each:", ", ".join(f"{k} {v:.2f} s" for k, v in RAW.items()),
-          f"; server {cpu(SERVERS) - server0:.1f} CPU-s", flush=True)
+    pods, writes, ceiling = Pods(), Writes(), Ceiling()
     copies, prefill, decode = scaled(500), scaled(125), scaled(100)
-    deploy(pods, f"{copies} copies of 2", "wide", pcs("wide", copies, [clique("a", 2, 1)]), 2 * copies)
+    life(pods, writes, ceiling, f"{copies} copies of 2", "wide", pcs("wide", copies, [clique("a", 2, 1)]), 2 * copies)
     groups = [{"name": "prefill", "cliqueNames": ["pl", "pw"], "replicas": prefill, "minAvailable": 1},
               {"name": "decode", "cliqueNames": ["dl", "dw"], "replicas": decode, "minAvailable": 1}]
     cliques = [clique("pl", 1, 1), clique("pw", 3, 3), clique("dl", 1, 1), clique("dw", 4, 4)]
-    deploy(pods, "disaggregated", "deep", pcs("deep", 1, cliques, groups), 4 * prefill + 5 * decode)
+    life(pods, writes, ceiling, "disaggregated", "deep", pcs("deep", 1, cliques, groups), 4 * prefill + 5 * decode)
     churn(pods)
 
 

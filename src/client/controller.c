@@ -21,6 +21,10 @@
 #define TURN_BUDGET 64
 #define IN_FLIGHT_DEFAULT 32
 #define COUNTS_INTERVAL (100 * USEC_PER_MSEC)
+/* How long a patient write waits for others, in writes and at the least and most. */
+#define PATIENT_WRITES 10
+#define PATIENT_MIN (100 * USEC_PER_MSEC)
+#define PATIENT_MAX (15 * USEC_PER_SEC)
 /* Between looks of a key that the ledger refused something, when nothing changes. */
 #define REFUSED_BASE (100 * USEC_PER_MSEC)
 #define REFUSED_MAX (10 * USEC_PER_SEC)
@@ -97,12 +101,12 @@ struct runtime {
     struct intents intents;
     struct unsure unsure;
     size_t n_failing; /* keys with failures, of all controllers */
+    usec latency;     /* of writes, on average */
     usec stall_timeout;
     bool started;
     bool standby;
     bool synced;
-    bool has_patient; /* a controller that waits for others */
-    size_t rotation;  /* the controller whose turn is next */
+    size_t rotation; /* the controller whose turn is next */
     struct loop_task turn;
     struct loop_timer patience; /* of a controller that waits for others */
     struct kinds_listener kinds;
@@ -237,10 +241,13 @@ static bool is_own_change(const struct obj *old, const struct obj *new)
     return old->generation != new->generation || old->deleting != new->deleting;
 }
 
-/* The first handler of every cache: a key whose own object is no longer the one planned for. */
+/* The first handler of every cache: writes that wait to be seen, and a key whose own object is no
+ * longer the one planned for. */
 static void on_own_change(void *ctx, const struct obj *old, const struct obj *new)
 {
     struct runtime *r = ctx;
+    for (size_t i = 0; new &&i < r->controllers.len; i++)
+        executor_observe(&r->controllers.p[i]->executor, new);
     if (!is_own_change(old, new))
         return;
     const struct obj *o = new ? new : old;
@@ -357,7 +364,24 @@ struct job {
     struct queue_item *item;
     usec look_at; /* monotonic; 0: none */
     bool refused; /* part of the plan was, by the ledger */
+    bool waits;   /* part of the plan does, for others */
 };
+
+/* Writes that somebody waits for are under way. */
+static bool is_writing(const struct runtime *r)
+{
+    for (size_t i = 0; i < r->controllers.len; i++) {
+        const struct controller *c = r->controllers.p[i];
+        if (!c->def.patience && c->executor.in_flight > c->executor.patient)
+            return true;
+    }
+    return false;
+}
+
+static usec patience_of(const struct runtime *r)
+{
+    return MIN(MAX(PATIENT_WRITES * r->latency, PATIENT_MIN), PATIENT_MAX);
+}
 
 static void send_events(struct controller *c, const struct run *run)
 {
@@ -365,6 +389,9 @@ static void send_events(struct controller *c, const struct run *run)
     for (size_t i = 0; i < p->events.len; i++) {
         const struct plan_event *e = &p->events.p[i];
         bool done = run->dropped ? e->n_writes > 0 && run_has_done(run, e->stage) : !run->failed;
+        /* What was done can be told later, where the server has enough to do. */
+        recorder_hold(c->recorder, !e->warning && is_writing(c->runtime) &&
+                                       patience_of(c->runtime) > PATIENT_MIN);
         if (done || (e->warning && !run->dropped))
             recorder_event(c->recorder, e->about, e->warning, e->reason, e->message);
     }
@@ -476,6 +503,36 @@ static bool is_refused(struct job *job, const struct world *w, const struct plan
     return refused;
 }
 
+/* A write that can wait, and others that cannot. True: leave it out. */
+static bool is_patient(struct job *job, const struct plan_write *w)
+{
+    struct runtime *r = job->controller->runtime;
+    struct queue_item *it = job->item;
+    usec now = loop_now(r->loop);
+    if (!w->patient)
+        return false;
+    job->waits = is_writing(r);
+    usec due = job->waits ? (it->patient_since ? it->patient_since : now) + patience_of(r)
+                          : it->told_until;
+    if (due <= now) {
+        it->told_until = now + MIN(PATIENT_WRITES * r->latency, PATIENT_MAX);
+        return job->waits = false;
+    }
+    job->look_at = earlier(job->look_at, due);
+    return true;
+}
+
+/* What tells of a write that waits does so, too: the plan that makes it says it again. */
+static void forget_events(struct plan *p, size_t write)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < p->events.len; i++) {
+        if (p->events.p[i].warning || p->events.p[i].n_writes <= write)
+            p->events.p[kept++] = p->events.p[i];
+    }
+    p->events.len = kept;
+}
+
 /* Removes what may not be sent now. Deletes are booked one by one as they pass, so that the ledger
  * sees those of the same plan too. */
 static void admit(struct job *job, const struct world *w, struct plan *p)
@@ -483,12 +540,21 @@ static void admit(struct job *job, const struct world *w, struct plan *p)
     size_t kept = 0;
     for (size_t i = 0; i < p->writes.len; i++) {
         struct plan_write *write = &p->writes.p[i];
+        if (is_patient(job, write)) {
+            forget_events(p, i);
+            continue;
+        }
         if (is_too_soon(job, write) || is_refused(job, w, write))
             continue;
         executor_book(&job->controller->executor, write);
         p->writes.p[kept++] = *write;
     }
     p->writes.len = kept;
+    struct queue_item *it = job->item;
+    if (!job->waits)
+        it->patient_since = 0;
+    else if (!it->patient_since)
+        it->patient_since = loop_now(job->controller->runtime->loop);
 }
 
 static void plan_item(struct controller *c, struct queue_item *it)
@@ -581,10 +647,22 @@ static void forget(struct runtime *r)
         runtime_drop_folds(r);
 }
 
+/* Nothing is under way that somebody waits for: now is the time to tell. */
+static void calm_down(struct runtime *r)
+{
+    if (is_writing(r))
+        return;
+    for (size_t i = 0; i < r->controllers.len; i++) {
+        queue_calm(&r->controllers.p[i]->queue);
+        recorder_release(r->controllers.p[i]->recorder);
+    }
+}
+
 static void turn(struct loop_task *t)
 {
     struct runtime *r = container_of(t, struct runtime, turn);
     forget(r);
+    calm_down(r);
     size_t n = r->controllers.len;
     unsigned budget = TURN_BUDGET;
     for (size_t skipped = 0; skipped < n && budget;) {
@@ -709,7 +787,7 @@ static struct cache *env_cache(void *ctx, const struct kind *k)
 static void env_room(void *ctx)
 {
     struct controller *c = ctx;
-    if (c->queue.n_ready || (c->runtime->has_patient && !c->executor.in_flight))
+    if (c->queue.n_ready || c->executor.in_flight == c->executor.patient)
         wake(c->runtime);
 }
 
@@ -721,7 +799,8 @@ struct controller *runtime_add(struct runtime *r, const struct controller_def *d
     metrics_init(&c->metrics, str_of(def->name));
     queue_init(&c->queue, r->loop, on_ready, c);
     c->queue.min_interval = def->min_interval;
-    struct executor_env env = {env_cache, on_finished, env_room, c, &r->intents, &r->unsure};
+    struct executor_env env = {env_cache,   on_finished, env_room,   c,
+                               &r->intents, &r->unsure,  &r->latency};
     unsigned limit = def->max_in_flight ? def->max_in_flight : IN_FLIGHT_DEFAULT;
     const char *source = def->source ? def->source : def->name;
     executor_init(&c->executor, r->loop, api, source, limit, &env);
@@ -729,7 +808,6 @@ struct controller *runtime_add(struct runtime *r, const struct controller_def *d
     for (size_t i = 0; i < def->n_watches; i++)
         controller_watch(c, def->watches[i].kind, def->watches[i].map);
     *vec_push(&r->controllers) = c;
-    r->has_patient |= def->patience != 0;
     if (def->on_kinds)
         def->on_kinds(c);
     return c;

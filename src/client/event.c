@@ -24,6 +24,7 @@
 
 struct record {
     struct list link;          /* by last use */
+    struct list held;          /* of those to be sent later */
     struct recorder *recorder; /* NULL: it is gone */
     struct arena arena;        /* everything below that is fixed */
     str ns, name;
@@ -55,6 +56,9 @@ struct recorder {
     struct list records;
     struct map by_uid; /* → subject */
     struct list subjects;
+    struct list held;
+    size_t n_held;
+    bool holds;
     unsigned in_flight;
 };
 
@@ -143,8 +147,17 @@ static void record_free(struct record *e)
     free(e);
 }
 
+static void unhold(struct recorder *r, struct record *e)
+{
+    if (list_is_empty(&e->held))
+        return;
+    list_remove(&e->held);
+    r->n_held--;
+}
+
 static void record_drop(struct recorder *r, struct record *e)
 {
+    unhold(r, e);
     map_del(&r->by_name, str_n(e->ns.p, e->ns.len + 1 + e->name.len));
     list_remove(&e->link);
     if (!e->busy) {
@@ -191,6 +204,7 @@ static struct record *record_get(struct recorder *r, const struct obj *about, bo
     e->name = str_sub(key, cut + 1, key.len);
     e->template = make_template(e, about, warning, reason, message);
     map_put(&r->by_name, key, e);
+    list_init(&e->held);
     list_push_back(&r->records, &e->link);
     return e;
 }
@@ -283,13 +297,31 @@ static void on_answer(struct api_request *req, const struct api_reply *reply)
         record_free(e);
         return;
     }
-    e->recorder->in_flight--;
+    struct recorder *r = e->recorder;
+    r->in_flight--;
     if (reply->code >= 200 && reply->code < 300)
         on_success(e, reply);
     else if (reply->code == 409 && req->verb == API_CREATE)
         send_request(e, API_GET, NULL);
     else if (reply->code == 404 && req->verb == API_PATCH)
         send_request(e, API_CREATE, make_event(e));
+    if (!r->holds)
+        recorder_release(r);
+}
+
+void recorder_hold(struct recorder *r, bool on)
+{
+    r->holds = on;
+}
+
+void recorder_release(struct recorder *r)
+{
+    r->holds = false;
+    while (r->in_flight < IN_FLIGHT_MAX && !list_is_empty(&r->held)) {
+        struct record *e = list_entry(r->held.next, struct record, held);
+        unhold(r, e);
+        send_request(e, API_CREATE, make_event(e));
+    }
 }
 
 void recorder_event(struct recorder *r, const struct obj *about, bool warning, str reason,
@@ -302,18 +334,23 @@ void recorder_event(struct recorder *r, const struct obj *about, bool warning, s
     e->last = now;
     e->unsent++;
     bool quiet = e->sent && now - e->sent < QUIET;
-    if (e->busy || quiet || r->in_flight >= IN_FLIGHT_MAX || !subject_spend(r, about->uid))
+    bool waits = e->busy || !list_is_empty(&e->held);
+    if (waits || quiet || r->in_flight >= IN_FLIGHT_MAX || !subject_spend(r, about->uid))
         return;
     e->sent = now;
-    if (e->count)
+    if (e->count) {
         send_request(e, API_PATCH, make_patch(e));
-    else
+    } else if (r->holds) {
+        list_push_back(&r->held, &e->held);
+        r->n_held++;
+    } else {
         send_request(e, API_CREATE, make_event(e));
+    }
 }
 
-unsigned recorder_in_flight(const struct recorder *r)
+size_t recorder_in_flight(const struct recorder *r)
 {
-    return r->in_flight;
+    return r->in_flight + r->n_held;
 }
 
 /* ---- life cycle ---- */
@@ -326,6 +363,7 @@ struct recorder *recorder_new(struct loop *l, struct api *api, const char *compo
     r->component = component;
     list_init(&r->records);
     list_init(&r->subjects);
+    list_init(&r->held);
     return r;
 }
 

@@ -6,6 +6,9 @@
  * again, also after a restart, raises the count of the one that is there instead of making another.
  * Within one minute repetitions are only counted; the next one after that carries them all. One
  * object may cause 25 writes and one more every five minutes, whatever its events say.
+ *
+ * While a recorder holds, new events are kept, the latest few thousand of them, and sent when it is
+ * released.
  */
 #ifndef CLIENT_EVENT_H
 #define CLIENT_EVENT_H
@@ -21,7 +24,10 @@ struct recorder *recorder_new(struct loop *l, struct api *api, const char *compo
 void recorder_free(struct recorder *r);
 void recorder_event(struct recorder *r, const struct obj *about, bool warning, str reason,
                     str message);
-/* Requests under way. */
-unsigned recorder_in_flight(const struct recorder *r);
+void recorder_hold(struct recorder *r, bool on);
+/* Sends what was held. Cheap when nothing was. */
+void recorder_release(struct recorder *r);
+/* Requests under way, and events held. */
+size_t recorder_in_flight(const struct recorder *r);
 
 #endif

@@ -4,12 +4,12 @@
  *   WAITING ──► VERIFY ──► WRITE ──► DONE          VERIFY  live GET: is it really absent?
  *      │          │          │ │       ▲           RESOLVE live GET of the written object: what is
  *      └──────────┼──► ──────┘ ▼       │                   true now? Repeated until it is answered.
- *                 ▼         RESOLVE ───┘
- *                DONE
+ *                 ▼   AWAIT ─► RESOLVE ┘           AWAIT   bound, and nobody said how the pod looks
+ *                DONE                                      now: the watch will, or we ask.
  *
  * Invariants
- *  1. An op in VERIFY, WRITE or RESOLVE counts in run->in_flight and executor->in_flight; its
- * request is under way or its timer is set, never both.
+ *  1. An op in VERIFY, WRITE, AWAIT or RESOLVE counts in run->in_flight and executor->in_flight;
+ * its request is under way or its timer is set, never both.
  *  2. What an answer says is in the cache before the op is DONE, and a run ends only when no op is
  * in flight: so the key is never planned again on older knowledge than its own writes.
  *  3. A delete is booked from acceptance until its op is DONE or dropped.
@@ -22,8 +22,11 @@
 
 #define RESOLVE_BASE (50 * USEC_PER_MSEC)
 #define RESOLVE_MAX (10 * USEC_PER_SEC)
+/* For the watch to show what was written. It mostly does so before the write is answered. */
+#define AWAIT_MAX USEC_PER_SEC
+#define LATENCY_WEIGHT 8
 
-enum op_state { OP_WAITING, OP_VERIFY, OP_WRITE, OP_RESOLVE, OP_DONE };
+enum op_state { OP_WAITING, OP_VERIFY, OP_WRITE, OP_AWAIT, OP_RESOLVE, OP_DONE };
 
 struct op {
     struct run *run;
@@ -33,9 +36,11 @@ struct op {
     bool written; /* the write succeeded; only its result is being fetched */
     bool unsure;  /* nobody said whether it was done */
     unsigned tries;
+    usec sent_at;
     str seen_uid; /* cached under the name when the GET was sent */
     struct api_request req;
     struct loop_timer timer;
+    struct list link; /* of executor->awaiting */
 };
 
 /* ---- runs ---- */
@@ -196,6 +201,7 @@ static void send_write(struct op *op)
         .done = on_answer,
     };
     x->writes++;
+    op->sent_at = loop_now(x->loop);
     api_send(x->api, &op->req);
 }
 
@@ -204,6 +210,7 @@ static void op_start(struct op *op)
     struct run *r = op->run;
     r->in_flight++;
     r->executor->in_flight++;
+    r->executor->patient += op->w->patient;
     if (op->w->op == PLAN_CREATE)
         r->creates++;
     if (!op->w->absent_kind) {
@@ -256,6 +263,7 @@ static void op_end(struct op *op, bool ok)
     op_release(op);
     r->in_flight--;
     x->in_flight--;
+    x->patient -= op->w->patient;
     if (op->w->op == PLAN_CREATE) {
         r->creates--;
         r->creates_ok += ok;
@@ -265,6 +273,45 @@ static void op_end(struct op *op, bool ok)
     pump(x);
     if (executor_has_room(x))
         x->env.room(x->env.ctx);
+}
+
+/* ---- what the watch shows ---- */
+
+/* A binding is answered with a Status. */
+static bool is_shown(const struct op *op, const struct obj *o)
+{
+    return o && !str_is_empty(jstr(jgetc(obj_spec(o), "nodeName")));
+}
+
+/* False: it cannot be awaited. */
+static bool await_watch(struct op *op)
+{
+    const struct plan_write *w = op->w;
+    struct executor *x = op->run->executor;
+    if (w->op != PLAN_SUB_CREATE || !str_is(w->subresource, "binding"))
+        return false;
+    if (is_shown(op, cache_get(cache_of(op, w->kind), w->ns, w->name))) {
+        op_end(op, true);
+        return true;
+    }
+    op->state = OP_AWAIT;
+    list_push_back(&x->awaiting, &op->link);
+    loop_timer_set(&op->timer, loop_now(x->loop) + AWAIT_MAX);
+    return true;
+}
+
+void executor_observe(struct executor *x, const struct obj *o)
+{
+    list_foreach (it, &x->awaiting) {
+        struct op *op = list_entry(it, struct op, link);
+        if (op->w->kind != o->kind || !str_eq(op->w->name, o->name) || !str_eq(op->w->ns, o->ns) ||
+            !is_shown(op, o))
+            continue;
+        list_remove(&op->link);
+        loop_timer_cancel(&op->timer);
+        op_end(op, true);
+        return;
+    }
 }
 
 /* ---- answers ---- */
@@ -377,10 +424,18 @@ static bool observe_write(struct op *op, const struct api_reply *reply)
     return true;
 }
 
+static void note_latency(const struct op *op)
+{
+    const struct executor *x = op->run->executor;
+    usec *mean = x->env.latency;
+    *mean += (loop_now(x->loop) - op->sent_at - *mean) / LATENCY_WEIGHT;
+}
+
 static void on_write_answer(struct op *op, const struct api_reply *reply)
 {
     struct run *r = op->run;
     const struct plan_write *w = op->w;
+    note_latency(op);
     enum answer a = classify(w, reply);
     if (a != ANSWER_OK)
         log_answer(op, reply);
@@ -390,7 +445,7 @@ static void on_write_answer(struct op *op, const struct api_reply *reply)
         op->written = true;
         if (observe_write(op, reply))
             op_end(op, true);
-        else
+        else if (!await_watch(op))
             send_resolve(op);
         return;
     case ANSWER_GONE: {
@@ -463,7 +518,9 @@ static void on_resolve_answer(struct op *op, const struct api_reply *reply)
 
 static void on_resolve_again(struct loop_timer *t)
 {
-    send_resolve(container_of(t, struct op, timer));
+    struct op *op = container_of(t, struct op, timer);
+    list_remove(&op->link);
+    send_resolve(op);
 }
 
 static void on_verify_answer(struct op *op, const struct api_reply *reply)
@@ -499,6 +556,7 @@ static void on_answer(struct api_request *req, const struct api_reply *reply)
         on_resolve_answer(op, reply);
         return;
     case OP_WAITING:
+    case OP_AWAIT:
     case OP_DONE:
         BUG("an answer to an op without a request");
     }
@@ -554,8 +612,10 @@ void executor_accept(struct executor *x, struct run *r)
     }
     qsort(r->ops, r->n_ops, sizeof(*r->ops), cmp_ops);
     /* Only now: a timer knows where it stands, and sorting moves it. */
-    for (size_t i = 0; i < r->n_ops; i++)
+    for (size_t i = 0; i < r->n_ops; i++) {
+        list_init(&r->ops[i].link);
         loop_timer_init(x->loop, &r->ops[i].timer, on_resolve_again);
+    }
     stage_begin(r);
     list_push_back(&x->runs, &r->link);
     pump(x);
@@ -575,6 +635,7 @@ void executor_init(struct executor *x, struct loop *l, struct api *api, const ch
         .window = limit,
     };
     list_init(&x->runs);
+    list_init(&x->awaiting);
 }
 
 void executor_done(struct executor *x)
@@ -587,6 +648,7 @@ void executor_done(struct executor *x)
             if (!loop_timer_is_set(&op->timer))
                 continue;
             loop_timer_cancel(&op->timer);
+            list_remove(&op->link);
             r->in_flight--;
         }
         list_remove(&r->link);

@@ -27,6 +27,7 @@ struct executor_env {
     void *ctx;
     struct intents *intents;
     struct unsure *unsure;
+    usec *latency; /* of writes: a moving average, kept up */
 };
 
 struct executor {
@@ -38,8 +39,10 @@ struct executor {
     unsigned window;    /* the same, adapted: halved by 429, growing back with success */
     unsigned successes; /* since the window last grew */
     unsigned in_flight;
-    struct list runs; /* in the order accepted */
-    uint64_t writes;  /* sent so far */
+    unsigned patient;     /* of them */
+    struct list runs;     /* in the order accepted */
+    struct list awaiting; /* ops whose result the watch has yet to show */
+    uint64_t writes;      /* sent so far */
 };
 
 struct run {
@@ -89,6 +92,8 @@ bool run_is_outdated(const struct run *r, const struct obj *own);
 void executor_book(struct executor *x, const struct plan_write *w);
 /* Starts sending; takes the run and its bookings over. It must have writes. */
 void executor_accept(struct executor *x, struct run *r);
+/* The cache has this object now: whoever waited for it to show a write need not ask. Cheap. */
+void executor_observe(struct executor *x, const struct obj *o);
 /* All writes of the stages up to this one succeeded; of one that ended. */
 bool run_has_done(const struct run *r, unsigned stage);
 /* Drops what was not sent. The run ends, perhaps within this call, when what is in flight ended. */

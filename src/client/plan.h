@@ -45,6 +45,11 @@ struct plan_write {
     /* A status that changes counts only: written at most once per 100 ms and key. The first goes at
      * once; one that comes too soon is left out and the key looked at again when its time comes. */
     bool counts_only;
+    /* It tells how things stand, and nobody acts on it: as long as controllers of the runtime have
+     * other writes under way it is left out, but no longer than ten of them take at present (100 ms
+     * to 15 s); the key is looked at again when they are done. Nor is it written again within that
+     * time. What changes meanwhile is told in one write; the last is always told. */
+    bool patient;
     /* Do it only if a live GET says this is absent; with a UID, another object of that name counts
      * as absent too. */
     const struct kind *absent_kind;

@@ -46,7 +46,8 @@ static usec paced_until(const struct queue_item *it)
 static usec rests_until(const struct queue_item *it)
 {
     usec pace = it->planned_at ? it->planned_at + it->queue->min_interval : 0;
-    return MAX(pace, it->counts_at ? it->counts_at + REST : 0);
+    usec counts = it->counts_at ? it->counts_at + REST : 0;
+    return MAX(MAX(pace, counts), it->told_until);
 }
 
 static void item_free(struct queue_item *it)
@@ -117,6 +118,8 @@ static void settle(struct queue_item *it)
     }
     set_timer(it);
     list_remove(&it->link);
+    if (it->patient_since && !it->dirty && !it->retry_at)
+        list_push_back(&q->patient, &it->link);
     if (it->dirty || it->retry_at || it->look_at || it->failures)
         return;
     if (rests_until(it) > loop_now(q->loop))
@@ -252,9 +255,19 @@ void queue_expedite(struct queue_item *it)
     settle(it);
 }
 
+void queue_calm(struct queue *q)
+{
+    list_foreach (node, &q->patient) {
+        struct queue_item *it = list_entry(node, struct queue_item, link);
+        it->dirty = true;
+        settle(it);
+    }
+}
+
 bool queue_is_idle(const struct queue *q)
 {
-    return !q->n_ready && !q->n_processing && !q->n_retrying && !q->n_paced;
+    return !q->n_ready && !q->n_processing && !q->n_retrying && !q->n_paced &&
+           list_is_empty(&q->patient);
 }
 
 void queue_init(struct queue *q, struct loop *l, void (*wake)(void *ctx), void *ctx)
@@ -262,6 +275,7 @@ void queue_init(struct queue *q, struct loop *l, void (*wake)(void *ctx), void *
     *q = (struct queue){.loop = l, .wake = wake, .ctx = ctx};
     list_init(&q->ready);
     list_init(&q->resting);
+    list_init(&q->patient);
 }
 
 void queue_done(struct queue *q)

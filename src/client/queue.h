@@ -40,6 +40,7 @@ struct queue {
     struct tree items;
     struct list ready;
     struct list resting; /* idle, kept only for their `counts_at` and `planned_at` */
+    struct list patient; /* those that have something to tell when others are done */
     size_t n_ready, n_processing, n_retrying, n_paced;
     usec min_interval;       /* set before the first key */
     void (*wake)(void *ctx); /* something became ready */
@@ -49,7 +50,7 @@ struct queue {
 
 struct queue_item {
     struct tree_node node;
-    struct list link; /* ready or resting */
+    struct list link; /* ready, resting or patient */
     struct queue *queue;
     const struct kind *kind;
     str ns, name;
@@ -60,6 +61,8 @@ struct queue_item {
     usec ready_at;
     usec planned_at;         /* handed out, 0: may be at once */
     usec counts_at;          /* last count-only status write; see executor.c */
+    usec patient_since;      /* a write of it waits for others; 0: none does */
+    usec told_until;         /* no patient write before; 0: at once */
     void *run;               /* the plan under way, the controller's */
     struct failures *failed; /* what its last writes failed with; freed with the item */
     struct loop_timer timer;
@@ -87,6 +90,8 @@ void queue_defer(struct queue_item *it, usec base, usec max, usec look_at);
 void queue_unpace(struct queue_item *it);
 /* Dirty, without back-off or pace, failures forgotten. */
 void queue_expedite(struct queue_item *it);
+/* Those that waited for others need not any more. */
+void queue_calm(struct queue *q);
 /* Nothing ready, nothing processing, nothing dirty that waits (looks to come do not count). */
 bool queue_is_idle(const struct queue *q);
 

@@ -518,13 +518,131 @@ TEST(controller_binding_is_seen_though_its_answer_does_not_show_it)
     while (!controller_stats(r.controller).in_flight)
         toy_run_for(&r, 10);
     api_fake_hold_watches(r.fake, true);
-    toy_run_for(&r, USEC_PER_SEC);
+    toy_run_for(&r, 2 * USEC_PER_SEC);
     struct obj *pod = cache_get(runtime_cache(r.runtime, &kind_pod), STR("ns"), STR("p"));
     REQUIRE(pod);
     CHECK_CSTR(jstr(jgetc(obj_spec(pod), "nodeName")), "n1");
     CHECK_INT(api_fake_stats(r.fake).sent[API_CREATE], 1);
     CHECK(runtime_is_idle(r.runtime));
     toy_rig_done(&r);
+}
+
+TEST(controller_does_not_ask_for_a_binding_that_the_watch_shows)
+{
+    struct toy_rig r;
+    static const struct controller_watch watches[] = {{&kind_pod, map_self}};
+    struct controller_def def = {
+        .name = "binder", .plan = bind_plan, .watches = watches, .n_watches = 1};
+    toy_rig_init(&r, 1, NULL);
+    r.runtime = runtime_new(r.loop, r.api);
+    r.controller = runtime_add(r.runtime, &def, r.api);
+    runtime_start(r.runtime);
+    toy_run_for(&r, USEC_PER_SEC);
+    api_fake_put(r.fake, &kind_pod,
+                 "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\"},\"spec\":{}}");
+    toy_run_for(&r, 5 * USEC_PER_SEC);
+    struct obj *pod = cache_get(runtime_cache(r.runtime, &kind_pod), STR("ns"), STR("p"));
+    REQUIRE(pod);
+    CHECK_CSTR(jstr(jgetc(obj_spec(pod), "nodeName")), "n1");
+    CHECK_INT(api_fake_stats(r.fake).sent[API_CREATE], 1);
+    CHECK_INT(api_fake_stats(r.fake).sent[API_GET], 0);
+    CHECK(runtime_is_idle(r.runtime));
+    toy_rig_done(&r);
+}
+
+/* ---- patience ---- */
+
+/* Key "busy": writes its number again and again, each time when the one before was answered, up to
+ * ctx of them. Key "told": what "busy" has come to, patiently. */
+struct patience {
+    int64_t writes;
+    unsigned tells;
+};
+
+static int64_t number_of(const struct world *w, const char *name)
+{
+    const struct obj *o = world_get(w, CM, STR("ns"), str_of(name));
+    int64_t n = 0;
+    (void)(o && str_to_int(jstr(jpath(obj_root(o), "data.n")), &n));
+    return n;
+}
+
+static struct plan_write *plan_number(struct plan *p, const struct obj *o, int64_t n)
+{
+    struct jw w;
+    char text[32];
+    (void)snprintf(text, sizeof(text), "%lld", (long long)n);
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_object(&w, "data");
+    jw_put_cstr(&w, "n", text);
+    jw_end(&w);
+    jw_end(&w);
+    return plan_merge_patch(p, 0, o, STR_NONE, jw_doc(&w), 0);
+}
+
+static void patience_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
+{
+    struct patience *x = ctx;
+    const struct obj *o = world_get(w, key->kind, key->ns, key->name);
+    int64_t busy = number_of(w, "busy");
+    if (o && str_is(key->name, "busy") && busy < x->writes)
+        (void)plan_number(p, o, busy + 1);
+    if (o && str_is(key->name, "told") && busy != number_of(w, "told"))
+        plan_number(p, o, busy)->patient = true;
+}
+
+static void map_patience(struct controller *c, const struct world *w, const struct obj *old,
+                         const struct obj *new)
+{
+    map_self(c, w, old, new);
+    controller_enqueue(c, CM, STR("ns"), STR("told"));
+}
+
+static void count_tells(void *ctx, str line)
+{
+    struct patience *x = ctx;
+    x->tells += str_find(line, STR("patience ns/told: ")) >= 0;
+}
+
+static unsigned tells_of(int64_t writes, usec latency)
+{
+    struct toy_rig r;
+    struct patience x = {.writes = writes};
+    static const struct controller_watch watches[] = {{CM, map_patience}};
+    struct controller_def def = {
+        .name = "patience", .plan = patience_plan, .ctx = &x, .watches = watches, .n_watches = 1};
+    toy_rig_init(&r, 1, &(struct api_faulty_options){.max_delay = latency});
+    static const char *const names[] = {"busy", "told"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        char text[80];
+        (void)snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\"}}",
+                       names[i]);
+        api_fake_put(r.fake, CM, text);
+    }
+    r.runtime = runtime_new(r.loop, r.api);
+    runtime_set_journal(r.runtime, count_tells, &x);
+    r.controller = runtime_add(r.runtime, &def, r.api);
+    runtime_start(r.runtime);
+    toy_run_for(&r, USEC_PER_MIN);
+    CHECK(runtime_is_idle(r.runtime));
+    struct obj *told = api_fake_get(r.fake, CM, "ns", "told");
+    int64_t n = 0;
+    CHECK(str_to_int(jstr(jpath(obj_root(told), "data.n")), &n));
+    CHECK_INT(n, writes); /* the last is always told */
+    toy_rig_done(&r);
+    return x.tells;
+}
+
+TEST(controller_tells_patiently_when_others_have_written)
+{
+    CHECK_INT(tells_of(1, 10 * USEC_PER_MSEC), 1);
+    /* Twenty writes in a row, together less than half a second: between two of them there may be a
+     * moment of calm. */
+    CHECK(tells_of(20, 10 * USEC_PER_MSEC) <= 3);
+    /* Seconds of them: told twice in each, not a hundred times. */
+    unsigned n = tells_of(100, 50 * USEC_PER_MSEC);
+    CHECK(n >= 5 && n <= 25);
 }
 
 TEST(controller_looks_again_when_the_plan_says_so)

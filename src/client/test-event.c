@@ -105,3 +105,29 @@ TEST(event_that_changes_all_the_time_is_limited_per_object)
     CHECK_INT(writes(&r), before + 1);
     rig_done(&r);
 }
+
+TEST(event_held_is_sent_when_released_and_once)
+{
+    struct rig r;
+    rig_init(&r);
+    recorder_hold(r.recorder, true);
+    say(&r, "a", "one");
+    say(&r, "a", "one");
+    say(&r, "b", "two");
+    run_for(&r, 2 * USEC_PER_MIN);
+    say(&r, "a", "one");
+    run_for(&r, USEC_PER_MIN);
+    CHECK_INT(writes(&r), 0);
+    CHECK_INT(recorder_in_flight(r.recorder), 2);
+    recorder_release(r.recorder);
+    run_for(&r, USEC_PER_SEC);
+    CHECK_INT(writes(&r), 2);
+    CHECK_INT(recorder_in_flight(r.recorder), 0);
+    CHECK_INT(api_fake_count(r.fake, &kind_event), 2);
+    say(&r, "b", "three"); /* it holds no more */
+    run_for(&r, USEC_PER_SEC);
+    CHECK_INT(writes(&r), 3);
+    recorder_hold(r.recorder, true);
+    say(&r, "b", "four"); /* what is held when it ends is forgotten */
+    rig_done(&r);
+}

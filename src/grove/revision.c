@@ -254,17 +254,29 @@ static str stored_hash(const struct naming *n, jval template, jval clique)
     return hash;
 }
 
-/* Content that nobody has stored gets a name that nobody has used for that clique (or, without one,
- * for a generation). */
-static str fresh_hash(const struct naming *n, uint64_t hash, str clique)
+/* Does the revision call any of its cliques so? */
+static bool names_any(const struct obj *revision, str hash)
+{
+    for (struct jiter it = jiter(jgetc(revision_template(revision), "cliques")); jnext(&it);) {
+        if (revision_names(revision, jstr(jgetc(it.value, "name")), hash))
+            return true;
+    }
+    return false;
+}
+
+/* Content that nobody has stored gets a name that nobody has used for a clique (or, for a
+ * generation). Not for another clique either: whoever adds up names of all cliques would not see
+ * that two of them have changed places. */
+static str fresh_hash(const struct naming *n, uint64_t hash, bool of_clique)
 {
     for (;; hash++) {
         str text = hash_encode(n->arena, hash);
         bool used = false;
         for (size_t i = 0; i < n->in->n_revisions && !used; i++)
-            used = str_is_empty(clique)
-                       ? str_eq(revision_generation_hash(n->in->revisions[i]), text)
-                       : revision_names(n->in->revisions[i], clique, text);
+            used = of_clique ? names_any(n->in->revisions[i], text)
+                             : str_eq(revision_generation_hash(n->in->revisions[i]), text);
+        for (size_t i = 0; i < n->out->n_cliques && of_clique && n->in->n_revisions > 0; i++)
+            used = used || str_eq(n->out->cliques[i].hash, text);
         if (!used)
             return text;
     }
@@ -309,7 +321,7 @@ static void name_cliques(struct naming *n, jval template)
         str hash = n->in->n_revisions ? stored_hash(n, template, it.value) : live_hash(n, it.value);
         d->adopted |= !n->in->n_revisions && !str_is_empty(hash);
         if (str_is_empty(hash))
-            hash = fresh_hash(n, grove_clique_hash(template, it.value), name);
+            hash = fresh_hash(n, grove_clique_hash(template, it.value), true);
         d->cliques[d->n_cliques++] = (struct revision_hash){name, arena_str(n->arena, hash)};
     }
 }
@@ -321,7 +333,7 @@ static str name_generation(const struct naming *n, jval template)
     str carried = jstr(jpath(obj_root(n->in->pcs), "status.currentGenerationHash"));
     if (n->out->adopted && !n->changed && !str_is_empty(carried))
         return arena_str(n->arena, carried);
-    return fresh_hash(n, grove_generation_hash(template), STR_NONE);
+    return fresh_hash(n, grove_generation_hash(template), false);
 }
 
 /* ---- making one ---- */

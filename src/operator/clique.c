@@ -4,7 +4,9 @@
 #include "grove/admit.h"
 #include "operator/gangmap_world.h"
 #include "operator/mnnvl.h"
+#include "operator/revisions.h"
 #include "operator/startup.h"
+#include "operator/update.h"
 
 static bool is_member(const struct clique_place *c)
 {
@@ -165,6 +167,43 @@ static struct doc *make_clique(struct arena *a, const struct clique_place *c,
     return make_end(&w);
 }
 
+static void drop_keys(struct edit *e, const char *field, jval before, jval desired, jval there)
+{
+    for (struct jiter it = jiter(before); jnext(&it);) {
+        if (j_is_absent(jget(desired, it.key)) && !j_is_absent(jget(there, it.key)))
+            edit_set_raw(e, edit_path(e->arena, STR("metadata"), str_of(field), it.key),
+                         STR("null"));
+    }
+}
+
+/* What is there is of another template: labels and annotations that this said and the new one does
+ * not are to go, also those of names under which others write (make.c keeps those). Takes over the
+ * document. */
+static struct doc *without_former(const struct world *w, struct arena *a,
+                                  const struct clique_place *c, const struct obj *there,
+                                  struct doc *desired)
+{
+    str hash = obj_label(there, STR(LABEL_TEMPLATE_HASH));
+    const struct obj *revision = str_is_empty(hash) || str_eq(hash, c->hash)
+                                     ? NULL
+                                     : revisions_naming(w, c->pcs, a, c->clique.name, hash);
+    if (!revision)
+        return desired;
+    jval before = update_stored_clique(revision, c->clique.name), root = doc_root(desired);
+    struct edit e;
+    edit_init(&e, a);
+    drop_keys(&e, "labels", jgetc(before, "labels"), jpath(root, "metadata.labels"), there->labels);
+    drop_keys(&e, "annotations", jgetc(before, "annotations"), jpath(root, "metadata.annotations"),
+              there->annotations);
+    if (!edit_is_empty(&e)) {
+        struct doc *d = edit_apply(&e, desired, NULL);
+        doc_unref(desired);
+        desired = d;
+    }
+    edit_done(&e);
+    return desired;
+}
+
 /* Labels of Grove's own are kept by default: what the map takes from a clique goes by name. */
 static void drop_gang_labels(const struct clique_place *c, const struct obj *there, unsigned stage,
                              struct plan *p)
@@ -202,8 +241,10 @@ void clique_ensure(const struct world *w, const struct clique_place *place, unsi
     const struct obj *there = world_get(w, &kind_pclq, place->pcs->ns, name);
     if (!gangmap_fit_place(w, p->arena, &fit))
         return;
-    make_ensure(p, stage, w, place->owner, there, &kind_pclq, name,
-                make_clique(p->arena, &fit, there));
+    struct doc *desired = make_clique(p->arena, &fit, there);
+    if (there)
+        desired = without_former(w, p->arena, &fit, there, desired);
+    make_ensure(p, stage, w, place->owner, there, &kind_pclq, name, desired);
     if (fit.gangs && there && !there->deleting && make_is_child(there, place->owner))
         drop_gang_labels(&fit, there, stage, p);
 }

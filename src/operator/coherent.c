@@ -190,7 +190,7 @@ struct gangmap coherent_apply(const struct coherent_plan *p, const struct gangma
     bool makes_gang =
         s->makes_gang && (t->tail == COHERENT_PAIRED || !newest_anchor(&mv.map, t->hash));
     size_t gang = 0;
-    mv.stamp = gangmap_next_stamp(m, t->base, t->now);
+    mv.stamp = gangmap_next_stamp(m, t->now);
     if (makes_gang) {
         (void)new_entry(&mv.map, t, &mv.stamp, true);
         gang = mv.map.n;
@@ -228,15 +228,15 @@ void coherent_drain(struct gangmap *m, const struct gangmap_component *c, const 
 
 /* ---- the gate ---- */
 
-size_t coherent_newest(const struct gangmap *m, str base, const struct gangmap_entry **ret)
+size_t coherent_newest(const struct gangmap *m, const struct gangmap_entry **ret)
 {
     size_t n = 0;
     int64_t last = -1;
     for (size_t i = 0; i < m->n; i++)
-        last = MAX(last, gangmap_stamp(base, m->entries[i].name));
+        last = MAX(last, m->entries[i].stamp);
     /* Names of one pass carry times next to each other and stand in their order. */
     for (size_t i = m->n; i > 0 && last >= 0; i--) {
-        if (gangmap_stamp(base, m->entries[i - 1].name) == last) {
+        if (m->entries[i - 1].stamp == last) {
             ret[n++] = &m->entries[i - 1];
             last--;
         }
@@ -249,7 +249,7 @@ static bool check_gangs(const struct gangmap *m, const struct coherent_target *t
 {
     const struct gangmap_entry **made =
         arena_array(m->arena, const struct gangmap_entry *, m->n + 1);
-    size_t n = coherent_newest(m, t->base, made);
+    size_t n = coherent_newest(m, made);
     for (size_t i = n; i > 0; i--) {
         const struct gangmap_entry *e = made[i - 1];
         if (!str_eq(e->hash, t->hash) || !gangmap_is_current(m, e))
@@ -395,27 +395,26 @@ static int cmp_seats(const struct seat *x, const struct seat *y)
 
 /* The unit of an entry that would go first. */
 static struct seat first_seat(const struct gangmap *m, struct gangmap_entry *e, size_t component,
-                              bool is_group, str base)
+                              bool is_group)
 {
     const struct gangmap_part *p = &e->parts[component];
-    int64_t stamp = gangmap_stamp(base, e->name);
     return (struct seat){.entry = e,
                          .current = p->current,
                          .alone = is_group && holds_only(m, e, component),
-                         .legacy = is_group && stamp < 0 && !e->anchor,
+                         .legacy = is_group && e->stamp < 0 && !e->anchor,
                          .down = !is_group && p->pods_down > 0,
-                         .stamp = stamp,
+                         .stamp = e->stamp,
                          .index = is_group ? p->indices[p->n - 1] : 0};
 }
 
 /* Returns the number of the entry it was in. */
-static size_t remove_unit(struct gangmap *m, size_t component, bool is_group, str base)
+static size_t remove_unit(struct gangmap *m, size_t component, bool is_group)
 {
     struct seat best = {0};
     for (size_t i = 0; i < m->n; i++) {
         if (m->entries[i].parts[component].n == 0)
             continue;
-        struct seat s = first_seat(m, &m->entries[i], component, is_group, base);
+        struct seat s = first_seat(m, &m->entries[i], component, is_group);
         if (!best.entry || cmp_seats(&s, &best) < 0)
             best = s;
     }
@@ -459,7 +458,7 @@ static void rehome(struct gangmap *m, size_t entry, const struct gangmap_compone
 {
     int64_t c = alone_in(m, &m->entries[entry]);
     if (c < 0 || !m->entries[entry].anchor || !m->entries[entry].parts[c].current ||
-        gangmap_stamp(t->base, m->entries[entry].name) < 0 || count_anchors(m) < 2)
+        m->entries[entry].stamp < 0 || count_anchors(m) < 2)
         return;
     struct gangmap_part part = m->entries[entry].parts[c];
     str hash = m->entries[entry].hash, from = m->entries[entry].name;
@@ -520,18 +519,33 @@ static void add_pods(struct gangmap *m, size_t component, const struct coherent_
     e->parts[component].n += missing;
 }
 
+/* Units of a component that the map is to hold. */
+static int64_t wanted_units(const struct gangmap_component *c)
+{
+    return MAX(c->replicas, 0) + c->surged;
+}
+
+bool coherent_is_scaled(const struct gangmap *m, const struct gangmap_component *c)
+{
+    for (size_t i = 0; i < m->n_components; i++) {
+        if (gangmap_units(m, i, false) != wanted_units(&c[i]))
+            return true;
+    }
+    return false;
+}
+
 bool coherent_scale(struct gangmap *m, const struct gangmap_component *c,
                     const struct coherent_target *t, str *ret_moved)
 {
     bool changed = false;
     size_t n_old = m->n;
     bool *taken_from = arena_array(m->arena, bool, n_old + 1);
-    int64_t stamp = gangmap_next_stamp(m, t->base, t->now);
+    int64_t stamp = gangmap_next_stamp(m, t->now);
     for (size_t i = 0; i < m->n_components; i++) {
-        int64_t have = gangmap_units(m, i, false), want = MAX(c[i].replicas, 0) + c[i].surged;
+        int64_t have = gangmap_units(m, i, false), want = wanted_units(&c[i]);
         changed = changed || have != want;
         for (; have > want; have--)
-            taken_from[remove_unit(m, i, c[i].is_group, t->base)] = true;
+            taken_from[remove_unit(m, i, c[i].is_group)] = true;
         if (have < want && c[i].is_group)
             add_indices(m, i, t, &stamp, want - have);
         else if (have < want)

@@ -104,7 +104,7 @@ struct coherent_gate coherent_check(const struct coherent_plan *p, const struct 
 /* One sentence with numbers. */
 str coherent_explain(struct arena *a, const struct coherent_gate *g);
 /* Gangs the last sub-step made, those whose names carry the newest times. */
-size_t coherent_newest(const struct gangmap *m, str base, const struct gangmap_entry **ret);
+size_t coherent_newest(const struct gangmap *m, const struct gangmap_entry **ret);
 
 /* ---- scaling ---- */
 
@@ -116,5 +116,7 @@ size_t coherent_newest(const struct gangmap *m, str base, const struct gangmap_e
  * for people; NULL: not asked for), as long as another anchor stays. True when it changed. */
 bool coherent_scale(struct gangmap *m, const struct gangmap_component *c,
                     const struct coherent_target *t, str *ret_moved);
+/* Would it change the map? */
+bool coherent_is_scaled(const struct gangmap *m, const struct gangmap_component *c);
 
 #endif

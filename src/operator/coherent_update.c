@@ -182,7 +182,7 @@ static void write_in_flight(const struct coherent_update *c, struct jw *w)
     struct gangmap_view *v = c->view;
     const struct gangmap_entry **made =
         arena_array(v->arena, const struct gangmap_entry *, v->map.n + 1);
-    size_t n = coherent_newest(&v->map, v->base, made), listed = 0;
+    size_t n = coherent_newest(&v->map, made), listed = 0;
     struct eyes eyes = {v, NULL};
     for (size_t i = n; i > 0 && listed < MAX_IN_FLIGHT; i--) {
         if (!str_eq(made[i - 1]->hash, c->target.hash) ||

@@ -105,9 +105,11 @@ void gang_plan_status(struct gang_work *g)
     jw_put_cstr(&w, "phase", phase);
     write_own_conditions(g, &w, c, ARRAY_LEN(c));
     jw_end(&w);
-    plan_apply(g->plan, GANG_STAGE_STATUS, &kind_pod_gang, g->pcs->ns, g->name, STR("status"),
-               STR(MANAGER), make_end(&w))
-        ->counts_only = messages;
+    struct plan_write *write = plan_apply(g->plan, GANG_STAGE_STATUS, &kind_pod_gang, g->pcs->ns,
+                                          g->name, STR("status"), STR(MANAGER), make_end(&w));
+    write->counts_only = messages;
+    /* Where a map rules, pods and other gangs go by what it says. */
+    write->patient = !g->gangs;
 }
 
 /* ---- making room ---- */

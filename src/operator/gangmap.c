@@ -10,9 +10,9 @@
 
 enum { MAX_ENTRIES = 100000 };
 
-void gangmap_init(struct gangmap *m, struct arena *a, size_t n_components)
+void gangmap_init(struct gangmap *m, struct arena *a, str base, size_t n_components)
 {
-    *m = (struct gangmap){.arena = a, .n_components = n_components};
+    *m = (struct gangmap){.arena = a, .base = base, .n_components = n_components};
 }
 
 static void reserve(struct gangmap *m, size_t cap)
@@ -24,25 +24,33 @@ static void reserve(struct gangmap *m, size_t cap)
     m->cap = cap;
 }
 
-struct gangmap_entry *gangmap_add(struct gangmap *m, str name, str hash, bool anchor)
+static struct gangmap_entry *add_entry(struct gangmap *m, struct gangmap_entry entry)
 {
     m->index = NULL;
     if (m->n == m->cap)
         reserve(m, m->cap ? 2 * m->cap : 16);
     struct gangmap_entry *e = &m->entries[m->n++];
-    *e = (struct gangmap_entry){name, hash, anchor,
-                                arena_array(m->arena, struct gangmap_part, m->n_components + 1)};
+    *e = entry;
+    e->parts = arena_array(m->arena, struct gangmap_part, m->n_components + 1);
     return e;
+}
+
+struct gangmap_entry *gangmap_add(struct gangmap *m, str name, str hash, bool anchor)
+{
+    return add_entry(m, (struct gangmap_entry){.name = name,
+                                               .hash = hash,
+                                               .stamp = gangmap_stamp(m->base, name),
+                                               .anchor = anchor});
 }
 
 struct gangmap gangmap_copy(const struct gangmap *m)
 {
     struct gangmap copy;
-    gangmap_init(&copy, m->arena, m->n_components);
+    gangmap_init(&copy, m->arena, m->base, m->n_components);
     reserve(&copy, m->n + 16);
     for (size_t i = 0; i < m->n; i++) {
         const struct gangmap_entry *e = &m->entries[i];
-        struct gangmap_entry *to = gangmap_add(&copy, e->name, e->hash, e->anchor);
+        struct gangmap_entry *to = add_entry(&copy, *e);
         memcpy(to->parts, e->parts, m->n_components * sizeof(*e->parts));
         for (size_t c = 0; c < m->n_components; c++) {
             struct gangmap_part *p = &to->parts[c];
@@ -202,12 +210,12 @@ int64_t gangmap_stamp(str base, str name)
     return stamp;
 }
 
-int64_t gangmap_next_stamp(const struct gangmap *m, str base, int64_t now_usec)
+int64_t gangmap_next_stamp(const struct gangmap *m, int64_t now_usec)
 {
     int64_t stamp = now_usec > INT64_MAX / 1000 ? INT64_MAX / 2 : now_usec * 1000;
     stamp = MAX(stamp, FIRST_STAMP);
     for (size_t i = 0; i < m->n; i++) {
-        int64_t there = gangmap_stamp(base, m->entries[i].name);
+        int64_t there = m->entries[i].stamp;
         stamp = there < INT64_MAX / 2 ? MAX(stamp, there + 2) : stamp;
     }
     return stamp;
@@ -288,7 +296,7 @@ static void write_parts(struct jw *w, const struct gangmap *m, const struct gang
 }
 
 static void write_entry(struct jw *w, const struct gangmap *m, const struct gangmap_entry *e,
-                        const struct gangmap_component *c, int64_t pcs_index)
+                        const struct gangmap_component *c, str pcs_index)
 {
     jw_object(w);
     if (!e->anchor) {
@@ -300,8 +308,7 @@ static void write_entry(struct jw *w, const struct gangmap *m, const struct gang
     }
     jw_put_object(w, "labels");
     jw_put_str(w, LABEL_GENERATION_HASH, e->hash);
-    jw_key(w, STR(LABEL_PCS_INDEX));
-    jw_printf(w, "%lld", (long long)pcs_index);
+    jw_put_str(w, LABEL_PCS_INDEX, pcs_index);
     if (e->anchor)
         jw_put_cstr(w, LABEL_ANCHOR, "true");
     jw_end(w);
@@ -315,10 +322,11 @@ static void write_entry(struct jw *w, const struct gangmap *m, const struct gang
 void gangmap_write(struct jw *w, const struct gangmap *m, const struct gangmap_component *c,
                    int64_t pcs_index)
 {
+    str index = arena_printf(m->arena, "%lld", (long long)pcs_index);
     jw_object(w);
     jw_put_array(w, "entries");
     for (size_t i = 0; i < m->n; i++)
-        write_entry(w, m, &m->entries[i], c, pcs_index);
+        write_entry(w, m, &m->entries[i], c, index);
     jw_end(w);
     jw_put_int(w, "podCliqueSetReplicaIndex", pcs_index);
     jw_end(w);

@@ -37,8 +37,9 @@ struct gangmap_part {
 };
 
 struct gangmap_entry {
-    str name; /* of the gang */
-    str hash; /* generation hash of the set its pods are of */
+    str name;      /* of the gang */
+    str hash;      /* generation hash of the set its pods are of */
+    int64_t stamp; /* of its name; see gangmap_stamp */
     bool anchor;
     struct gangmap_part *parts;
 };
@@ -52,13 +53,14 @@ struct gangmap_index {
 
 struct gangmap {
     struct arena *arena;
+    str base;                          /* what names of new gangs begin with: the map's own name */
     const struct gangmap_index *index; /* NULL: it may change, and is searched */
     size_t n_components;
     struct gangmap_entry *entries;
     size_t n, cap;
 };
 
-void gangmap_init(struct gangmap *m, struct arena *a, size_t n_components);
+void gangmap_init(struct gangmap *m, struct arena *a, str base, size_t n_components);
 /* Makes the index; the map must stay as it is. gangmap_index_done frees what is not in the arena.
  */
 void gangmap_index(struct gangmap *m, struct gangmap_index *ret);
@@ -86,7 +88,7 @@ const struct gangmap_entry *gangmap_of_index(const struct gangmap *m, size_t com
  * that were there before the map keep their own names and have none. */
 int64_t gangmap_stamp(str base, str name);
 /* A time for new names, later than all in the map and not next to any of them. */
-int64_t gangmap_next_stamp(const struct gangmap *m, str base, int64_t now_usec);
+int64_t gangmap_next_stamp(const struct gangmap *m, int64_t now_usec);
 str gangmap_name(struct arena *a, str base, int64_t stamp);
 
 /* Reads and writes spec.entries. What names no component is left out, and so is what makes no

@@ -6,6 +6,7 @@
 #include "operator/gangmap_fold.h"
 
 #include "grove/types.h"
+#include "operator/gangmap_units.h"
 
 /* Numbers of our index and fold: the same in every runtime of a process, as all add them in the
  * same order. */
@@ -69,7 +70,7 @@ static void read_map(struct reading *r, const struct gangmap_component *c, size_
         r->components[i].name = arena_str(&r->arena, c[i].name);
         r->components[i].is_group = c[i].is_group;
     }
-    gangmap_init(&r->map, &r->arena, n);
+    gangmap_init(&r->map, &r->arena, r->obj->name, n);
     gangmap_read(&r->map, jgetc(obj_spec(r->obj), "entries"), r->components);
     gangmap_index(&r->map, &r->index);
 }
@@ -98,6 +99,7 @@ void gangmap_add_fold(struct runtime *r)
     static const struct cache_fold_def def = {sizeof(struct reading), reading_add, reading_remove,
                                               reading_done};
     struct cache *maps = runtime_cache(r, &kind_pod_gang_map);
+    gangmap_add_units(r);
     by_uid = cache_add_index(maps, index_uid);
     fold = cache_add_fold(maps, by_uid, &def);
 }

@@ -34,7 +34,7 @@ static void bootstrap(struct map_work *m)
 {
     struct gangmap_view *v = &m->view;
     struct coherent_target t = coherent_target_of(v, m->revision);
-    int64_t stamp = gangmap_next_stamp(&v->map, v->base, t.now);
+    int64_t stamp = gangmap_next_stamp(&v->map, t.now);
     size_t n = v->map.n_components;
     (void)gangmap_add(&v->map, gangmap_name(v->arena, v->base, stamp++), t.hash, true);
     for (size_t c = 0; c < n; c++) {
@@ -191,10 +191,12 @@ static bool plan_scaling(struct map_work *m)
 {
     struct gangmap_view *v = &m->view;
     struct coherent_target t = coherent_target_of(v, m->revision);
-    struct gangmap next = gangmap_copy(&v->map);
     str moved = STR_NONE;
-    if (!coherent_scale(&next, v->components, &t, &moved))
+    if (!coherent_is_scaled(&v->map, v->components))
         return false;
+    gangmap_mark_current(v, m->revision);
+    struct gangmap next = gangmap_copy(&v->map);
+    (void)coherent_scale(&next, v->components, &t, &moved);
     plan_why(plan_change(m, &next), m->plan, "cliques or groups were scaled");
     if (!str_is_empty(moved))
         plan_event(m->plan, m->pcs, false, STR("PodGangPartnerMoved"), "replica %lld: %.*s",
@@ -228,18 +230,11 @@ static bool takes_serving(const struct map_work *m, const struct coherent_update
 /* What another strategy has brought to the version already is called so, and not moved. */
 static bool plan_adopt(struct map_work *m)
 {
-    bool any = false;
     struct gangmap next = gangmap_copy(&m->view.map);
-    for (size_t i = 0; i < next.n; i++) {
-        struct gangmap_entry *e = &next.entries[i];
-        if (gangmap_is_current(&next, e) || !gangmap_is_of(&m->view, e, m->revision))
-            continue;
-        e->hash = revision_generation_hash(m->revision);
-        any = true;
-    }
-    if (any)
-        plan_why(plan_change(m, &next), m->plan, "pods of a gang are of the version already");
-    return any;
+    if (!gangmap_rename_of(&m->view, &next, m->revision))
+        return false;
+    plan_why(plan_change(m, &next), m->plan, "pods of a gang are of the version already");
+    return true;
 }
 
 static void plan_step(struct map_work *m)
@@ -368,7 +363,6 @@ static void plan_map(struct map_work *m, const struct obj *there, int64_t replic
         plan_create_map(m);
         return;
     }
-    gangmap_mark_current(&m->view, m->revision);
     if (plan_surge(m, coherent) || plan_scaling(m) || m->surge.any)
         return;
     if (coherent && update_rolls(m->pcs, replica))

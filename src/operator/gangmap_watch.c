@@ -2,9 +2,9 @@
 #include "operator/gangmap_watch.h"
 
 #include "base/map.h"
+#include "operator/gangmap_units.h"
 #include "operator/gangmap_world.h"
 #include "operator/pod.h"
-#include "operator/tally.h"
 #include "operator/update.h"
 
 /* A map that is older is one that a new process found: every gang is looked at then. */
@@ -324,20 +324,14 @@ static bool is_placed(const struct obj *gang)
     return gang && condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled"));
 }
 
-/* Members of the replica's groups with pods that wait. */
+/* Cliques of the replica with pods that wait. */
 static void enqueue_held(const struct changed *x)
 {
     struct arena a = ARENA_INIT;
-    struct obj *o;
-    for (struct jiter it = jiter(x->set.scaling_groups); jnext(&it);) {
-        str name = name_pcsg(&a, x->pcs->name, x->replica, jstr(jgetc(it.value, "name")));
-        const struct obj *pcsg = world_get(x->world, &kind_pcsg, x->pcs->ns, name);
-        struct cache_iter members = world_owned(x->world, &kind_pclq, pcsg ? pcsg->uid : STR_NONE);
-        while (pcsg && (o = cache_next(&members))) {
-            if (tally_of(x->world, o->uid)->held > 0)
-                controller_enqueue(x->controller, &kind_pclq, o->ns, o->name);
-        }
-    }
+    struct cache_iter it = gangmap_held(x->world, &a, x->pcs, x->replica);
+    for (struct obj *pod; (pod = cache_next(&it));)
+        controller_enqueue(x->controller, &kind_pclq, pod->ns,
+                           jstr(jgetc(obj_controller_ref(pod), "name")));
     arena_done(&a);
 }
 

@@ -2,8 +2,10 @@
 #include "operator/gangmap_world.h"
 
 #include "operator/gangmap_fold.h"
+#include "operator/gangmap_units.h"
 #include "operator/pod.h"
 #include "operator/revisions.h"
+#include "operator/rollup.h"
 #include "operator/surge.h"
 #include "operator/tally.h"
 #include "operator/update.h"
@@ -72,7 +74,7 @@ void gangmap_view_init(struct gangmap_view *v, const struct world *w, struct are
                                        .replicas = live_replicas(v, &kind_pcsg, name, g.replicas),
                                        .min_available = g.min_available});
     }
-    gangmap_init(&v->map, a, v->map.n_components);
+    gangmap_init(&v->map, a, v->base, v->map.n_components);
 }
 
 bool gangmap_view(struct gangmap_view *v, const struct world *w, struct arena *a,
@@ -207,24 +209,63 @@ static bool member_strays(const struct gangmap_view *v, const struct obj *pclq,
     return false;
 }
 
-static void mark_stray_members(struct gangmap_view *v, size_t c, const struct obj *revision)
+/* What the members of a group's replicas say of themselves. */
+struct members {
+    str pcsg;
+    jval cliques; /* their names */
+    const struct rollup *rollup;
+    uint32_t n;
+    uint64_t sum; /* of the templates that the revision names */
+};
+
+static bool members_init(struct members *x, const struct gangmap_view *v, size_t c,
+                         const struct obj *revision)
 {
     struct group_view g;
-    str pcsg = name_pcsg(v->arena, v->pcs->name, v->replica, v->components[c].name);
-    const struct gangmap *m = &v->map;
     if (!pcs_find_group(&v->set, v->components[c].name, &g))
+        return false;
+    *x = (struct members){.pcsg = name_pcsg(v->arena, v->pcs->name, v->replica, g.name),
+                          .cliques = g.clique_names,
+                          .n = (uint32_t)jlen(g.clique_names)};
+    const struct obj *o = world_get(v->world, &kind_pcsg, v->pcs->ns, x->pcsg);
+    x->rollup = rollup_of(v->world, &kind_pclq, o ? o->uid : STR_NONE);
+    for (struct jiter it = jiter(x->cliques); jnext(&it);)
+        x->sum += rollup_hash(revision_clique_hash(revision, jstr(it.value)));
+    return true;
+}
+
+/* Of most replicas the numbers tell that all their pods are of the revision: nobody is looked up
+ * for them. */
+static bool members_are_current(const struct members *x, int64_t index)
+{
+    struct rollup_replica at = rollup_at(x->rollup, index);
+    return at.children == x->n && at.revision == x->sum && at.updated == x->n;
+}
+
+static bool replica_strays(const struct gangmap_view *v, const struct members *x,
+                           const struct gangmap_entry *e, int64_t index, const struct obj *revision)
+{
+    for (struct jiter it = jiter(x->cliques); jnext(&it);) {
+        str clique = jstr(it.value);
+        str name = name_member_pclq(v->arena, x->pcsg, index, clique);
+        const struct obj *o = world_get(v->world, &kind_pclq, v->pcs->ns, name);
+        if (o && has_strays(v, o, revision, clique) && member_strays(v, o, e, revision, clique))
+            return true;
+    }
+    return false;
+}
+
+static void mark_stray_members(struct gangmap_view *v, size_t c, const struct obj *revision)
+{
+    struct members x;
+    if (!members_init(&x, v, c, revision))
         return;
-    for (size_t i = 0; i < m->n; i++) {
-        struct gangmap_part *p = &m->entries[i].parts[c];
-        for (int64_t k = 0; p->current && k < p->n; k++) {
-            for (struct jiter it = jiter(g.clique_names); p->current && jnext(&it);) {
-                str clique = jstr(it.value);
-                str name = name_member_pclq(v->arena, pcsg, p->indices[k], clique);
-                const struct obj *o = world_get(v->world, &kind_pclq, v->pcs->ns, name);
-                p->current = !o || !has_strays(v, o, revision, clique) ||
-                             !member_strays(v, o, &m->entries[i], revision, clique);
-            }
-        }
+    for (size_t i = 0; i < v->map.n; i++) {
+        struct gangmap_entry *e = &v->map.entries[i];
+        struct gangmap_part *p = &e->parts[c];
+        for (int64_t k = 0; p->current && k < p->n; k++)
+            p->current = members_are_current(&x, p->indices[k]) ||
+                         !replica_strays(v, &x, e, p->indices[k], revision);
     }
 }
 
@@ -293,8 +334,43 @@ static bool members_are_of(const struct gangmap_view *v, const struct gangmap_en
     return true;
 }
 
-bool gangmap_is_of(const struct gangmap_view *v, const struct gangmap_entry *e,
-                   const struct obj *revision)
+/* What members are when they are of one revision; neighbours in a map are mostly of the same. */
+struct named {
+    str hash;
+    const struct obj *revision;
+    struct members *members; /* by component; of groups */
+};
+
+static void read_named(const struct gangmap_view *v, struct named *n, str hash)
+{
+    n->hash = hash;
+    n->revision = revisions_by_hash(v->world, v->pcs, v->arena, hash);
+    n->members = arena_array(v->arena, struct members, v->map.n_components + 1);
+    for (size_t c = 0; c < v->map.n_components && n->revision; c++) {
+        if (v->components[c].is_group && !members_init(&n->members[c], v, c, n->revision))
+            n->revision = NULL;
+    }
+}
+
+/* The numbers tell that it holds copies of groups that are of the version it is named after. */
+static bool is_as_named(const struct gangmap_view *v, const struct gangmap_entry *e,
+                        struct named *n)
+{
+    if (!str_eq(n->hash, e->hash))
+        read_named(v, n, e->hash);
+    for (size_t c = 0; c < v->map.n_components && n->revision; c++) {
+        const struct gangmap_part *p = &e->parts[c];
+        for (int64_t k = 0; k < p->n; k++) {
+            if (!p->indices || !members_are_current(&n->members[c], p->indices[k]))
+                return false;
+        }
+    }
+    return n->revision != NULL;
+}
+
+/* Every part of the entry has pods, and all of them are of the revision. */
+static bool is_of(const struct gangmap_view *v, const struct gangmap_entry *e,
+                  const struct obj *revision)
 {
     str label = name_label(v->arena, e->name);
     for (size_t c = 0; c < v->map.n_components; c++) {
@@ -307,6 +383,20 @@ bool gangmap_is_of(const struct gangmap_view *v, const struct gangmap_entry *e,
             return false;
     }
     return true;
+}
+
+bool gangmap_rename_of(const struct gangmap_view *v, struct gangmap *m, const struct obj *revision)
+{
+    bool any = false;
+    struct named n = {0};
+    for (size_t i = 0; i < m->n; i++) {
+        struct gangmap_entry *e = &m->entries[i];
+        if (gangmap_is_current(m, e) || is_as_named(v, e, &n) || !is_of(v, e, revision))
+            continue;
+        e->hash = revision_generation_hash(revision);
+        any = true;
+    }
+    return any;
 }
 
 void gangmap_mark_content(struct gangmap_view *v, const struct obj *revision)
@@ -336,24 +426,28 @@ int64_t gangmap_ready_pods(const struct gangmap_view *v, size_t component, str g
     return n;
 }
 
-static bool member_serves(const struct world *w, const struct obj *pclq)
-{
-    return !pclq->deleting &&
-           tally_of(w, pclq->uid)->ready >= jint(jgetc(obj_spec(pclq), "minAvailable"), 1);
-}
+/* A group and what its members have. */
+struct serving {
+    const struct obj *pcsg;
+    jval cliques; /* their names */
+    const struct rollup *rollup;
+    const struct gangmap_ready *ready;
+};
 
-/* Members that serve, by replica of the group, in one pass. */
-static uint32_t *count_serving(const struct gangmap_view *v, const struct obj *pcsg, int64_t top)
+static bool replica_serves(const struct gangmap_view *v, const struct serving *s, int64_t index)
 {
-    uint32_t *serving = arena_array(v->arena, uint32_t, top + 1);
-    struct obj *o;
-    struct cache_iter it = world_owned(v->world, &kind_pclq, pcsg ? pcsg->uid : STR_NONE);
-    while (pcsg && (o = cache_next(&it))) {
-        int64_t i = label_index(o, STR(LABEL_PCSG_INDEX));
-        if (i >= 0 && i < top)
-            serving[i] += member_serves(v->world, o);
+    /* Most have all their pods. */
+    if (rollup_at(s->rollup, index).children == jlen(s->cliques) &&
+        gangmap_is_whole(s->ready, s->rollup, index))
+        return true;
+    for (struct jiter it = jiter(s->cliques); jnext(&it);) {
+        str name = name_member_pclq(v->arena, s->pcsg->name, index, jstr(it.value));
+        const struct obj *o = world_get(v->world, &kind_pclq, v->pcs->ns, name);
+        if (!o || o->deleting || !str_eq(o->owner_uid, s->pcsg->uid) ||
+            tally_of(v->world, o->uid)->ready < jint(jgetc(obj_spec(o), "minAvailable"), 1))
+            return false;
     }
-    return serving;
+    return true;
 }
 
 static int64_t top_of(const struct gangmap *m, size_t component)
@@ -373,14 +467,17 @@ static void mark_group(struct gangmap_view *v, size_t c)
     str pcsg = name_pcsg(v->arena, v->pcs->name, v->replica, v->components[c].name);
     if (!pcs_find_group(&v->set, v->components[c].name, &g))
         return;
-    const struct obj *o = world_get(v->world, &kind_pcsg, v->pcs->ns, pcsg);
-    const uint32_t *serving = count_serving(v, o, top_of(&v->map, c));
-    size_t members = jlen(g.clique_names);
+    struct serving s = {.pcsg = world_get(v->world, &kind_pcsg, v->pcs->ns, pcsg),
+                        .cliques = g.clique_names};
+    if (s.pcsg) {
+        s.rollup = rollup_of(v->world, &kind_pclq, s.pcsg->uid);
+        s.ready = gangmap_ready_of(v->world, s.pcsg);
+    }
     for (size_t i = 0; i < v->map.n; i++) {
         struct gangmap_part *p = &v->map.entries[i].parts[c];
         p->index_down = p->n ? arena_array(v->arena, bool, p->n + 1) : NULL;
         for (int64_t k = 0; k < p->n; k++) {
-            p->index_down[k] = serving[p->indices[k]] < members;
+            p->index_down[k] = !s.pcsg || !replica_serves(v, &s, p->indices[k]);
             v->components[c].ready += !p->index_down[k];
         }
     }

@@ -41,9 +41,9 @@ int64_t gangmap_component(const struct gangmap_view *v, str name);
 void gangmap_mark_current(struct gangmap_view *v, const struct obj *revision);
 /* The same by the pods alone: parts none of whose pods is of another template. */
 void gangmap_mark_content(struct gangmap_view *v, const struct obj *revision);
-/* Every part of the entry has pods, and all of them are of the revision. */
-bool gangmap_is_of(const struct gangmap_view *v, const struct gangmap_entry *e,
-                   const struct obj *revision);
+/* Names entries after the revision that are not marked as of it, and all of whose parts have pods
+ * that are of it and no others. False: there are none. */
+bool gangmap_rename_of(const struct gangmap_view *v, struct gangmap *m, const struct obj *revision);
 /* Counts units that serve, by component and by part. */
 void gangmap_mark_down(struct gangmap_view *v);
 /* Ready pods of a standalone clique in a gang, with this template hash (empty: any). */

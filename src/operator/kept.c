@@ -1,6 +1,10 @@
 /* See kept.h. The annotation is {"<clique>": {"replica": i, "replicas": n, "uid": "..."}}. */
 #include "operator/kept.h"
 
+#include "operator/clique.h"
+#include "operator/gangmap_world.h"
+#include "operator/upkeep.h"
+
 static struct doc *kept_doc(const struct obj *pcs)
 {
     str text = obj_annotation(pcs, STR(ANNOTATION_KEPT));
@@ -126,11 +130,30 @@ bool kept_plan(const struct obj *pcs, struct obj *const *cliques, size_t n, unsi
     return news;
 }
 
+/* The template has such a clique in this replica, and its group, if it is in one, such a copy. */
+static bool has_place(const struct world *w, const struct obj *pcs, str name, int64_t replica,
+                      struct arena *a)
+{
+    struct pcs_view v;
+    struct group_view g;
+    jval template = clique_template(a, pcs, replica, name);
+    str clique = jstr(jgetc(template, "name"));
+    pcs_view(pcs, &v);
+    /* A name too long to be written out tells neither clique nor number. */
+    if (replica >= v.replicas || str_is_empty(clique) || !pcs_group_of(&v, clique, &g))
+        return replica < v.replicas;
+    str pcsg = name_pcsg(a, pcs->name, replica, g.name);
+    const struct obj *o = world_get(w, &kind_pcsg, pcs->ns, pcsg);
+    int64_t copy = upkeep_index(name, pcsg, clique);
+    return !o || copy < 0 || gangmap_wants(w, a, pcs, o, copy);
+}
+
 /* Another clique has taken its place, or there is no such place any more. */
-static bool has_served(const struct world *w, const struct obj *pcs, str name, jval entry)
+static bool has_served(const struct world *w, const struct obj *pcs, str name, jval entry,
+                       struct arena *a)
 {
     const struct obj *o = world_get(w, &kind_pclq, pcs->ns, name);
-    return jint(jgetc(entry, "replica"), 0) >= jint(jgetc(obj_spec(pcs), "replicas"), 0) ||
+    return !has_place(w, pcs, name, jint(jgetc(entry, "replica"), 0), a) ||
            (o && !str_eq(o->uid, jstr(jgetc(entry, "uid"))));
 }
 
@@ -144,7 +167,7 @@ void kept_forget(const struct world *w, const struct obj *pcs, unsigned stage, s
     jw_init(&j);
     jw_object(&j);
     for (struct jiter it = jiter(doc_root(old)); jnext(&it);) {
-        bool served = has_served(w, pcs, it.key, it.value);
+        bool served = has_served(w, pcs, it.key, it.value, p->arena);
         gone += served;
         left += !served;
         if (served)
@@ -159,4 +182,13 @@ void kept_forget(const struct world *w, const struct obj *pcs, unsigned stage, s
                         "the cliques are there again with the numbers that were kept");
     doc_unref(d);
     doc_unref(old);
+}
+
+void kept_from_group(struct controller *c, const struct world *w, const struct obj *old,
+                     const struct obj *new)
+{
+    const struct obj *pcs =
+        old && new && old->generation != new->generation ? owner_pcs(w, new) : NULL;
+    if (pcs && !str_is_empty(obj_annotation(pcs, STR(ANNOTATION_KEPT))))
+        controller_enqueue(c, &kind_pcs, pcs->ns, pcs->name);
 }

@@ -6,6 +6,7 @@
 #ifndef OPERATOR_KEPT_H
 #define OPERATOR_KEPT_H
 
+#include "client/controller.h"
 #include "operator/make.h"
 
 #define ANNOTATION_KEPT "grove.io/kept-replicas"
@@ -18,5 +19,7 @@ bool kept_plan(const struct obj *pcs, struct obj *const *cliques, size_t n, unsi
                struct plan *p);
 /* Forgets what has served its purpose. */
 void kept_forget(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p);
+/* A group that was scaled may have no place any more for a clique whose number is kept. */
+map_fn kept_from_group;
 
 #endif

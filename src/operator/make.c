@@ -457,13 +457,14 @@ bool make_is_counts_only(jval old, jval new)
     return true;
 }
 
-void make_status(struct plan *p, unsigned stage, const struct obj *o, struct doc *status)
+struct plan_write *make_status(struct plan *p, unsigned stage, const struct obj *o,
+                               struct doc *status)
 {
     struct doc *patch = make_drift_patch(doc_root(status), obj_status(o));
     bool counts_only = make_is_counts_only(obj_status(o), doc_root(status));
     doc_unref(status);
     if (!patch)
-        return;
+        return NULL;
     struct jw w;
     jw_init(&w);
     jw_object(&w);
@@ -472,6 +473,7 @@ void make_status(struct plan *p, unsigned stage, const struct obj *o, struct doc
     struct plan_write *write = plan_merge_patch(p, stage, o, STR("status"), jw_doc(&w), o->rv);
     write->counts_only = counts_only;
     doc_unref(patch);
+    return write;
 }
 
 /* ---- relations ---- */

@@ -102,8 +102,9 @@ struct condition {
 void make_conditions(struct jw *w, jval old, const struct condition *set, size_t n, usec now);
 
 /* Patches status when it differs from what is there. Takes over `status` (the status object). A
- * change of nothing but numbers is marked so. */
-void make_status(struct plan *p, unsigned stage, const struct obj *o, struct doc *status);
+ * change of nothing but numbers is marked so. Returns the write; NULL: it does not differ. */
+struct plan_write *make_status(struct plan *p, unsigned stage, const struct obj *o,
+                               struct doc *status);
 
 /* No condition appears or changes its status or reason, and nothing but numbers and messages is
  * new. */

@@ -7,6 +7,7 @@
 #include "operator/clique.h"
 #include "operator/gangmap_fold.h"
 #include "operator/gangmap_watch.h"
+#include "operator/kept.h"
 #include "operator/ledger.h"
 #include "operator/metrics.h"
 #include "operator/mnnvl.h"
@@ -500,17 +501,17 @@ static void map_gang_to_cliques(struct controller *c, const struct world *w, con
         enqueue_waiting(c, w, new->ns, new->name);
 }
 
-static int64_t scheduled_of(const struct obj *pclq)
+static bool was_on_node(const struct obj *pod)
 {
-    return pclq ? jint(jgetc(obj_status(pclq), "scheduledReplicas"), 0) : -1;
+    return pod && pod_is_scheduled(pod);
 }
 
-/* Pods of scaled gangs wait until the base gang is on nodes: when a clique of a base gang gains
- * ground, the scaled ones of the same replica are looked at. */
-static void map_clique_to_waiting(struct controller *c, const struct world *w,
-                                  const struct obj *old, const struct obj *new)
+/* Pods of scaled gangs wait until the base gang is on nodes: when one of its pods gets there, the
+ * cliques of scaled ones of the same replica are looked at. */
+static void map_pod_to_waiting(struct controller *c, const struct world *w, const struct obj *old,
+                               const struct obj *new)
 {
-    if (new &&scheduled_of(old) != scheduled_of(new) &&
+    if (was_on_node(new) && !was_on_node(old) &&
         str_is_empty(obj_label(new, STR(LABEL_BASE_PODGANG))))
         enqueue_waiting(c, w, new->ns, obj_label(new, STR(LABEL_PODGANG)));
 }
@@ -548,6 +549,7 @@ static void map_pod_to_clique(struct controller *c, const struct world *w, const
 static struct controller_watch pcs_children_watches[] = {
     {&kind_pcs, map_shape_to_self},
     {&kind_pcsg, map_presence_to_owner},
+    {&kind_pcsg, kept_from_group},
     {&kind_pclq, map_presence_to_owner},
     {&kind_service, map_presence_to_owner},
     {&kind_service_account, map_shape_to_owner},
@@ -593,9 +595,9 @@ static const struct controller_watch pcsg_status_watches[] = {
 };
 static const struct controller_watch pclq_watches[] = {
     {&kind_pclq, map_self},
-    {&kind_pclq, map_clique_to_waiting},
     {&kind_pcs, map_set_to_cliques},
     {&kind_pod, map_pod_to_clique},
+    {&kind_pod, map_pod_to_waiting},
     {&kind_resource_claim, map_shape_to_owner},
     {&kind_resource_claim_template, map_template_to_cliques},
     {&kind_pod_gang, map_gang_to_cliques},

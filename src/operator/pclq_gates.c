@@ -1,7 +1,10 @@
 /*
- * Grove's gate goes from a pod when its gang knows it: the gang is complete (Initialized), its
- * group refers to the pod, and, for a scaled gang, every group of the base gang has its minimum on
- * nodes. Replacements of later obey the same rule. Gates of others stay.
+ * Grove's gate goes from a pod when its gang knows it: the gang is complete, its group refers to
+ * the pod, and, for a scaled gang, every group of the base gang has its minimum on nodes.
+ * Replacements of later obey the same rule. Gates of others stay.
+ *
+ * All of this is seen where it is true first, in what gangs refer to and where pods are: that
+ * statuses say it too (Initialized, scheduledReplicas) may take them a moment.
  */
 #include "base/map.h"
 #include "operator/pclq_impl.h"
@@ -28,7 +31,7 @@ static str base_wait(const struct clique_work *c, str base)
         str name = jstr(jgetc(it.value, "name"));
         const struct obj *o = world_get(c->world, &kind_pclq, gang->ns, name);
         int64_t need = jint(jgetc(it.value, "minReplicas"), 0);
-        int64_t have = o ? jint(jgetc(obj_status(o), "scheduledReplicas"), 0) : 0;
+        int64_t have = o ? tally_of(c->world, o->uid)->scheduled : 0;
         if (have < need)
             return arena_printf(a, "base gang %.*s has %lld of %lld pods of %.*s scheduled",
                                 STR_ARG(base), (long long)have, (long long)need, STR_ARG(name));
@@ -60,6 +63,22 @@ static struct doc *patch_without_gate(const struct obj *pod)
     return jw_doc(&w);
 }
 
+/* It was once (Initialized), or refers to as many pods of each clique as there are to be. */
+static bool is_complete(const struct clique_work *c, const struct obj *gang)
+{
+    jval groups = jpath(obj_root(gang), "spec.podgroups");
+    bool complete = jlen(groups) > 0;
+    if (condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Initialized")))
+        return true;
+    for (struct jiter it = jiter(groups); complete && jnext(&it);) {
+        const struct obj *o =
+            world_get(c->world, &kind_pclq, gang->ns, jstr(jgetc(it.value, "name")));
+        int64_t refers = (int64_t)jlen(jgetc(it.value, "podReferences"));
+        complete = o && !o->deleting && refers >= jint(jgetc(obj_spec(o), "replicas"), 0);
+    }
+    return complete;
+}
+
 /* Why no gate of this clique can go; empty: *ret_gang says which may. */
 static str gang_wait(const struct clique_work *c, const struct obj **ret_gang)
 {
@@ -69,7 +88,7 @@ static str gang_wait(const struct clique_work *c, const struct obj **ret_gang)
     *ret_gang = gang;
     if (!gang)
         return arena_printf(a, "gang %.*s is not there", STR_ARG(name));
-    if (!condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Initialized")))
+    if (!is_complete(c, gang))
         return arena_printf(a, "gang %.*s is not complete", STR_ARG(name));
     return str_is_empty(base) ? STR_NONE : base_wait(c, base);
 }

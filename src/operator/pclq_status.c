@@ -123,6 +123,12 @@ static const struct error_code codes[] = {
 
 /* ---- plan ---- */
 
+/* An update goes by what cliques say; else they only tell. */
+static bool is_acted_on(const struct clique_work *c, const struct report *r)
+{
+    return c->slots || r->updating || r->held || c->update.starts || c->update.ends;
+}
+
 void pclq_plan_status(struct clique_work *c)
 {
     struct condition conditions[N_CONDITIONS];
@@ -157,7 +163,9 @@ void pclq_plan_status(struct clique_work *c)
         plan_event(c->plan, c->pclq, true, STR("AllScheduledReplicasLost"),
                    "none of %lld pods is on a node any more; %lld are needed",
                    (long long)c->spec.replicas, (long long)c->spec.min_available);
-    make_status(c->plan, stage, c->pclq, jw_doc(&w));
+    struct plan_write *write = make_status(c->plan, stage, c->pclq, jw_doc(&w));
+    if (write)
+        write->patient = stage == STAGE_STATUS && !is_acted_on(c, &r);
 }
 
 void pclq_plan_undeclared(const struct world *w, const struct obj *pclq, struct plan *p)

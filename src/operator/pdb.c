@@ -50,8 +50,12 @@ static const char *index_label(const struct obj *owner)
 void pdb_ensure(const struct world *w, const struct obj *pcs, const struct obj *owner,
                 const struct obj *pclq, unsigned stage, struct plan *p)
 {
+    size_t from = p->writes.len;
     (void)make_ensure(p, stage, w, owner, world_get(w, &kind_pdb, pclq->ns, pclq->name), &kind_pdb,
                       pclq->name, make_budget(p->arena, pcs, owner, pclq, pdb_floor(pclq, 0)));
+    /* A new clique has no pods to protect: those it makes come first. */
+    for (size_t i = from; i < p->writes.len; i++)
+        p->writes.p[i].patient = p->writes.p[i].op == PLAN_CREATE;
 }
 
 static bool is_wanted(const struct world *w, const struct obj *owner, int64_t i, struct plan *p)

@@ -58,6 +58,16 @@ static bool gang_goes(const struct world *w, const struct obj *pcs, const struct
            label_index(pclq, STR(LABEL_PCSG_INDEX)) >= surge_total(group);
 }
 
+static bool has_living_pods(const struct world *w, const struct obj *pclq)
+{
+    struct cache_iter it = world_owned(w, &kind_pod, pclq->uid);
+    for (const struct obj *pod; (pod = cache_next(&it));) {
+        if (!pod->deleting)
+            return true;
+    }
+    return false;
+}
+
 /* Gangs go no later than their pods, and one that stays says first that it has them no more. That
  * is the business of its own planner, which may be held up: then nobody waits for it. Until when;
  * 0: not at all. Of a set that is gone or going nobody looks after gangs. */
@@ -103,7 +113,7 @@ static void plan_leave(const struct world *w, const struct key *key, const struc
     if (!obj_has_finalizer(pclq, STR(FINALIZER_PCLQ)))
         return;
     if (!obj_has_finalizer(pclq, STR(FINALIZER_ORPHAN)) && !may_not_delete(w, key)) {
-        usec until = wait_for_gang(w, pclq, p);
+        usec until = has_living_pods(w, pclq) ? wait_for_gang(w, pclq, p) : 0;
         if (until > 0)
             plan_look_again(p, until);
         if (until > 0 || !plan_last_pods(w, pclq, p))

@@ -5,8 +5,9 @@
  * end it. When its replica goes it goes with its cliques, before their pods do.
  *
  * Pods of a new gang come one after the other, and nobody can do anything with it before the last
- * one is there. So for the first moments, once it has said that it waits for them, it is left alone
- * until it is complete: one write instead of one for every few pods.
+ * one is there. So it is made at once where nobody else writes, but after its pods, and complete,
+ * where many do; and for the first moments, once it has said that it waits for them, it is left
+ * alone until it is complete: one write instead of one for every few pods.
  */
 #include "operator/backend.h"
 #include "operator/clique.h"
@@ -19,7 +20,7 @@
 #include "operator/update.h"
 
 enum { MAX_GROUPS = 10000 };
-#define FILLING (2 * USEC_PER_SEC)
+#define FILLING (10 * USEC_PER_SEC)
 
 /* A clique of this gang, by the label index; the label may be shortened, so the name is checked. */
 static const struct obj *any_clique(const struct world *w, unsigned index, const struct key *key,
@@ -571,6 +572,12 @@ static void warn_of_failures(const struct gang_work *g)
                 codes, ARRAY_LEN(codes));
 }
 
+static bool lacks_pods(const struct gang_work *g, const struct obj *pclq)
+{
+    const struct tally *n = tally_of(g->world, pclq->uid);
+    return n->active + n->finished < jint(jgetc(obj_spec(pclq), "replicas"), 0);
+}
+
 /* It was made a moment ago, and pods of it are still to come. Where a map of gangs rules, cliques
  * have pods in several: nothing is known then. */
 static bool is_filling(const struct gang_work *g)
@@ -583,8 +590,7 @@ static bool is_filling(const struct gang_work *g)
         const struct obj *pclq = world_get(g->world, &kind_pclq, g->gang->ns, name);
         if (!pclq)
             return true;
-        const struct tally *n = tally_of(g->world, pclq->uid);
-        if (n->active + n->finished < jint(jgetc(obj_spec(pclq), "replicas"), 0))
+        if (lacks_pods(g, pclq))
             return true;
     }
     return false;
@@ -605,6 +611,8 @@ static void plan_living(struct gang_work *g)
     else
         (void)make_ensure(g->plan, GANG_STAGE_SPEC, g->world, g->pcs, g->gang, &kind_pod_gang,
                           g->name, desired);
+    for (size_t i = from; i < g->plan->writes.len; i++)
+        g->plan->writes.p[i].patient = !g->gang && !g->gangs && !g->complete;
     make_event(g->plan, from, g->pcs, PLAN_CREATE, &kind_pod_gang,
                "PodGangCreateOrUpdateSuccessful");
     if (g->gang && str_eq(g->gang->owner_uid, g->pcs->uid)) {

@@ -47,6 +47,7 @@ static struct rollup_replica clique_marks(const struct obj *o)
         .sound = is_sound(conditions),
         .ever = clique_was_scheduled(o),
         .revision = rollup_hash(obj_label(o, STR(LABEL_TEMPLATE_HASH))),
+        .pods = (uint64_t)jint(jgetc(obj_spec(o), "replicas"), 0) * rollup_hash(o->uid),
     };
 }
 
@@ -97,6 +98,7 @@ static void count(struct rollup *r, const struct obj *o, uint32_t by)
     at->ever += by * m.ever;
     at->names += (uint64_t)(int64_t)(int32_t)by * rollup_hash(o->name);
     at->revision += (uint64_t)(int64_t)(int32_t)by * m.revision;
+    at->pods += (uint64_t)(int64_t)(int32_t)by * m.pods;
 }
 
 void rollup_add(void *rollup, const struct obj *child)

@@ -258,7 +258,7 @@ str surge_map_unplaced(const struct coherent_update *u)
     const struct gangmap_view *v = u->view;
     const struct gangmap_entry **made =
         arena_array(v->arena, const struct gangmap_entry *, v->map.n + 1);
-    size_t n = coherent_newest(&v->map, v->base, made);
+    size_t n = coherent_newest(&v->map, made);
     str why = STR_NONE;
     for (size_t i = n; i > 0 && str_is_empty(why); i--)
         why = gang_waits(u, made[i - 1]);

@@ -28,7 +28,7 @@ static struct gangmap_component part(const char *name, bool group, int64_t r, in
 /* First deploy: one gang of all pods and the minimum of each group, one for each replica above. */
 static void bootstrap(struct bench *b)
 {
-    gangmap_init(&b->map, &b->arena, N);
+    gangmap_init(&b->map, &b->arena, b->target.base, N);
     struct gangmap_entry *e = gangmap_add(&b->map, STR("M0"), STR("h0"), true);
     for (size_t c = 0; c < N; c++) {
         if (!b->c[c].is_group)
@@ -690,7 +690,7 @@ TEST(gangmap_reads_what_it_writes)
     gangmap_write(&w, &b.map, b.c, 7);
     struct doc *d = jw_doc(&w);
     struct gangmap back;
-    gangmap_init(&back, &b.arena, N);
+    gangmap_init(&back, &b.arena, b.target.base, N);
     gangmap_read(&back, jgetc(doc_root(d), "entries"), b.c);
     CHECK_INT(back.n, b.map.n);
     struct jw again;

@@ -1,7 +1,9 @@
 /* The planner of maps: how a map comes to be, that a repeated plan changes nothing, and scaling. */
 #include "base/test.h"
+#include "operator/gangmap_units.h"
 #include "operator/gangmap_world.h"
 #include "operator/operator.h"
+#include "operator/rollup.h"
 #include "operator/test-ring.h"
 
 /* The worked example with two replicas, updated coherently. */
@@ -326,6 +328,69 @@ TEST(a_map_is_looked_up_as_it_is_now)
     CHECK(gangmap_view(&v, w, &a, pcs, 0));
     CHECK_INT(v.map.n, 1);
     CHECK(!gangmap_find(&v.map, STR("svc-0-2")));
+    arena_done(&a);
+    ring_free(&r);
+}
+
+/* ---- pods of groups ---- */
+
+static bool is_whole(struct ring *r, int64_t index)
+{
+    const struct world *w = &r->world->world;
+    const struct obj *pcsg = tw_must(r->world, &kind_pcsg, "svc-0-pf");
+    return gangmap_is_whole(gangmap_ready_of(w, pcsg), rollup_of(w, &kind_pclq, pcsg->uid), index);
+}
+
+/* A pod of the clique, the last by name. */
+static str any_pod(struct ring *r, struct arena *a, const char *clique)
+{
+    str name = STR_NONE;
+    struct cache_iter it =
+        world_owned(&r->world->world, &kind_pod, tw_must(r->world, &kind_pclq, clique)->uid);
+    for (struct obj *o; (o = cache_next(&it));)
+        name = o->name;
+    return arena_str(a, name);
+}
+
+/* Group pf: of pl one pod, of pw four. */
+TEST(a_copy_is_whole_when_all_pods_that_it_wants_are_ready)
+{
+    struct ring r = ring_new();
+    struct arena a = ARENA_INIT;
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    CHECK(is_whole(&r, 0) && is_whole(&r, 1) && is_whole(&r, 2));
+    CHECK(!is_whole(&r, 3) && !is_whole(&r, -1));
+    str pod = any_pod(&r, &a, "svc-0-pf-1-pw");
+    tw_patch(r.world, &kind_pod, pod.p, "{status: {conditions: [{type: Ready, status: 'False'}]}}");
+    CHECK(is_whole(&r, 0) && !is_whole(&r, 1) && is_whole(&r, 2));
+    runtime_drop_folds(r.world->runtime);
+    CHECK(is_whole(&r, 0) && !is_whole(&r, 1) && is_whole(&r, 2));
+    tw_patch(r.world, &kind_pod, pod.p, "{status: {conditions: [{type: Ready, status: 'True'}]}}");
+    CHECK(is_whole(&r, 1));
+    /* As many pods as before, but not of the cliques that want them. */
+    tw_patch(r.world, &kind_pclq, "svc-0-pf-1-pw", "{spec: {replicas: 3}}");
+    tw_patch(r.world, &kind_pclq, "svc-0-pf-1-pl", "{spec: {replicas: 2}}");
+    CHECK(!is_whole(&r, 1));
+    arena_done(&a);
+    ring_free(&r);
+}
+
+TEST(pods_that_wait_are_found_by_replica)
+{
+    struct ring r = ring_new();
+    struct arena a = ARENA_INIT;
+    int64_t n = 0;
+    tw_load(r.world, SVC);
+    (void)ring_settle(&r);
+    struct cache_iter it = gangmap_held(&r.world->world, &a, tw_must(r.world, &kind_pcs, "svc"), 1);
+    for (struct obj *o; (o = cache_next(&it)); n++)
+        CHECK_CSTR(obj_label(o, STR(LABEL_PCS_INDEX)), "1");
+    /* All but the first gang, which is complete: two copies of five pods. */
+    CHECK_INT(n, 10);
+    ring_live(&r);
+    it = gangmap_held(&r.world->world, &a, tw_must(r.world, &kind_pcs, "svc"), 1);
+    CHECK(!cache_next(&it));
     arena_done(&a);
     ring_free(&r);
 }

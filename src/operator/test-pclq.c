@@ -434,6 +434,18 @@ TEST(pods_of_a_replica_that_goes_wait_until_their_gang_is_gone)
     ring_free(&r);
 }
 
+/* A gang is waited for because of pods. */
+TEST(a_clique_without_pods_waits_for_no_gang)
+{
+    struct ring r = going();
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {replicas: 0}}");
+    for (int64_t i = 0; i < 3; i++)
+        tw_delete(r.world, &kind_pod, fe_name(&r, i, 0));
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK(releases(&r));
+    ring_free(&r);
+}
+
 /* Of a set that is gone nobody looks after gangs. */
 TEST(pods_of_a_set_that_is_gone_wait_for_no_gang)
 {

@@ -339,13 +339,21 @@ static struct ring with_pods(void)
     return r;
 }
 
-TEST(gates_stay_until_the_gang_is_initialized)
+/* Complete is a gang that refers to all pods of all its cliques, or once did. */
+TEST(gates_stay_until_the_gang_is_complete)
 {
     struct ring r = with_pods();
+    tw_patch(r.world, &kind_pclq, "svc-0-pf-0-pl", "{spec: {replicas: 7}}");
     ring_plan_pclq(&r, "svc-0-fe");
     CHECK_INT(count_op(&r, PLAN_PATCH), 0);
     tw_patch(r.world, &kind_pod_gang, "svc-0",
              "{status: {conditions: [{type: Initialized, status: 'True'}]}}");
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(count_op(&r, PLAN_PATCH), 3);
+    tw_patch(r.world, &kind_pod_gang, "svc-0", "{status: null}");
+    ring_plan_pclq(&r, "svc-0-fe");
+    CHECK_INT(count_op(&r, PLAN_PATCH), 0);
+    tw_patch(r.world, &kind_pclq, "svc-0-pf-0-pl", "{spec: {replicas: 1}}");
     ring_plan_pclq(&r, "svc-0-fe");
     CHECK_INT(count_op(&r, PLAN_PATCH), 3);
     CHECK(lifts(&r, fe(&r, 0)));
@@ -388,6 +396,15 @@ TEST(gates_of_others_stay)
     ring_free(&r);
 }
 
+/* That many pods of the clique are on nodes. */
+static void place(struct ring *r, const char *clique, int n)
+{
+    int64_t all = jint(jgetc(obj_spec(tw_must(r->world, &kind_pclq, clique)), "replicas"), 0);
+    for (int64_t i = 0; i < all; i++)
+        tw_patch(r->world, &kind_pod, pod_name(r, clique, i, 0),
+                 i < n ? "{spec: {nodeName: n1}}" : "{spec: {nodeName: null}}");
+}
+
 /* A scaled gang's pods wait until every group of the base gang has its minimum on nodes. */
 TEST(gates_of_a_scaled_gang_wait_for_the_base_gang)
 {
@@ -396,27 +413,22 @@ TEST(gates_of_a_scaled_gang_wait_for_the_base_gang)
         const char *name;
         int min;
     } base[] = {{"svc-0-fe", 2}, {"svc-0-pf-0-pl", 1}, {"svc-0-pf-0-pw", 4}};
-    char patch[80];
     static const char *const gangs[] = {"svc-0", "svc-0-pf-0", "svc-0-pf-1"};
     for (size_t i = 0; i < ARRAY_LEN(gangs); i++)
         tw_patch(r.world, &kind_pod_gang, gangs[i],
                  "{status: {conditions: [{type: Initialized, status: 'True'}]}}");
-    for (size_t i = 0; i < ARRAY_LEN(base); i++) {
-        (void)snprintf(patch, sizeof(patch), "{status: {scheduledReplicas: %d}}", base[i].min);
-        tw_patch(r.world, &kind_pclq, base[i].name, patch);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(base); i++)
+        place(&r, base[i].name, base[i].min);
     ring_plan_pclq(&r, "svc-0-pf-1-pw");
     CHECK_INT(count_op(&r, PLAN_PATCH), 4);
     /* Any one of them short by one: wait. */
     for (size_t i = 0; i < ARRAY_LEN(base); i++) {
-        (void)snprintf(patch, sizeof(patch), "{status: {scheduledReplicas: %d}}", base[i].min - 1);
-        tw_patch(r.world, &kind_pclq, base[i].name, patch);
+        place(&r, base[i].name, base[i].min - 1);
         ring_plan_pclq(&r, "svc-0-pf-1-pw");
         CHECK_INT(count_op(&r, PLAN_PATCH), 0);
         ring_plan_pclq(&r, "svc-0-pf-2-pl");
         CHECK_INT(count_op(&r, PLAN_PATCH), 0);
-        (void)snprintf(patch, sizeof(patch), "{status: {scheduledReplicas: %d}}", base[i].min);
-        tw_patch(r.world, &kind_pclq, base[i].name, patch);
+        place(&r, base[i].name, base[i].min);
     }
     /* No base gang, or no such clique: wait, too. */
     tw_remove(r.world, &kind_pclq, "svc-0-pf-0-pl");

@@ -137,7 +137,7 @@ static void bench_init(struct bench *b)
                                .max_unavailable = 1,
                                .max_surge = 1}}};
     b->view = (struct gangmap_view){.arena = &b->arena, .components = b->c, .base = STR("x-0")};
-    gangmap_init(&b->view.map, &b->arena, N);
+    gangmap_init(&b->view.map, &b->arena, b->view.base, N);
     struct gangmap_entry *e = gangmap_add(&b->view.map, STR("x-0"), STR("h0"), true);
     e->parts[F].n = 4;
     gangmap_add_index(&b->view.map, &e->parts[D], 0);

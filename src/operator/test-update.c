@@ -33,6 +33,28 @@ static void change_front(struct ring *r, const char *image)
     tw_patch(r->world, &kind_pcs, "svc", patch);
 }
 
+/* Clique fe with these labels and annotations. */
+static void mark_front(struct ring *r, const char *labels, const char *annotations)
+{
+    char patch[512];
+    (void)snprintf(patch, sizeof(patch),
+                   "{spec: {template: {cliques: [{name: fe, labels: {%s}, annotations: {%s}, "
+                   "spec: {replicas: 3, minAvailable: 2, roleName: fe, "
+                   "podSpec: {containers: [{name: m, image: i}]}}}, "
+                   "{name: pl, spec: {podSpec: {containers: [{name: m, image: i}]}}}, "
+                   "{name: pw, spec: {replicas: 4, podSpec: {containers: [{name: m, image: i}]}}}"
+                   "]}}}",
+                   labels, annotations);
+    tw_patch(r->world, &kind_pcs, "svc", patch);
+    ring_live(r);
+}
+
+static bool front_has(struct ring *r, const char *field, const char *key)
+{
+    jval meta = jgetc(obj_root(tw_must(r->world, &kind_pclq, "svc-0-fe")), "metadata");
+    return !j_is_absent(jget(jget(meta, str_of(field)), str_of(key)));
+}
+
 static int64_t going(struct ring *r, const char *clique)
 {
     int64_t n = 0;
@@ -146,4 +168,67 @@ TEST(a_pod_that_has_just_lost_its_readiness_is_waited_for)
              "{running: {}}}]}}");
     CHECK(!update_pod_flaps(tw_must(t, &kind_pod, "p"), since + USEC_PER_SEC, &until));
     tw_free(t);
+}
+
+/* What the template before said and this one does not say goes, under whatever name; what others
+ * wrote under such names stays. */
+TEST(labels_and_annotations_that_left_the_template_leave_the_clique)
+{
+    struct ring r = served();
+    mark_front(&r, "tier: x, kai.scheduler/pool: x",
+               "note: x, grove.io/restartedAt: now, kai.scheduler/hint: x");
+    CHECK(front_has(&r, "labels", "kai.scheduler/pool"));
+    CHECK(front_has(&r, "annotations", "grove.io/restartedAt"));
+    tw_patch(r.world, &kind_pclq, "svc-0-fe",
+             "{metadata: {labels: {kai.scheduler/other: y}, annotations: {grove.io/other: y}}}");
+    mark_front(&r, "kai.scheduler/queue: x", "grove.io/kept: x");
+    CHECK(!front_has(&r, "labels", "tier") && !front_has(&r, "labels", "kai.scheduler/pool"));
+    CHECK(front_has(&r, "labels", "kai.scheduler/queue"));
+    CHECK(front_has(&r, "labels", "kai.scheduler/other"));
+    CHECK(!front_has(&r, "annotations", "note"));
+    CHECK(!front_has(&r, "annotations", "grove.io/restartedAt"));
+    CHECK(!front_has(&r, "annotations", "kai.scheduler/hint"));
+    CHECK(front_has(&r, "annotations", "grove.io/kept"));
+    CHECK(front_has(&r, "annotations", "grove.io/other"));
+    ring_free(&r);
+}
+
+static void set_images(struct ring *r, const char *pl, const char *pw)
+{
+    char patch[512];
+    (void)snprintf(patch, sizeof(patch),
+                   "{spec: {template: {cliques: [{name: fe, spec: {replicas: 3, minAvailable: 2, "
+                   "roleName: fe, podSpec: {containers: [{name: m, image: i}]}}}, "
+                   "{name: pl, spec: {podSpec: {containers: [{name: m, image: %s}]}}}, "
+                   "{name: pw, spec: {replicas: 4, podSpec: {containers: [{name: m, image: %s}]}}}"
+                   "]}}}",
+                   pl, pw);
+    tw_patch(r->world, &kind_pcs, "svc", patch);
+    ring_live(r);
+}
+
+static int64_t running(struct ring *r, const char *clique, const char *image)
+{
+    int64_t n = 0;
+    struct obj *o;
+    struct cache_iter it =
+        world_owned(&r->world->world, &kind_pod, tw_must(r->world, &kind_pclq, clique)->uid);
+    while ((o = cache_next(&it)))
+        n += str_is(jstr(jgetc(jat(jgetc(obj_spec(o), "containers"), 0), "image")), image);
+    return n;
+}
+
+/* Templates are told apart by content, and of two cliques that change places all pods change. */
+TEST(cliques_that_swap_their_templates_are_made_anew)
+{
+    struct ring r = served();
+    set_images(&r, "a", "b");
+    CHECK_INT(running(&r, "svc-1-pf-2-pl", "a"), 1);
+    CHECK_INT(running(&r, "svc-1-pf-2-pw", "b"), 4);
+    set_images(&r, "b", "a");
+    CHECK_INT(running(&r, "svc-0-pf-0-pl", "b"), 1);
+    CHECK_INT(running(&r, "svc-1-pf-2-pl", "b"), 1);
+    CHECK_INT(running(&r, "svc-1-pf-2-pw", "a"), 4);
+    CHECK(!update_is_running(tw_must(r.world, &kind_pcs, "svc")));
+    ring_free(&r);
 }

@@ -91,7 +91,7 @@ const struct obj *update_revision_of_member(const struct world *w, struct arena 
     return carried ? carried : target;
 }
 
-static jval stored_clique(const struct obj *revision, str clique)
+jval update_stored_clique(const struct obj *revision, str clique)
 {
     for (struct jiter it = jiter(jgetc(revision_template(revision), "cliques")); jnext(&it);) {
         if (str_eq(jstr(jgetc(it.value, "name")), clique))
@@ -103,7 +103,7 @@ static jval stored_clique(const struct obj *revision, str clique)
 void update_place(struct clique_place *place, const struct obj *revision, bool is_current)
 {
     place->hash = revision_clique_hash(revision, place->clique.name);
-    jval stored = is_current ? JVAL_ABSENT : stored_clique(revision, place->clique.name);
+    jval stored = is_current ? JVAL_ABSENT : update_stored_clique(revision, place->clique.name);
     if (j_is_absent(stored))
         return;
     place->clique.labels = jgetc(stored, "labels");

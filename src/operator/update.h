@@ -63,6 +63,8 @@ const struct obj *update_held_revision(const struct world *w, struct arena *a,
 const struct obj *update_revision_of_member(const struct world *w, struct arena *a,
                                             const struct obj *pcs, const struct obj *pclq,
                                             str clique, const struct obj *target);
+/* The clique as the revision has it; absent: it has none of that name. */
+jval update_stored_clique(const struct obj *revision, str clique);
 /* Makes the place carry what the revision says: the hash, and its labels, annotations and pod spec
  * where the set's template says otherwise by now. */
 void update_place(struct clique_place *place, const struct obj *revision, bool is_current);

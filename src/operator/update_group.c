@@ -216,12 +216,14 @@ static bool times_out(const struct group_work *g)
 
 static void decide_surge(const struct group_work *g, struct group_update *u, bool rolls)
 {
+    /* How many are outdated matters where something may be above the number. */
+    int64_t most = surge_most(g->world, g->pcs, g->config, g->pcsg);
     struct surge_facts f = {
-        .most = surge_most(g->world, g->pcs, g->config, g->pcsg),
+        .most = most,
         .desired = MAX(g->spec.replicas, 0),
         .allowance = surge_allowance(g->world, g->pcs, g->config, g->pcsg, 1),
         .held = surge_held(g->pcsg),
-        .outdated = u->outdated ? count_outdated(g) : 0,
+        .outdated = u->outdated ? (most > 0 ? count_outdated(g) : 1) : 0,
         .filling = u->realised < g->spec.replicas,
         .staying = u->own_available,
         .placed = u->placed_above,
@@ -277,7 +279,6 @@ void update_decide_group(const struct group_work *g, struct group_update *u)
         u->surge.held = 0;
         break;
     case UPDATE_COHERENT:
-        u->outdated = any_outdated(g);
         decide_recreate(g, u, was_running, same);
         u->rolls = false; /* its map says what is made anew */
         break;
