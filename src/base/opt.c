@@ -419,7 +419,7 @@ static int walk_word(struct parser *p, int argc, const char *const *argv, int *i
     const struct command *sub = find_sub(p->call->command, word);
     if (sub)
         enter_command(p, sub);
-    else if (p->call->depth == 1 && str_is(word, "help"))
+    else if (str_is(word, "help"))
         p->call->help = true;
     else
         return unknown_command(p, p->call->command, word);

@@ -23,7 +23,7 @@
  * Accepted: --opt=value, --opt value, -n value, -nvalue, -n=value, -abc for flags, --no-flag,
  * --flag=false, "--" ends the options, options and arguments in any order. Options that stand
  * before the command's name must be in the table of the command above it. -h and --help are added
- * to every command, and `PROGRAM help COMMAND...` is understood.
+ * to every command, and `PROGRAM help COMMAND...` is understood, as is `PROGRAM FAMILY help`.
  *
  * Every mistake is ERR_USAGE with one line; an unknown name suggests the nearest known one.
  */

@@ -108,11 +108,11 @@ static void bash_values(struct comp *c, str path, const struct command *cmd)
         add_option_pattern(c->b, path, o);
         strbuf_add_cstr(c->b, ") ");
         if (kind == VALUE_WORDS) {
-            strbuf_add_cstr(c->b, "COMPREPLY=($(compgen -W \"");
+            strbuf_add_cstr(c->b, "COMPREPLY=($(compgen -P \"$pre\" -W \"");
             add_words(c->b, o->choices);
             strbuf_add_cstr(c->b, "\" -- \"$cur\")); ");
         } else if (kind != VALUE_ANY) {
-            strbuf_printf(c->b, "COMPREPLY=($(compgen -%c -- \"$cur\")); ",
+            strbuf_printf(c->b, "COMPREPLY=($(compgen -P \"$pre\" -%c -- \"$cur\")); ",
                           kind == VALUE_DIR ? 'd' : 'f');
         }
         strbuf_add_cstr(c->b, "return ;;\n");
@@ -147,8 +147,16 @@ static void write_bash(const struct command *root, struct strbuf *b)
         b,
         "()\n{\n"
         "    local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-        "    local at=\"%s\" words=\"\" i\n"
+        "    local at=\"%s\" words=\"\" pre=\"\" i\n"
         "    COMPREPLY=()\n"
+        /* --output=j is three words where = parts words, and one where it does not. */
+        "    if [[ $cur == = ]]; then\n"
+        "        cur=\"\"\n"
+        "    elif [[ $prev == = ]]; then\n"
+        "        prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
+        "    elif [[ $cur == --*=* ]]; then\n"
+        "        prev=\"${cur%%%%=*}\" pre=\"${cur%%%%=*}=\" cur=\"${cur#*=}\"\n"
+        "    fi\n"
         "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
         "        case \"$at ${COMP_WORDS[i]}\" in\n",
         root->name);
@@ -222,13 +230,17 @@ static void write_zsh(const struct command *root, struct strbuf *b)
     add_identifier(b, root->name);
     strbuf_printf(b,
                   "()\n{\n"
-                  "    local at=\"%s\" i\n"
+                  "    local at=\"%s\" prev=\"${words[CURRENT-1]}\" i\n"
                   "    local -a items\n"
+                  "    if [[ ${words[CURRENT]} == --*=* ]]; then\n"
+                  "        prev=\"${words[CURRENT]%%%%=*}\"\n"
+                  "        compset -P '*='\n"
+                  "    fi\n"
                   "    for ((i = 2; i < CURRENT; i++)); do\n"
                   "        case \"$at ${words[i]}\" in\n",
                   root->name);
     visit_all(root, b, bash_walk);
-    strbuf_add_cstr(b, "        esac\n    done\n    case \"$at:${words[CURRENT-1]}\" in\n");
+    strbuf_add_cstr(b, "        esac\n    done\n    case \"$at:$prev\" in\n");
     visit_all(root, b, zsh_values);
     strbuf_add_cstr(b, "    esac\n    case \"$at\" in\n");
     visit_all(root, b, zsh_words);

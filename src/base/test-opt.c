@@ -425,6 +425,9 @@ TEST(opt_bash_completion_offers_the_right_words)
         {"prog get --limit ''", "\n"},
         {"prog get p", "pods\n"},
         {"prog get -n get --a", "--all-namespaces\n"},
+        {"prog get --output = j", "json\n"},
+        {"prog get --output =", "table json yaml\n"},
+        {"prog get --output=j", "--output=json\n"},
     };
     struct strbuf b CLEANUP(strbuf_done) = STRBUF_INIT(100000);
     if (!has_program("bash")) {

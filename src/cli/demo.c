@@ -410,7 +410,7 @@ static void rest(struct demo *d)
 {
     struct err ignored = ERR_INIT;
     if (d->terminal)
-        (void)picture_follow(&d->session, 0, on_nothing, NULL, 3 * USEC_PER_SEC, &ignored);
+        (void)picture_follow(&d->session, 0, 0, on_nothing, NULL, 3 * USEC_PER_SEC, &ignored);
 }
 
 static int run_step(struct demo *d, size_t i, struct err *err)
@@ -425,9 +425,50 @@ static int run_step(struct demo *d, size_t i, struct err *err)
         fflush(stdout);
         strbuf_done(&head);
     }
-    r = r ? r : picture_follow(&d->session, PICTURE_OF_SETS, on_picture, &s, STEP_TIMEOUT, err);
+    r = r ? r : picture_follow(&d->session, PICTURE_OF_SETS, 0, on_picture, &s, STEP_TIMEOUT, err);
     screen_done(&s.screen);
     return r ? err_wrap(err, "%s", s.step->title) : 0;
+}
+
+/* Whether a shell would find this very program as "grove". */
+static bool is_on_path(const char *self)
+{
+    struct arena a = ARENA_INIT;
+    const char *path = getenv("PATH");
+    str rest = str_of(path ? path : "");
+    bool found = false;
+    while (rest.len > 0 && !found) {
+        str dir = str_cut(&rest, ':');
+        const char *file = arena_printf(&a, "%.*s/grove", STR_ARG(dir)).p;
+        char *real = access(file, X_OK) == 0 ? realpath(file, NULL) : NULL;
+        found = real && strcmp(real, self) == 0;
+        free(real);
+    }
+    arena_done(&a);
+    return found;
+}
+
+/* Lines for a shell, as they stand. */
+static void write_next(struct strbuf *out)
+{
+    char *self = realpath("/proc/self/exe", NULL);
+    strbuf_add_cstr(out, "\nWhat to try next, line by line:\n");
+    if (self && !is_on_path(self))
+        strbuf_printf(out, "  export PATH=\"%.*s:$PATH\"\n", (int)(strrchr(self, '/') - self),
+                      self);
+    strbuf_add_cstr(
+        out, "  export KUBECONFIG=\"$PWD/chat.kubeconfig\"\n"
+             "  grove up --detach --kubeconfig \"$KUBECONFIG\"   # a control plane of your own\n"
+             "  grove demo --print > chat.yaml           # the manifest of this tour\n"
+             "  grove fit -f chat.yaml                   # would it fit?\n"
+             "  grove apply -f chat.yaml\n"
+             "  grove rollout status pcs/chat --watch    # until it runs\n"
+             "  grove status                             # and tree; --watch shows it live\n"
+             "  sed s/engine:1/engine:2/ chat.yaml | grove plan -f -   # what an update would do\n"
+             "  grove rollout history pcs/chat           # and: undo, pause, restart\n"
+             "  grove explain pcs/chat                   # why something waits\n"
+             "  grove down\n");
+    free(self);
 }
 
 static int run_steps(struct demo *d, struct err *err)
@@ -446,16 +487,7 @@ static int run_steps(struct demo *d, struct err *err)
     struct strbuf out = STRBUF_INIT(4 << 20);
     strbuf_add_cstr(&out, "\nThis is what stands now (grove tree):\n\n");
     write_tree(&p, &out);
-    strbuf_add_cstr(
-        &out, "\nWhat to try next:\n"
-              "  grove up --detach                      a control plane of your own\n"
-              "  grove demo --print > chat.yaml         the manifest of this tour\n"
-              "  grove fit -f chat.yaml                 would it fit?\n"
-              "  grove apply -f chat.yaml               then: grove status --watch\n"
-              "  sed s/engine:1/engine:2/ chat.yaml | grove plan -f -    what an update does\n"
-              "  grove rollout history pcs/chat         and: undo, pause, restart\n"
-              "  grove explain pcs/chat                 why something waits\n"
-              "  grove down\n");
+    write_next(&out);
     fwrite(out.p, 1, out.len, stdout);
     strbuf_done(&out);
     return 0;

@@ -27,21 +27,12 @@ static const struct obj *set_of(const struct picture *p, const struct obj *o)
     return NULL;
 }
 
-static const struct obj *find_object(const struct picture *p, const struct view_target *t)
-{
-    for (unsigned part = PICTURE_SETS; part <= PICTURE_PODS; part++) {
-        if (picture_kind(part) == t->kind)
-            return picture_find(p, part, t->name);
-    }
-    return NULL;
-}
-
 static int find_subject(const struct picture *p, const struct view_target *t, struct subject *ret,
                         struct err *err)
 {
-    *ret = (struct subject){.obj = find_object(p, t)};
+    *ret = (struct subject){.obj = view_find(p, t)};
     if (!ret->obj) {
-        (void)view_not_found(t, err);
+        (void)view_not_found(p, t, err);
         return ERR_NOT_FOUND;
     }
     ret->pcs = set_of(p, ret->obj);
@@ -58,16 +49,23 @@ static int find_subject(const struct picture *p, const struct view_target *t, st
     return 0;
 }
 
-/* A clique waits with its gang and with the base gang; a group with all gangs of its replicas. */
+/* A group waits with its own gangs and with the base gang, which is no group's. */
+static bool concerns_group(const struct obj *group, const struct finding *f)
+{
+    str own = obj_label(f->about, STR(LABEL_PCSG));
+    if (own.len > 0)
+        return str_eq(own, obj_label(group, STR(LABEL_PCSG)));
+    return f->about->kind == &kind_pod_gang && str_eq(obj_label(f->about, STR(LABEL_PCS_INDEX)),
+                                                      obj_label(group, STR(LABEL_PCS_INDEX)));
+}
+
+/* A clique waits with its gang and with the base gang. */
 static bool concerns(const struct subject *s, const struct finding *f)
 {
     if (s->obj == s->pcs || f->about == s->pcs || f->about == s->obj)
         return true;
     if (s->obj->kind == &kind_pcsg)
-        return str_eq(obj_label(f->about, STR(LABEL_PCSG)), obj_label(s->obj, STR(LABEL_PCSG))) ||
-               str_starts(f->clique, s->obj->name) ||
-               str_eq(obj_label(f->about, STR(LABEL_PCS_INDEX)),
-                      obj_label(s->obj, STR(LABEL_PCS_INDEX)));
+        return concerns_group(s->obj, f);
     if (f->about->kind == &kind_pod_gang)
         return str_eq(f->gang, s->gang) || str_eq(f->gang, s->base);
     return str_is_empty(s->clique) ? str_eq(f->gang, s->gang) : str_eq(f->clique, s->clique);
@@ -155,6 +153,45 @@ static void put_pod_verdict(struct jw *w, const struct obj *pod, struct arena *a
     jw_end(w);
 }
 
+static const char *word_for(int64_t ready, int64_t least, int64_t wanted)
+{
+    return wanted == 0 ? "stopped" : ready >= least ? "available" : "starting";
+}
+
+static struct pod_count count_gang(const struct picture *p, const struct obj *gang)
+{
+    struct pod_count n = {0};
+    for (size_t i = 0; i < p->parts[PICTURE_PODS].n; i++) {
+        const struct obj *pod = p->parts[PICTURE_PODS].items[i];
+        if (pod->deleting || !str_eq(obj_label(pod, STR(LABEL_PODGANG)), gang->name))
+            continue;
+        n.exist++;
+        n.ready += str_is(pod_state(pod), "Ready");
+        n.bound += !str_is_empty(jstr(jgetc(obj_spec(pod), "nodeName")));
+    }
+    return n;
+}
+
+/* Of a clique, a group or a gang that nothing is wrong with: what there is of it. */
+static void put_part_verdict(struct jw *w, const struct picture *p, const struct obj *o,
+                             struct arena *a)
+{
+    bool gang = o->kind == &kind_pod_gang, group = o->kind == &kind_pcsg;
+    struct pod_count n = count_gang(p, o);
+    int64_t wanted = gang ? n.exist : jint(jgetc(obj_spec(o), "replicas"), 0);
+    int64_t least = gang ? n.exist : jint(jgetc(obj_spec(o), "minAvailable"), 1);
+    const char *field = group ? "availableReplicas" : "readyReplicas";
+    int64_t ready = gang ? n.ready : jint(jget(obj_status(o), str_of(field)), 0);
+    str more = gang ? arena_printf(a, "%lld on nodes", (long long)n.bound)
+                    : arena_printf(a, "at least %lld must be", (long long)least);
+    jw_put_object(w, "verdict");
+    jw_put_cstr(w, "state", word_for(ready, least, wanted));
+    jw_put_str(w, "text",
+               arena_printf(a, "%lld of %lld %s, %.*s", (long long)ready, (long long)wanted,
+                            group ? "replicas available" : "pods ready", STR_ARG(more)));
+    jw_end(w);
+}
+
 static void put_verdict(struct jw *w, const struct picture *p, const struct subject *s,
                         const struct findings *f, struct arena *a)
 {
@@ -170,14 +207,10 @@ static void put_verdict(struct jw *w, const struct picture *p, const struct subj
     }
     if (s->obj->kind == &kind_pod) {
         put_pod_verdict(w, s->obj, a);
-    } else if (f->items.len == 0) {
+    } else if (s->obj == s->pcs) {
         status_put_verdict(w, p, s->pcs, f, a);
     } else {
-        jw_put_object(w, "verdict");
-        jw_put_cstr(w, "state", "available");
-        jw_put_str(w, "text",
-                   STR("nothing stands in its way; other parts of the set have findings"));
-        jw_end(w);
+        put_part_verdict(w, p, s->obj, a);
     }
 }
 
@@ -223,21 +256,24 @@ static void write_room(jval room, struct arena *a, struct strbuf *out)
 {
     str role = jstr(jgetc(room, "role")), lacks = jstr(jgetc(room, "lacks"));
     str level = jstr(jgetc(room, "level"));
-    strbuf_printf(out, "  shortest of room: %lld %.*s pods", get(room, "need"), STR_ARG(role));
+    strbuf_printf(out, "  shortest of room: %lld %.*s pod%s", get(room, "need"), STR_ARG(role),
+                  paint_plural(get(room, "need")));
     if (!str_is_empty(lacks))
         strbuf_printf(out, " of %.*s %.*s each", STR_ARG(jstr(jgetc(room, "each"))),
                       STR_ARG(lacks));
     if (!str_is_empty(level))
         strbuf_printf(out, " in one %.*s", STR_ARG(level));
-    strbuf_printf(out, "; %lld fit in the cluster, %lld of %lld nodes do not admit them\n",
-                  get(room, "fitInCluster"), get(room, "nodesThatRefuse"), get(room, "nodes"));
+    strbuf_printf(out, "; %lld %s in the cluster, %lld of %lld nodes do not admit %s\n",
+                  get(room, "fitInCluster"), paint_verb(get(room, "fitInCluster"), "fits", "fit"),
+                  get(room, "nodesThatRefuse"), get(room, "nodes"),
+                  paint_verb(get(room, "need"), "it", "them"));
     struct grid g;
     grid_init(&g, a, 3);
     g.indent = "    ";
     for (struct jiter it = jiter(jgetc(room, "candidates")); jnext(&it);) {
         grid_add(&g, PAINT_PLAIN, jstr(jgetc(it.value, "domain")));
         grid_printf(&g, PAINT_PLAIN, "%lld node%s", get(it.value, "nodes"),
-                    get(it.value, "nodes") == 1 ? "" : "s");
+                    paint_plural(get(it.value, "nodes")));
         grid_printf(&g, PAINT_PLAIN, "room for %lld of %lld", get(it.value, "fit"),
                     get(it.value, "need"));
     }
@@ -291,16 +327,8 @@ static int run_explain(void *ctx, const void *opts, const struct command_call *c
     struct view_target t;
     struct err err = ERR_INIT;
     (void)ctx;
-    if (view_read_target(call, &kind_pcs, &t, &err))
+    if (view_read_target(call, &kind_pcs, &t, &err) || view_check_kind(&t, "explain", &err))
         return cli_fail(&err);
-    bool known = false;
-    for (unsigned part = PICTURE_SETS; part <= PICTURE_PODS; part++)
-        known = known || picture_kind(part) == t.kind;
-    if (!known) {
-        (void)err_set(&err, ERR_USAGE, "explain is of pcs, pcsg, pclq, podgang and pod, not of %s",
-                      t.kind->singular);
-        return cli_fail(&err);
-    }
     return view_run(&view, opts, &t);
 }
 

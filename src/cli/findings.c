@@ -1,6 +1,7 @@
 /* See findings.h. One function per source; each adds what it finds. */
 #include "cli/findings.h"
 
+#include "cli/paint.h"
 #include "grove/names.h"
 #include "grove/types.h"
 #include "grove/wait.h"
@@ -152,8 +153,9 @@ static void look_at_going(struct look *l)
         return;
     struct pod_count n = count_pods(l->picture, l->label);
     struct finding *f = add(l, FINDING_GOING, 0, l->pcs);
-    f->verdict = arena_printf(l->arena, "%.*s is being deleted, %lld pods are left",
-                              STR_ARG(l->pcs->name), (long long)n.exist);
+    f->verdict =
+        arena_printf(l->arena, "%.*s is being deleted, %lld pod%s %s left", STR_ARG(l->pcs->name),
+                     (long long)n.exist, paint_plural(n.exist), paint_verb(n.exist, "is", "are"));
     str names = jtext(jgetc(l->pcs->meta, "finalizers"));
     f->constraint = arena_printf(l->arena, "finalizers: %.*s", STR_ARG(names));
 }
@@ -328,8 +330,9 @@ static void look_at_gated(struct look *l, const struct obj *clique, const struct
     } else if (g && is_true(g, "Initialized")) {
         text = STR("its gate has not been lifted yet");
     }
-    f->verdict = arena_printf(l->arena, "%lld pods of %.*s are gated: %.*s", (long long)n->gated,
-                              STR_ARG(clique->name), STR_ARG(text));
+    f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s gated: %.*s", (long long)n->gated,
+                              paint_plural(n->gated), STR_ARG(clique->name),
+                              paint_verb(n->gated, "is", "are"), STR_ARG(text));
     f->constraint =
         STR("pods are let go to the scheduler when their gang is complete, and those of "
             "a scaled gang when the base gang is placed");
@@ -361,14 +364,17 @@ static void look_at_starting(struct look *l, const struct obj *clique, const str
     struct finding *f = add(l, FINDING_STARTING, 0, clique);
     str after = startup_text(l, n->starting_pod);
     if (str_is_empty(after)) {
-        f->verdict = arena_printf(l->arena, "%lld pods of %.*s are starting on their nodes",
-                                  (long long)n->starting, STR_ARG(clique->name));
+        f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s starting on %s",
+                                  (long long)n->starting, paint_plural(n->starting),
+                                  STR_ARG(clique->name), paint_verb(n->starting, "is", "are"),
+                                  paint_verb(n->starting, "its node", "their nodes"));
         f->order = 1;
         return;
     }
     f->order = 2;
-    f->verdict = arena_printf(l->arena, "%lld pods of %.*s start after %.*s",
-                              (long long)n->starting, STR_ARG(clique->name), STR_ARG(after));
+    f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s after %.*s", (long long)n->starting,
+                              paint_plural(n->starting), STR_ARG(clique->name),
+                              paint_verb(n->starting, "starts", "start"), STR_ARG(after));
     f->constraint = STR("startup order: the init container waits until those cliques are ready");
 }
 
@@ -376,9 +382,10 @@ static void look_at_failing(struct look *l, const struct obj *clique, const stru
 {
     const struct obj *pod = n->failing_pod;
     struct finding *f = add(l, FINDING_DEGRADED, 2, clique);
-    f->verdict =
-        arena_printf(l->arena, "%lld pods of %.*s fail: %.*s is %.*s", (long long)n->failing,
-                     STR_ARG(clique->name), STR_ARG(pod->name), STR_ARG(pod_state(pod)));
+    f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s: %.*s is %.*s",
+                              (long long)n->failing, paint_plural(n->failing),
+                              STR_ARG(clique->name), paint_verb(n->failing, "fails", "fail"),
+                              STR_ARG(pod->name), STR_ARG(pod_state(pod)));
     unblock(f, arena_printf(l->arena, "look at its log: kubectl logs %.*s --previous",
                             STR_ARG(pod->name)));
 }
@@ -390,8 +397,9 @@ static void look_at_not_ready(struct look *l, const struct obj *clique, const st
     str reason = jstr(jgetc(ready, "reason"));
     struct finding *f = add(l, FINDING_DEGRADED, 3, clique);
     f->verdict =
-        arena_printf(l->arena, "%lld pods of %.*s run and are not ready: %.*s on %.*s%s%.*s%s",
-                     (long long)n->not_ready, STR_ARG(clique->name), STR_ARG(pod->name),
+        arena_printf(l->arena, "%lld pod%s of %.*s %s not ready: %.*s on %.*s%s%.*s%s",
+                     (long long)n->not_ready, paint_plural(n->not_ready), STR_ARG(clique->name),
+                     paint_verb(n->not_ready, "runs and is", "run and are"), STR_ARG(pod->name),
                      STR_ARG(jstr(jgetc(obj_spec(pod), "nodeName"))), reason.len ? " (" : "",
                      STR_ARG(reason), reason.len ? ")" : "");
 }
@@ -424,8 +432,9 @@ static void look_at_clique(struct look *l, const struct obj *clique)
         picture_find(l->picture, PICTURE_GANGS, obj_label(clique, STR(LABEL_PODGANG)));
     if (n.pending && !(gang && is_true(gang, "Unschedulable"))) {
         struct finding *f = add(l, FINDING_WAITING, 3, clique);
-        f->verdict = arena_printf(l->arena, "%lld pods of %.*s wait for a node",
-                                  (long long)n.pending, STR_ARG(clique->name));
+        f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s for a node",
+                                  (long long)n.pending, paint_plural(n.pending),
+                                  STR_ARG(clique->name), paint_verb(n.pending, "waits", "wait"));
         f->constraint = STR("grove explain pod/NAME tells what the scheduler said of each");
     }
 }
@@ -446,16 +455,6 @@ static void look_at_components(struct look *l)
 
 /* ---- events ---- */
 
-static const struct obj *find_any(const struct picture *p, str name)
-{
-    for (unsigned part = PICTURE_SETS; part <= PICTURE_GANGS; part++) {
-        const struct obj *o = picture_find(p, part, name);
-        if (o)
-            return o;
-    }
-    return NULL;
-}
-
 static void look_at_refusals(struct look *l)
 {
     const struct session_list *events = &l->picture->parts[PICTURE_EVENTS];
@@ -463,7 +462,8 @@ static void look_at_refusals(struct look *l)
         jval e = obj_root(events->items[i]);
         if (!str_is(jstr(jgetc(e, "reason")), "DisruptionRefused"))
             continue;
-        const struct obj *about = find_any(l->picture, jstr(jpath(e, "involvedObject.name")));
+        const struct obj *about =
+            picture_find_any(l->picture, jstr(jpath(e, "involvedObject.name")));
         if (!about || (about != l->pcs && !is_of_set(about, l->label)))
             continue;
         struct finding *f = add(l, FINDING_REFUSED, 0, about);

@@ -16,7 +16,7 @@ enum { MAX_NODES_TO_VARY = 2000, MAX_TRIES = 40 };
 
 struct fit_args {
     struct view_args view;
-    str file;
+    struct opt_list files;
 };
 
 /* ---- the document ---- */
@@ -178,9 +178,7 @@ static struct doc *fit_build(const struct picture *p, const struct variants *v, 
     jw_put_bool(&w, "fits", fits);
     jw_put_object(&w, "verdict");
     jw_put_cstr(&w, "state", fits ? "fits" : "does not fit");
-    jw_put_str(&w, "text",
-               arena_printf(a, "%zu of %zu gangs %s room now", n.fit, n.gangs,
-                            n.gangs == 1 ? "has" : "have"));
+    jw_put_str(&w, "text", arena_printf(a, "%zu of %zu gangs have room now", n.fit, n.gangs));
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);
@@ -204,7 +202,7 @@ static str places_text(jval where, bool wide, struct arena *a)
             strbuf_printf(&b, " ×%lld", get(v, "pods"));
     }
     if (n > most)
-        strbuf_printf(&b, " and %zu more nodes", n - most);
+        strbuf_printf(&b, " and %zu more node%s", n - most, paint_plural((int64_t)(n - most)));
     str text = arena_str(a, strbuf_str(&b));
     strbuf_done(&b);
     return text;
@@ -223,10 +221,12 @@ static void write_gang(jval gang, bool wide, struct arena *a, struct strbuf *out
             strbuf_printf(out, "    - %.*s\n", STR_ARG(jstr(it.value)));
         return;
     }
-    strbuf_printf(out, "  %lld pods on %.*s", get(gang, "pods") - get(gang, "waiting"),
+    long long placed = get(gang, "pods") - get(gang, "waiting");
+    strbuf_printf(out, "  %lld pod%s on %.*s", placed, paint_plural(placed),
                   STR_ARG(places_text(jgetc(gang, "where"), wide, a)));
     if (get(gang, "waiting") > 0)
-        strbuf_printf(out, "; %lld pods beyond the minimum would wait", get(gang, "waiting"));
+        strbuf_printf(out, "; %lld pod%s beyond the minimum would wait", get(gang, "waiting"),
+                      paint_plural(get(gang, "waiting")));
     strbuf_add_char(out, '\n');
 }
 
@@ -397,8 +397,8 @@ static void try_knob(struct question *q, const struct knob *k, struct variants *
     int64_t most = k->replicas > 1 && v->n < MAX_VARIANTS ? find_most(q, k) : 0;
     if (most > 0)
         v->texts[v->n++] =
-            arena_printf(a, "%lld replicas of %s %.*s instead of %lld", (long long)most, k->what,
-                         STR_ARG(k->name), (long long)k->replicas);
+            arena_printf(a, "%lld replica%s of %s %.*s instead of %lld", (long long)most,
+                         paint_plural(most), k->what, STR_ARG(k->name), (long long)k->replicas);
 }
 
 static void find_variants(struct question *q, struct variants *v, struct arena *a)
@@ -441,7 +441,7 @@ static int judge(struct session *s, const struct fit_args *a, const doc_vec *doc
     struct picture after;
     struct variants variants = {0};
     if (!read_subject(&q))
-        return err_set(err, ERR_INVALID, "%.*s describes no PodCliqueSet", STR_ARG(a->file));
+        return err_set(err, ERR_INVALID, "%.*s describes no PodCliqueSet", STR_ARG(a->files.p[0]));
     int r = picture_read(s, PICTURE_CAPACITY, &q.live, err);
     if (r)
         return r;
@@ -474,7 +474,7 @@ static int run_fit(void *ctx, const void *opts, const struct command_call *call)
     bool fits = false;
     (void)ctx;
     (void)call;
-    int r = manifest_read(a->file, &docs, &err);
+    int r = manifest_read_all(&a->files, &docs, &err);
     r = r ? r : session_open(&a->view.session, &s, &err);
     r = r ? r : judge(&s, a, &docs, &fits, &err);
     doc_vec_done(&docs);
@@ -484,12 +484,12 @@ static int run_fit(void *ctx, const void *opts, const struct command_call *call)
 }
 
 static const struct opt fit_opts[] = {
-    {.kind = OPT_K_STRING,
+    {.kind = OPT_K_LIST,
      .name = "filename",
      .letter = 'f',
      .metavar = "FILE",
-     .help = "Manifests with a PodCliqueSet, - for standard input",
-     .offset = offsetof(struct fit_args, file),
+     .help = "Manifests with a PodCliqueSet: a file, a directory of them, or - for standard input",
+     .offset = offsetof(struct fit_args, files),
      .required = true},
     OPT_GROUP(NULL, view_options_once, offsetof(struct fit_args, view)),
     OPT_END,

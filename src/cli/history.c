@@ -94,7 +94,7 @@ static const struct obj *find_set(const struct picture *p, const struct view_tar
 {
     const struct obj *pcs = picture_find(p, PICTURE_SETS, t->name);
     if (!pcs)
-        (void)view_not_found(t, err);
+        (void)view_not_found(p, t, err);
     return pcs;
 }
 
@@ -315,6 +315,7 @@ static int run_diff(void *ctx, const void *opts, const struct command_call *call
     static const struct view view = {.mask = 1U << PICTURE_SETS | 1U << PICTURE_REVISIONS,
                                      .build = diff_build,
                                      .write = diff_write,
+                                     .has_lines = true,
                                      .answer = diff_answer};
     (void)ctx;
     return run_view(&view, opts, call);

@@ -1,6 +1,8 @@
 /* The table of commands. Installed also as kubectl-grove, where `kubectl grove X` means `grove X`.
  */
+#include "cli/clean.h"
 #include "cli/cli.h"
+#include "cli/session.h"
 #include "grove/types.h"
 
 static int run_version(void *ctx, const void *opts, const struct command_call *call)
@@ -61,9 +63,14 @@ static const struct command *const commands[] = {
     &cmd_initc,   &cmd_manifests, &cmd_version, &cmd_generate, NULL,
 };
 
+/* kubectl's may stand before the command, and so may these. */
+static const struct opt root_opts[] = {OPT_GROUP("Connection", session_options, 0), OPT_END};
+
 static const struct command root = {
     .name = "grove",
     .summary = "Run AI inference systems made of gangs of pods",
+    .opts = root_opts,
+    .opts_size = sizeof(struct session_opts),
     .description =
         "One program: a control plane on this machine (grove up), and the commands to work "
         "with it or with any Kubernetes cluster.",
@@ -72,7 +79,10 @@ static const struct command root = {
 
 int cli_fail(const struct err *err)
 {
-    fprintf(stderr, "grove: %s\n", err->message);
+    struct arena a = ARENA_INIT;
+    /* One line, whatever a server or a file put into it. */
+    fprintf(stderr, "grove: %.*s\n", STR_ARG(clean_text(&a, str_of(err->message), CLEAN_ALL)));
+    arena_done(&a);
     return err->code == ERR_USAGE ? EXIT_USAGE : EXIT_NO;
 }
 
@@ -84,6 +94,9 @@ void cli_one_too_many(const struct command_call *call, struct err *err)
 
 int main(int argc, char **argv)
 {
+    /* As every other program has it. */
+    if (argc == 2 && str_is(str_of(argv[1]), "--version"))
+        argv[1] = (char *)cmd_version.name;
     grove_kinds_init();
     int code = command_main(&root, argc, argv, NULL);
     /* A full disk is no success. */

@@ -1,5 +1,7 @@
 /* The few verbs one needs when kubectl is not installed: apply, get, delete, scale. They speak to
  * any API server and print what kubectl would. */
+#include "base/vec.h"
+#include "cli/clean.h"
 #include "cli/cli.h"
 #include "cli/manifest.h"
 #include "cli/print.h"
@@ -7,6 +9,33 @@
 #define DELETE_TIMEOUT (5 * USEC_PER_MIN)
 
 /* ---- what is meant ---- */
+
+/* What shells offer as TYPE: those one works with most. Every type the server has is understood. */
+static const char *const common_types[] = {"podcliquesets",
+                                           "podcliquescalinggroups",
+                                           "podcliques",
+                                           "podgangs",
+                                           "podgangmaps",
+                                           "clustertopologybindings",
+                                           "pods",
+                                           "nodes",
+                                           "services",
+                                           "events",
+                                           "namespaces",
+                                           "configmaps",
+                                           "secrets",
+                                           "serviceaccounts",
+                                           "horizontalpodautoscalers",
+                                           "poddisruptionbudgets",
+                                           "controllerrevisions",
+                                           "priorityclasses",
+                                           "pcs",
+                                           "pcsg",
+                                           "pclq",
+                                           "pg",
+                                           NULL};
+static const char *const scaled_types[] = {
+    "podcliquesets", "podcliquescalinggroups", "podcliques", "pcs", "pcsg", "pclq", NULL};
 
 /* TYPE NAME, TYPE/NAME or just TYPE. */
 static int read_target(const struct command_call *call, const struct kind **ret_kind, str *ret_name,
@@ -35,14 +64,110 @@ static str namespace_for(const struct session *s, const struct kind *k)
     return kind_is(k, KIND_NAMESPACED) ? s->ns : STR_NONE;
 }
 
-/* ---- apply ---- */
-
 struct file_args {
     struct session_opts session;
-    str file;
+    struct opt_list files;
     bool dry_run;
     bool no_wait;
 };
+
+/* ---- what files describe ---- */
+
+struct one {
+    struct doc *doc;
+    const struct kind *kind;
+    str ns, name;
+};
+typedef int one_fn(struct session *s, const struct file_args *a, const struct one *o,
+                   struct err *err);
+
+struct described {
+    str file;
+    struct doc *doc;
+};
+typedef VEC(struct described) described_vec;
+
+/* Tells what failed; the worst exit code so far. */
+static int note_failure(int code, const struct err *err)
+{
+    int now = cli_fail(err);
+    return MAX(code, now);
+}
+
+/* Reads what it can and says of the rest why not. */
+static int read_files(const struct file_args *a, struct arena *arena, described_vec *ret)
+{
+    int code = EXIT_OK;
+    for (size_t i = 0; i < a->files.len; i++) {
+        struct err err = ERR_INIT;
+        str_vec files = {0};
+        if (manifest_files(a->files.p[i], arena, &files, &err))
+            code = note_failure(code, &err);
+        for (size_t k = 0; k < files.len; k++) {
+            doc_vec docs = {0};
+            if (manifest_read_file(files.p[k], &docs, &err))
+                code = note_failure(code, &err);
+            else
+                for (size_t d = 0; d < docs.len; d++)
+                    *vec_push(ret) = (struct described){files.p[k], doc_ref(docs.p[d])};
+            doc_vec_done(&docs);
+        }
+        vec_done(&files);
+    }
+    return code;
+}
+
+static int understand(const struct session *s, const struct file_args *a, struct doc *d,
+                      struct one *ret, struct err *err)
+{
+    jval root = doc_root(d);
+    const struct kind *k = manifest_kind(root, err);
+    if (!k)
+        return ERR_INVALID;
+    str ns = jstr(jpath(root, "metadata.namespace"));
+    *ret = (struct one){.doc = d, .kind = k, .name = jstr(jpath(root, "metadata.name"))};
+    ret->ns = str_is_empty(ns) ? namespace_for(s, k) : ns;
+    if (str_is_empty(ret->name))
+        return err_set(err, ERR_INVALID, "an object of kind %s has no metadata.name", k->kind);
+    if (a->session.ns.len && ns.len && !str_eq(ns, a->session.ns))
+        return err_set(err, ERR_INVALID, "%s %.*s is in namespace %.*s, not in %.*s (-n)",
+                       k->singular, STR_ARG(ret->name), STR_ARG(ns), STR_ARG(a->session.ns));
+    return 0;
+}
+
+/* One object after the other: what fails is told, and the others are done all the same, unless
+ * there is nobody to ask. */
+static int do_each(const struct file_args *a, one_fn *fn)
+{
+    struct session s = {0};
+    struct err err = ERR_INIT;
+    struct arena arena = ARENA_INIT;
+    described_vec all = {0};
+    int code = read_files(a, &arena, &all), r = 0;
+    if (all.len > 0 && session_open(&a->session, &s, &err))
+        code = cli_fail(&err);
+    for (size_t i = 0; s.loop && i < all.len; i++) {
+        struct one one;
+        err = ERR_INIT;
+        r = understand(&s, a, all.p[i].doc, &one, &err);
+        if (r)
+            (void)err_wrap(&err, "%.*s", STR_ARG(all.p[i].file));
+        else
+            r = fn(&s, a, &one, &err);
+        code = r ? note_failure(code, &err) : code;
+        if (r == ERR_UNAVAILABLE || r == ERR_UNAUTHORIZED)
+            break;
+    }
+    for (size_t i = 0; i < all.len; i++)
+        doc_unref(all.p[i].doc);
+    vec_done(&all);
+    if (s.loop)
+        session_close(&s);
+    arena_done(&arena);
+    return code;
+}
+
+/* ---- apply ---- */
 
 /* Nothing a user writes has changed; what others write to the status meanwhile is theirs. */
 static bool is_unchanged(const struct obj *before, const struct obj *after)
@@ -56,56 +181,38 @@ static bool is_unchanged(const struct obj *before, const struct obj *after)
            str_eq(jtext(before->annotations), jtext(after->annotations));
 }
 
-static int apply_one(struct session *s, struct doc *d, bool dry_run, struct err *err)
+static int apply_one(struct session *s, const struct file_args *a, const struct one *o,
+                     struct err *err)
 {
-    jval root = doc_root(d);
-    const struct kind *k = manifest_kind(root, err);
-    if (!k)
-        return err->code;
-    str name = jstr(jpath(root, "metadata.name")), ns = jstr(jpath(root, "metadata.namespace"));
     struct obj *before = NULL, *after = NULL;
     struct err missing = ERR_INIT;
     int code;
-    if (str_is_empty(ns))
-        ns = namespace_for(s, k);
-    if (str_is_empty(name))
-        return err_set(err, ERR_INVALID, "an object of kind %s has no metadata.name", k->kind);
-    (void)session_get(s, k, ns, name, &before, &missing);
-    int r = session_apply(s, k, ns, name, d, dry_run, &after, &code, err);
-    if (r == 0)
-        print_reference(k, name,
-                        code == 201                   ? "created"
-                        : is_unchanged(before, after) ? "unchanged"
-                                                      : "configured");
+    (void)session_get(s, o->kind, o->ns, o->name, &before, &missing);
+    int r = session_apply(s, o->kind, o->ns, o->name, o->doc, a->dry_run, &after, &code, err);
+    const char *what = code == 201                   ? "created"
+                       : is_unchanged(before, after) ? "unchanged"
+                                                     : "configured";
+    if (r == 0 && a->dry_run)
+        print_reference(o->kind, o->name, arena_printf(&s->arena, "%s (server dry run)", what).p);
+    else if (r == 0)
+        print_reference(o->kind, o->name, what);
     return r;
 }
 
 static int run_apply(void *ctx, const void *opts, const struct command_call *call)
 {
-    const struct file_args *a = opts;
-    struct session s = {0};
-    struct err err = ERR_INIT;
-    doc_vec docs = {0};
     (void)ctx;
     (void)call;
-    int r = manifest_read(a->file, &docs, &err);
-    if (r == 0)
-        r = session_open(&a->session, &s, &err);
-    for (size_t i = 0; r == 0 && i < docs.len; i++)
-        r = apply_one(&s, docs.p[i], a->dry_run, &err);
-    doc_vec_done(&docs);
-    if (s.loop)
-        session_close(&s);
-    return r ? cli_fail(&err) : EXIT_OK;
+    return do_each(opts, apply_one);
 }
 
 static const struct opt apply_opts[] = {
-    {.kind = OPT_K_STRING,
+    {.kind = OPT_K_LIST,
      .name = "filename",
      .letter = 'f',
      .metavar = "FILE",
-     .help = "Manifests to apply, - for standard input",
-     .offset = offsetof(struct file_args, file),
+     .help = "Manifests to apply: a file, a directory of them, or - for standard input",
+     .offset = offsetof(struct file_args, files),
      .required = true},
     OPT_FLAG(struct file_args, dry_run, 0, "dry-run", "Ask the server, change nothing"),
     OPT_GROUP("Connection", session_options, offsetof(struct file_args, session)),
@@ -117,8 +224,12 @@ const struct command cmd_apply = {
     .summary = "Create or update what a file describes",
     .opts = apply_opts,
     .opts_size = sizeof(struct file_args),
+    .description = "Several -f may be given. What one of the objects cannot do is told, and the "
+                   "others are applied all the same; the exit code is then 1.",
     .examples =
-        "  $ grove apply -f samples/user-guide/concept-overview/single-node-aggregated.yaml",
+        "  $ grove apply -f samples/user-guide/concept-overview/single-node-aggregated.yaml\n"
+        "  $ grove apply -f one.yaml -f directory/\n"
+        "  $ cat *.yaml | grove apply -f -",
     .run = run_apply,
 };
 
@@ -203,7 +314,7 @@ static int get_them(struct session *s, const struct get_args *a, const struct ki
     bool one_namespace = kind_is(k, KIND_NAMESPACED) && !all;
     if (list.n == 0 && a->output <= PRINT_WIDE)
         fprintf(stderr, "No resources found%s%.*s%s\n", one_namespace ? " in " : "",
-                STR_ARG(one_namespace ? s->ns : STR_NONE), one_namespace ? " namespace." : ".");
+                STR_ARG(one_namespace ? s->ns : STR_NONE), one_namespace ? " namespace." : "");
     else
         print_objects(k, list.items, list.n, (enum print_format)a->output, all, now);
     return 0;
@@ -218,6 +329,9 @@ static int run_get(void *ctx, const void *opts, const struct command_call *call)
     str name;
     (void)ctx;
     int r = read_target(call, &k, &name, &err);
+    if (r == 0 && name.len && (a->all_namespaces || a->selector.len))
+        r = err_set(&err, ERR_USAGE, "a name says which one; leave out %s",
+                    a->all_namespaces ? "--all-namespaces" : "--selector");
     if (r == 0)
         r = session_open(&a->session, &s, &err);
     if (r == 0)
@@ -243,6 +357,7 @@ const struct command cmd_get = {
     .usage = "TYPE [NAME]",
     .min_args = 1,
     .max_args = 2,
+    .arg_choices = common_types,
     .opts = get_opts,
     .opts_size = sizeof(struct get_args),
     .examples = "  $ grove get pods -o wide\n  $ grove get pcs my-set -o yaml\n"
@@ -277,25 +392,42 @@ static int delete_one(struct session *s, const struct kind *k, str ns, str name,
     r = r ? r : session_delete(s, k, ns, name, err);
     if (r)
         return r;
-    printf("%s%s%s \"%.*s\" deleted\n", k->singular, *k->group ? "." : "", k->group, STR_ARG(name));
+    printf("%s%s%s \"%.*s\" deleted\n", k->singular, *k->group ? "." : "", k->group,
+           STR_ARG(clean_text(&s->arena, name, CLEAN_ALL)));
+    fflush(stdout);
     struct until_gone u = {.uid = o->uid};
     return wait ? session_follow(s, k, ns, STR_NONE, on_delete_event, &u, DELETE_TIMEOUT, err) : 0;
 }
 
-static int delete_files(struct session *s, const struct file_args *a, struct err *err)
+static int delete_described(struct session *s, const struct file_args *a, const struct one *o,
+                            struct err *err)
 {
-    doc_vec docs = {0};
-    int r = manifest_read(a->file, &docs, err);
-    for (size_t i = 0; r == 0 && i < docs.len; i++) {
-        jval root = doc_root(docs.p[i]);
-        const struct kind *k = manifest_kind(root, err);
-        str ns = jstr(jpath(root, "metadata.namespace"));
-        r = !k ? err->code
-               : delete_one(s, k, str_is_empty(ns) ? namespace_for(s, k) : ns,
-                            jstr(jpath(root, "metadata.name")), !a->no_wait, err);
-    }
-    doc_vec_done(&docs);
+    return delete_one(s, o->kind, o->ns, o->name, !a->no_wait, err);
+}
+
+/* TYPE NAME, of the command line. */
+static int read_victim(const struct command_call *call, const struct kind **ret_kind, str *ret_name,
+                       struct err *err)
+{
+    if (call->args_len == 0)
+        return err_set(err, ERR_USAGE, "say what to delete: TYPE NAME, or -f FILE");
+    int r = read_target(call, ret_kind, ret_name, err);
+    if (r == 0 && str_is_empty(*ret_name))
+        r = err_set(err, ERR_USAGE, "say which %s to delete", (*ret_kind)->singular);
     return r;
+}
+
+/* What fails is told, and the others are deleted all the same. */
+static int delete_named(struct session *s, const struct file_args *a, const struct kind *k,
+                        const str *names, size_t n)
+{
+    int code = EXIT_OK;
+    for (size_t i = 0; i < n; i++) {
+        struct err err = ERR_INIT;
+        if (delete_one(s, k, namespace_for(s, k), names[i], !a->no_wait, &err))
+            code = note_failure(code, &err);
+    }
+    return code;
 }
 
 static int run_delete(void *ctx, const void *opts, const struct command_call *call)
@@ -306,28 +438,24 @@ static int run_delete(void *ctx, const void *opts, const struct command_call *ca
     struct err err = ERR_INIT;
     str name = STR_NONE;
     (void)ctx;
-    int r = 0;
-    if (!str_is_empty(a->file) && call->args_len > 0) {
-        r = err_set(&err, ERR_USAGE, "-f says what to delete; what is \"%.*s\"?",
-                    STR_ARG(call->args[0]));
-    } else if (str_is_empty(a->file)) {
-        if (call->args_len == 0)
-            r = err_set(&err, ERR_USAGE, "say what to delete: TYPE NAME, or -f FILE");
-        r = r ? r : read_target(call, &k, &name, &err);
-        if (r == 0 && str_is_empty(name))
-            r = err_set(&err, ERR_USAGE, "say which %s to delete", k->singular);
-    }
+    if (a->files.len > 0 && call->args_len == 0)
+        return do_each(a, delete_described);
+    int r = a->files.len > 0 ? err_set(&err, ERR_USAGE, "-f says what to delete; what is \"%.*s\"?",
+                                       STR_ARG(call->args[0]))
+                             : read_victim(call, &k, &name, &err);
     r = r ? r : session_open(&a->session, &s, &err);
-    if (r == 0)
-        r = k ? delete_one(&s, k, namespace_for(&s, k), name, !a->no_wait, &err)
-              : delete_files(&s, a, &err);
-    if (s.loop)
-        session_close(&s);
-    return r ? cli_fail(&err) : EXIT_OK;
+    if (r)
+        return cli_fail(&err);
+    bool several = call->args_len > 2;
+    int code = several ? delete_named(&s, a, k, call->args + 1, call->args_len - 1)
+                       : delete_named(&s, a, k, &name, 1);
+    session_close(&s);
+    return code;
 }
 
 static const struct opt delete_opts[] = {
-    OPT_STRING(struct file_args, file, 'f', "filename", "FILE", "Delete what this file describes"),
+    OPT_LIST(struct file_args, files, 'f', "filename", "FILE",
+             "Delete what this describes: a file, a directory of them, or - for standard input"),
     OPT_FLAG(struct file_args, no_wait, 0, "no-wait", "Do not wait until it is gone"),
     OPT_GROUP("Connection", session_options, offsetof(struct file_args, session)),
     OPT_END,
@@ -336,11 +464,12 @@ static const struct opt delete_opts[] = {
 const struct command cmd_delete = {
     .name = "delete",
     .summary = "Delete objects and wait until they are gone",
-    .usage = "(TYPE NAME | -f FILE)",
-    .max_args = 2,
+    .usage = "(TYPE NAME... | -f FILE)",
+    .max_args = OPT_ANY_ARGS,
+    .arg_choices = common_types,
     .opts = delete_opts,
     .opts_size = sizeof(struct file_args),
-    .examples = "  $ grove delete pcs my-set",
+    .examples = "  $ grove delete pcs my-set\n  $ grove delete -f my-set.yaml",
     .run = run_delete,
 };
 
@@ -392,6 +521,7 @@ const struct command cmd_scale = {
     .usage = "TYPE NAME",
     .min_args = 1,
     .max_args = 2,
+    .arg_choices = scaled_types,
     .opts = scale_opts,
     .opts_size = sizeof(struct scale_args),
     .examples = "  $ grove scale pcs my-set --replicas=3",

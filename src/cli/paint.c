@@ -68,6 +68,16 @@ enum paint paint_of_state(str state)
     return str_is_empty(state) || str_is(state, "-") ? PAINT_DIM : PAINT_WAIT;
 }
 
+const char *paint_plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+const char *paint_verb(int64_t n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
+
 /* Code points, which is what a terminal shows of names and numbers. */
 size_t paint_width(str text)
 {

@@ -15,6 +15,10 @@ bool paint_is_terminal(void);
 void paint_add(struct strbuf *out, enum paint p, str text);
 /* The colour of a word that says how something is: Ready, Pending, Failed... */
 enum paint paint_of_state(str state);
+/* How a number goes on: "%lld pod%s", and the verb after it. What is said "of %lld" stays plural.
+ */
+const char *paint_plural(int64_t n);
+const char *paint_verb(int64_t n, const char *one, const char *many);
 /* How many columns it takes. */
 size_t paint_width(str text);
 /* A sentence in lines of that width, each behind the indent. */

@@ -53,6 +53,14 @@ struct obj *picture_find(const struct picture *p, enum picture_part part, str na
     return NULL;
 }
 
+struct obj *picture_find_any(const struct picture *p, str name)
+{
+    struct obj *o = NULL;
+    for (unsigned part = PICTURE_SETS; part <= PICTURE_PODS && !o; part++)
+        o = picture_find(p, part, name);
+    return o;
+}
+
 /* ---- following ---- */
 
 struct stream {
@@ -65,7 +73,7 @@ struct stream {
 struct live {
     struct session *session;
     struct stream streams[PICTURE_PARTS];
-    unsigned mask;
+    unsigned mask, optional;
     struct loop_timer redraw, late;
     usec drawn_at;
     picture_fn *fn;
@@ -208,13 +216,29 @@ static int begin(struct live *l, enum picture_part part)
     return 0;
 }
 
+static int begin_all(struct live *l)
+{
+    for (unsigned i = 0; i < PICTURE_PARTS; i++) {
+        int r = l->mask >> i & 1 ? begin(l, i) : 0;
+        if (r == ERR_FORBIDDEN && l->optional >> i & 1) {
+            l->mask &= ~l->optional;
+            *l->err = ERR_INIT;
+            r = 0;
+        }
+        if (r)
+            return r;
+    }
+    for (unsigned i = 0; i < PICTURE_PARTS; i++) {
+        if (!(l->mask >> i & 1))
+            forget(&l->streams[i]);
+    }
+    return 0;
+}
+
 static void follow_once(struct live *l)
 {
     l->again = l->over = false;
-    for (unsigned i = 0; i < PICTURE_PARTS && !l->error; i++) {
-        if (l->mask >> i & 1)
-            l->error = begin(l, i);
-    }
+    l->error = begin_all(l);
     if (l->error)
         return;
     for (unsigned i = 0; i < PICTURE_PARTS; i++) {
@@ -231,10 +255,15 @@ static void follow_once(struct live *l)
     }
 }
 
-int picture_follow(struct session *s, unsigned mask, picture_fn *fn, void *ctx, usec timeout,
-                   struct err *err)
+int picture_follow(struct session *s, unsigned mask, unsigned optional, picture_fn *fn, void *ctx,
+                   usec timeout, struct err *err)
 {
-    struct live l = {.session = s, .mask = mask, .fn = fn, .ctx = ctx, .err = err};
+    struct live l = {.session = s,
+                     .mask = mask | optional,
+                     .optional = optional,
+                     .fn = fn,
+                     .ctx = ctx,
+                     .err = err};
     loop_timer_init(s->loop, &l.redraw, on_redraw);
     loop_timer_init(s->loop, &l.late, on_late);
     if (timeout)

@@ -36,12 +36,15 @@ struct picture {
 /* Reads the parts of the mask into *p, which keeps its others. Lives as long as the session. */
 int picture_read(struct session *s, unsigned mask, struct picture *p, struct err *err);
 struct obj *picture_find(const struct picture *p, enum picture_part part, str name);
+/* What of that name belongs to a set, of whatever kind: sets first, pods last. */
+struct obj *picture_find_any(const struct picture *p, str name);
 const struct kind *picture_kind(enum picture_part part);
 
 /* Keeps the picture up and calls fn when all of it is there and after changes (at most every
- * 150 ms) until it returns true. timeout 0: forever. */
+ * 150 ms) until it returns true. timeout 0: forever. Parts that are optional are left out, all of
+ * them, when one of them may not be read. */
 typedef bool picture_fn(void *ctx, const struct picture *p);
-int picture_follow(struct session *s, unsigned mask, picture_fn *fn, void *ctx, usec timeout,
-                   struct err *err);
+int picture_follow(struct session *s, unsigned mask, unsigned optional, picture_fn *fn, void *ctx,
+                   usec timeout, struct err *err);
 
 #endif

@@ -248,6 +248,7 @@ static void put_names(struct jw *j, const char *key, const str *names, size_t n)
 /* "1.2": as the planner says, or the replica's turn and how often something was taken in it. */
 struct numbering {
     int64_t replica, step, sub;
+    str said; /* by the planner, the last one */
 };
 
 static str number_step(const struct plan_work *w, const struct trace_step *s, struct numbering *n)
@@ -257,8 +258,11 @@ static str number_step(const struct plan_work *w, const struct trace_step *s, st
     int64_t replica = s->takes.len > 0 ? s->takes.p[0].replica : n->replica;
     if (at >= 0) {
         str rest = str_sub(s->title, (size_t)at + word.len, s->title.len);
-        return str_cut(&rest, ':');
+        n->said = str_cut(&rest, ':');
     }
+    /* The second half of a step that surges has no name of its own: what is old goes. */
+    if (!str_is_empty(n->said))
+        return n->said;
     if (n->step == 0 || replica != n->replica) {
         n->step++;
         n->sub = 0;

@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "apiserver/front.h"
+#include "cli/clean.h"
 #include "cli/paint.h"
 #include "json/yaml.h"
 
@@ -30,13 +31,16 @@ static struct doc *make_table(const struct kind *k, struct obj *const *items, si
         table_row(&w, items[i], TABLE_INCLUDE_NONE, now);
     jw_end(&w);
     jw_end(&w);
-    return jw_doc(&w);
+    struct doc *d = jw_doc(&w), *clean = clean_doc(doc_root(d), CLEAN_ALL);
+    if (clean)
+        doc_unref(d);
+    return clean ? clean : d;
 }
 
 static str cell_text(struct arena *a, jval v)
 {
     if (!j_has(v))
-        return STR("<none>");
+        return STR_NONE;
     return arena_str(a, jtype(v) == J_STRING ? jstr(v) : jtext(v));
 }
 
@@ -110,6 +114,28 @@ void print_doc(jval v, enum print_format format)
     flush(&out);
 }
 
+/* Without the notes on who wrote which field: pages of it, and no part of what one would write. */
+static void put_object(struct jw *w, jval root)
+{
+    jw_object(w);
+    for (struct jiter it = jiter(root); jnext(&it);) {
+        jw_key(w, it.key);
+        if (!str_is(it.key, "metadata")) {
+            jw_val(w, it.value);
+            continue;
+        }
+        jw_object(w);
+        for (struct jiter m = jiter(it.value); jnext(&m);) {
+            if (str_is(m.key, "managedFields"))
+                continue;
+            jw_key(w, m.key);
+            jw_val(w, m.value);
+        }
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
 static struct doc *make_list(struct obj *const *items, size_t n)
 {
     struct jw w;
@@ -118,17 +144,22 @@ static struct doc *make_list(struct obj *const *items, size_t n)
     jw_put_cstr(&w, "apiVersion", "v1");
     jw_put_array(&w, "items");
     for (size_t i = 0; i < n; i++)
-        jw_val(&w, obj_root(items[i]));
+        put_object(&w, obj_root(items[i]));
     jw_end(&w);
     jw_put_cstr(&w, "kind", "List");
+    jw_put_object(&w, "metadata");
+    jw_put_cstr(&w, "resourceVersion", "");
+    jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);
 }
 
 void print_reference(const struct kind *k, str name, const char *what)
 {
-    printf("%s%s%s/%.*s%s%s\n", k->singular, *k->group ? "." : "", k->group, STR_ARG(name),
-           *what ? " " : "", what);
+    struct arena a = ARENA_INIT;
+    printf("%s%s%s/%.*s%s%s\n", k->singular, *k->group ? "." : "", k->group,
+           STR_ARG(clean_text(&a, name, CLEAN_ALL)), *what ? " " : "", what);
+    arena_done(&a);
 }
 
 void print_rows(struct print_rows *r, const struct kind *k, struct obj *const *items, size_t n,
@@ -170,8 +201,14 @@ void print_objects(const struct kind *k, struct obj *const *items, size_t n,
 void print_object(const struct obj *o, enum print_format format, usec now)
 {
     struct obj *items[1] = {(struct obj *)o};
-    if (format == PRINT_YAML || format == PRINT_JSON)
-        print_doc(obj_root(o), format);
-    else
+    if (format == PRINT_YAML || format == PRINT_JSON) {
+        struct jw w;
+        jw_init(&w);
+        put_object(&w, obj_root(o));
+        struct doc *d = jw_doc(&w);
+        print_doc(doc_root(d), format);
+        doc_unref(d);
+    } else {
         print_objects(o->kind, items, 1, format, false, now);
+    }
 }

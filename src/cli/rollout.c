@@ -314,8 +314,12 @@ static const struct command *const subs[] = {
     &cmd_pause,          &cmd_resume,          &cmd_restart,      NULL,
 };
 
+static const struct opt family_opts[] = {OPT_GROUP("Connection", session_options, 0), OPT_END};
+
 const struct command cmd_rollout = {
     .name = "rollout",
+    .opts = family_opts,
+    .opts_size = sizeof(struct session_opts),
     .summary = "Follow, pause, undo and repeat updates of a set",
     .description = "A front end to annotations and fields that any client can set.",
     .subs = subs,

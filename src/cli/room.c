@@ -2,15 +2,18 @@
 #include "cli/room.h"
 
 #include "base/map.h"
+#include "cli/paint.h"
 #include "grove/types.h"
 #include "sched/snapshot.h"
 
 enum { MAX_CLASSES = 64, MAX_ADVICE = 8 };
 
-/* Pods that ask for the same. */
+/* Pods that ask for the same, and that the same nodes admit. */
 struct class
 {
     const struct obj *model;
+    str roles;
+    str level;
     struct demand demand;
     int64_t need;
 };
@@ -64,19 +67,64 @@ static void take_pods(struct count *c)
 
 /* ---- what is asked for ---- */
 
+/* The level that binds this kind of pod: the narrowest of the gang's and its group's. */
+static str required_level(const struct obj *gang, const struct obj *pod)
+{
+    jval spec = obj_spec(gang);
+    str level = jstr(jpath(spec, "topologyConstraint.packConstraint.required"));
+    for (struct jiter it = jiter(jgetc(spec, "podgroups")); jnext(&it);) {
+        str own = jstr(jpath(it.value, "topologyConstraint.packConstraint.required"));
+        if (!str_is_empty(own) &&
+            str_eq(jstr(jgetc(it.value, "name")), obj_label(pod, STR(LABEL_PCLQ))))
+            level = own;
+    }
+    return level;
+}
+
+static bool is_same(jval a, jval b)
+{
+    return j_has(a) == j_has(b) && (!j_has(a) || jequal(a, b));
+}
+
+/* Everything that node_admits() reads of a pod. */
+static bool is_admitted_alike(const struct obj *a, const struct obj *b)
+{
+    static const char *const fields[] = {
+        "tolerations", "nodeSelector",
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"};
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        if (!is_same(jpath(obj_spec(a), fields[i]), jpath(obj_spec(b), fields[i])))
+            return false;
+    }
+    return true;
+}
+
+static void add_role(struct class *k, str role, struct arena *a)
+{
+    str rest = k->roles;
+    while (rest.len > 0) {
+        if (str_eq(str_cut(&rest, '+'), role))
+            return;
+    }
+    k->roles = k->roles.len ? arena_printf(a, "%.*s+%.*s", STR_ARG(k->roles), STR_ARG(role)) : role;
+}
+
 static struct class *class_of(struct count *c, const struct obj *pod)
 {
     struct demand d;
-    str why;
+    str why, level = required_level(c->gang, pod), role = obj_label(pod, STR(LABEL_ROLE));
+    size_t i = 0;
     (void)snapshot_demand(&c->snap, pod, &d, &why);
-    for (size_t i = 0; i < c->n_classes; i++) {
-        if (memcmp(&c->classes[i].demand, &d, sizeof(d)) == 0)
-            return &c->classes[i];
-    }
-    if (c->n_classes == MAX_CLASSES)
+    while (i < c->n_classes &&
+           !(memcmp(&c->classes[i].demand, &d, sizeof(d)) == 0 &&
+             str_eq(c->classes[i].level, level) && is_admitted_alike(c->classes[i].model, pod)))
+        i++;
+    if (i == MAX_CLASSES)
         return NULL;
-    c->classes[c->n_classes] = (struct class){.model = pod, .demand = d};
-    return &c->classes[c->n_classes++];
+    if (i == c->n_classes)
+        c->classes[c->n_classes++] = (struct class){.model = pod, .demand = d, .level = level};
+    add_role(&c->classes[i], role, c->arena);
+    return &c->classes[i];
 }
 
 static void read_group(struct count *c, jval group, const struct map *pods)
@@ -171,20 +219,6 @@ static void count_lacks(const struct count *c, const struct class *k, struct roo
     ret->each = k->demand.amount[most];
 }
 
-/* The level that binds this kind of pod: the narrowest of the gang's and its group's. */
-static str required_level(const struct obj *gang, const struct obj *pod)
-{
-    jval spec = obj_spec(gang);
-    str level = jstr(jpath(spec, "topologyConstraint.packConstraint.required"));
-    for (struct jiter it = jiter(jgetc(spec, "podgroups")); jnext(&it);) {
-        str own = jstr(jpath(it.value, "topologyConstraint.packConstraint.required"));
-        if (!str_is_empty(own) &&
-            str_eq(jstr(jgetc(it.value, "name")), obj_label(pod, STR(LABEL_PCLQ))))
-            level = own;
-    }
-    return level;
-}
-
 static int by_slots(const void *a, const void *b)
 {
     const struct room_domain *x = a, *y = b;
@@ -275,6 +309,16 @@ static void rank_holders(struct count *c, struct room *ret)
     memcpy(ret->holders, holders, ret->n_holders * sizeof(*holders));
 }
 
+/* "gpu=x,disk=fast" */
+static str selector_text(jval selector, struct arena *a)
+{
+    str text = STR_NONE;
+    for (struct jiter it = jiter(selector); jnext(&it);)
+        text = arena_printf(a, "%.*s%s%.*s=%.*s", STR_ARG(text), text.len ? "," : "",
+                            STR_ARG(it.key), STR_ARG(jstr(it.value)));
+    return text;
+}
+
 bool room_of_gang(const struct picture *p, const struct obj *gang, struct arena *a,
                   struct room *ret)
 {
@@ -290,11 +334,14 @@ bool room_of_gang(const struct picture *p, const struct obj *gang, struct arena 
     if (!k)
         return false;
     ret->need = k->need;
-    ret->role = obj_label(k->model, STR(LABEL_ROLE));
+    ret->role = k->roles;
     ret->nodes = (int64_t)c.n_nodes;
-    ret->level = required_level(gang, k->model);
+    ret->level = k->level;
+    ret->selector = selector_text(jgetc(obj_spec(k->model), "nodeSelector"), a);
     count_lacks(&c, k, ret);
     rank_domains(&c, k, ret);
+    if (ret->refused == ret->nodes)
+        ret->n_best = 0; /* none is nearer than another */
     rank_holders(&c, ret);
     return true;
 }
@@ -311,37 +358,60 @@ str room_amount(struct arena *a, str resource, int64_t amount)
     return arena_printf(a, "%lld", (long long)amount);
 }
 
+/* "the cluster", or "the largest kubernetes.io/rack". */
+static str whole_text(const struct room *r, struct arena *a)
+{
+    return str_is_empty(r->level) ? STR("the cluster")
+                                  : arena_printf(a, "the largest %.*s", STR_ARG(r->level));
+}
+
+/* Nodes would have to be there, or to be free. */
+static str room_to_make(const struct room *r, int64_t lack, struct arena *a)
+{
+    bool inside = !str_is_empty(r->level) && r->n_best;
+    if (r->largest < r->need)
+        return arena_printf(a, "add nodes: %.*s takes %lld %.*s pod%s even when it is empty",
+                            STR_ARG(whole_text(r, a)), (long long)r->largest, STR_ARG(r->role),
+                            paint_plural(r->largest));
+    if (str_is_empty(r->resource))
+        return STR_NONE;
+    return arena_printf(a, "free %.*s %.*s%s%.*s: room for %lld more %.*s pod%s",
+                        STR_ARG(room_amount(a, r->resource, lack * r->each)), STR_ARG(r->resource),
+                        inside ? " in " : "", STR_ARG(inside ? r->best[0].name : STR_NONE),
+                        (long long)lack, STR_ARG(r->role), paint_plural(lack));
+}
+
+static str nodes_to_open(const struct room *r, struct arena *a)
+{
+    return arena_printf(
+        a, "make more nodes admit it: %lld of %lld do not (%s%.*s%s)", (long long)r->refused,
+        (long long)r->nodes, r->selector.len ? "it asks for " : "taints, selector, ",
+        STR_ARG(r->selector),
+        r->selector.len ? "; taints, affinity and readiness count too" : "affinity or readiness");
+}
+
 size_t room_advice(const struct room *r, struct arena *a, str *ret, size_t max)
 {
     size_t n = 0;
     str all[MAX_ADVICE];
-    int64_t best = str_is_empty(r->level) ? r->total : r->n_best ? r->best[0].slots : 0;
-    int64_t lack = r->need - best;
     bool level = !str_is_empty(r->level);
-    if (lack > 0 && r->largest < r->need)
-        all[n++] = arena_printf(a, "add nodes: %s%.*s takes %lld %.*s pods even when it is empty",
-                                level ? "the largest " : "the cluster", STR_ARG(r->level),
-                                (long long)r->largest, STR_ARG(r->role));
-    else if (lack > 0 && !str_is_empty(r->resource))
-        all[n++] = arena_printf(a, "free %.*s %.*s%s%.*s: room for %lld more %.*s pods",
-                                STR_ARG(room_amount(a, r->resource, lack * r->each)),
-                                STR_ARG(r->resource), level && r->n_best ? " in " : "",
-                                STR_ARG(level && r->n_best ? r->best[0].name : STR_NONE),
-                                (long long)lack, STR_ARG(r->role));
+    int64_t best = !level ? r->total : r->n_best ? r->best[0].slots : 0;
+    int64_t lack = r->need - best;
+    str make = lack > 0 && r->refused < r->nodes ? room_to_make(r, lack, a) : STR_NONE;
+    if (make.len)
+        all[n++] = make;
     if (level && best < r->need && r->total >= r->need)
         all[n++] = arena_printf(a,
                                 "let it span more than one %.*s: it needs room for %lld pods, the "
                                 "cluster has it for %lld",
                                 STR_ARG(r->level), (long long)r->need, (long long)r->total);
     if (r->refused > 0)
-        all[n++] = arena_printf(a,
-                                "make more nodes admit it: %lld of %lld do not (taints, selector, "
-                                "affinity or readiness)",
-                                (long long)r->refused, (long long)r->nodes);
+        all[n++] = nodes_to_open(r, a);
     if (lack > 0 && best > 0)
         all[n++] = arena_printf(
-            a, "ask for less: at most %lld %.*s pods instead of %lld fit, other roles left out",
-            (long long)best, STR_ARG(r->role), (long long)r->need);
+            a, "ask for less: at most %lld %.*s pod%s instead of %lld %s, other roles left out",
+            (long long)best, STR_ARG(r->role), paint_plural(best), (long long)r->need,
+            paint_verb(best, "fits", "fit"));
     if (lack > 0 && r->largest >= r->need && r->n_holders > 0)
         all[n++] = arena_printf(
             a, "give it a priority above that of gang %.*s, which holds %.*s %.*s",

@@ -27,6 +27,7 @@ struct room {
     int64_t need;           /* pods of it that must be placed together */
     int64_t total;          /* fit in the whole cluster, each by itself */
     int64_t nodes, refused; /* nodes, and those of them that do not admit it */
+    str selector;           /* of nodes, as the pod has it: "gpu=x"; may be empty */
     str resource;           /* that most nodes lack; empty: none lacks any */
     int64_t each;           /* of that resource, that one pod asks for */
     str level;              /* label key of domains that must hold all of it; empty: none */

@@ -1,6 +1,9 @@
 /* See session.h. */
 #include "cli/session.h"
 
+#include "cli/clean.h"
+#include "cli/instance.h"
+
 const struct opt session_options[] = {
     OPT_STRING(struct session_opts, kubeconfig, 0, "kubeconfig", "FILE",
                "Kubeconfig to use (default: $KUBECONFIG or ~/.kube/config)"),
@@ -10,6 +13,20 @@ const struct opt session_options[] = {
     OPT_END,
 };
 
+/* No kubeconfig, but a control plane of this user's that has one. */
+static int point_to_instance(struct arena *a, struct err *err)
+{
+    struct instance *list;
+    size_t n = instance_list(a, &list);
+    if (n == 0)
+        return err->code;
+    str why = arena_str(a, str_of(err->message));
+    str first = str_cut(&why, ';');
+    return err_set(err, err->code, "%.*s; grove runs at https://%.*s%s: export KUBECONFIG=%.*s",
+                   STR_ARG(first), STR_ARG(list[0].address), n > 1 ? " (and elsewhere)" : "",
+                   STR_ARG(list[0].kubeconfig));
+}
+
 int session_open(const struct session_opts *o, struct session *ret, struct err *err)
 {
     *ret = (struct session){0};
@@ -17,6 +34,8 @@ int session_open(const struct session_opts *o, struct session *ret, struct err *
     const char *path = o->kubeconfig.p ? arena_str(&ret->arena, o->kubeconfig).p : NULL;
     const char *context = o->context.p ? arena_str(&ret->arena, o->context).p : NULL;
     int r = kubeconfig_load(path, context, &ret->arena, &ret->config, err);
+    if (r == ERR_NOT_FOUND)
+        r = point_to_instance(&ret->arena, err);
     if (r == 0) {
         ret->loop = loop_new_real(err);
         ret->api = ret->loop ? api_remote_new(ret->loop, &ret->config, err) : NULL;
@@ -54,14 +73,23 @@ static int code_of(int http)
            : http == 403 ? ERR_FORBIDDEN
            : http == 401 ? ERR_UNAUTHORIZED
            : http == 410 ? ERR_GONE
-           : http >= 500 ? ERR_UNAVAILABLE
+           : http == 503 ? ERR_UNAVAILABLE
+           : http >= 500 ? ERR_INTERNAL
                          : ERR_INVALID;
+}
+
+/* What a server has to say about a write that it does all the same. */
+static void tell_warnings(const struct api_reply *reply, struct arena *a)
+{
+    for (size_t i = 0; i < reply->n_warnings; i++)
+        fprintf(stderr, "Warning: %.*s\n", STR_ARG(clean_text(a, reply->warnings[i], CLEAN_ALL)));
 }
 
 static void on_done(struct api_request *q, const struct api_reply *reply)
 {
     struct waiting *w = q->ctx;
     struct arena *a = &w->session->arena;
+    tell_warnings(reply, a);
     w->code = reply->code;
     if (reply->status)
         w->error = err_set(w->err, code_of(reply->code), "%.*s", STR_ARG(reply->status->message));

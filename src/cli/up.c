@@ -9,6 +9,7 @@
 #include "apiserver/token.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "cli/instance.h"
 #include "cli/pki.h"
 #include "cli/upcerts.h"
 #include "client/journal.h"
@@ -140,6 +141,28 @@ static void allow_descriptors(void)
     (void)setrlimit(RLIMIT_NOFILE, &r);
 }
 
+/* Somebody has the address: another of ours, or anything. */
+static int say_who_listens(str address, struct err *err)
+{
+    struct arena a = ARENA_INIT;
+    struct instance *list;
+    size_t n = instance_list(&a, &list), i = 0;
+    while (i < n && !str_eq(list[i].address, address))
+        i++;
+    if (i < n)
+        (void)err_set(err, ERR_UNAVAILABLE,
+                      "grove runs at %.*s already: export KUBECONFIG=%.*s; or stop it with `grove "
+                      "down`, or choose another place with --listen ADDR:PORT",
+                      STR_ARG(address), STR_ARG(list[i].kubeconfig));
+    else
+        (void)err_set(err, ERR_UNAVAILABLE,
+                      "something listens at %.*s already; choose another place with --listen "
+                      "ADDR:PORT (port 0 picks a free one)",
+                      STR_ARG(address));
+    arena_done(&a);
+    return ERR_UNAVAILABLE;
+}
+
 static int open_front(struct up *u, const struct up_options *o, struct err *err)
 {
     char *listen = str_dup(o->listen);
@@ -152,10 +175,7 @@ static int open_front(struct up *u, const struct up_options *o, struct err *err)
     u->front = front_new(plane_server(u->plane), &fo, err);
     free(listen);
     if (!u->front && str_find(str_of(err->message), STR("in use")) >= 0)
-        return err_set(err, ERR_UNAVAILABLE,
-                       "something listens at %.*s already; choose another place with --listen "
-                       "ADDR:PORT (port 0 picks a free one)",
-                       STR_ARG(o->listen));
+        return say_who_listens(o->listen, err);
     /* What cannot be an address is a mistake of the command line. */
     if (!u->front && err->code == ERR_INVALID)
         err->code = ERR_USAGE;

@@ -13,6 +13,7 @@
 #include "base/quantity.h"
 #include "cli/cli.h"
 #include "cli/instance.h"
+#include "cli/paint.h"
 #include "cli/up.h"
 #include "store/store.h"
 
@@ -153,11 +154,6 @@ static void print_amount(jval allocatable, const char *resource, const char *uni
     *between = ", ";
 }
 
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static void print_nodes(const struct up_run *r)
 {
     struct census c;
@@ -172,7 +168,8 @@ static void print_nodes(const struct up_run *r)
         print_amount(allocatable, "memory", "memory", &between);
     }
     if (c.nodes < (size_t)r->args->nodes && str_is_empty(r->args->without)) {
-        printf("; %zu have registered so far\n", c.nodes);
+        printf("; %zu %s registered so far\n", c.nodes,
+               paint_verb((int64_t)c.nodes, "has", "have"));
         return;
     }
     printf("%s", c.nodes ? "" : "\n");
@@ -180,22 +177,35 @@ static void print_nodes(const struct up_run *r)
         return;
     printf("\n  topology   %zu zone%s, %zu block%s, %zu rack%s: labels kubernetes.io/zone, block, "
            "rack, hostname\n",
-           c.zones, plural(c.zones), c.blocks, plural(c.blocks), c.racks, plural(c.racks));
+           c.zones, paint_plural((int64_t)c.zones), c.blocks, paint_plural((int64_t)c.blocks),
+           c.racks, paint_plural((int64_t)c.racks));
+}
+
+/* A path that means the same wherever one stands; the same text when there is no such thing. */
+static str absolute(struct arena *a, str path)
+{
+    char *real = path.len ? realpath(arena_str(a, path).p, NULL) : NULL;
+    str ret = real ? arena_str(a, str_of(real)) : path;
+    free(real);
+    return ret;
 }
 
 static void print_ready(const struct up_run *r)
 {
+    struct arena a = ARENA_INIT;
+    str given = str_of(up_kubeconfig(r->up));
+    str kubeconfig = str_starts(given, STR("/")) ? given : absolute(&a, given);
     printf("grove is up at https://%s\n", up_address(r->up));
     print_nodes(r);
-    printf("  kubeconfig %s\n"
+    printf("  kubeconfig %.*s\n"
            "\n"
-           "  export KUBECONFIG=%s\n"
+           "  export KUBECONFIG=%.*s\n"
            "  kubectl get nodes                 # or, without kubectl: grove get nodes\n"
            "  grove apply -f FILE; grove status\n",
-           up_kubeconfig(r->up), up_kubeconfig(r->up));
-    if (!r->args->detach)
-        printf("\nCtrl-C stops it%s.\n",
-               str_is_empty(r->args->data) ? " and removes its state" : "");
+           STR_ARG(kubeconfig), STR_ARG(kubeconfig));
+    arena_done(&a);
+    printf("\n%s stops it%s.\n", r->args->detach ? "grove down" : "Ctrl-C",
+           str_is_empty(r->args->data) ? " and removes its state" : "");
     fflush(stdout);
 }
 
@@ -224,18 +234,24 @@ static void on_interrupt(struct loop_signal *s)
     request_stop(container_of(s, struct up_run, interrupt));
 }
 
+/* So that others find it: what cannot be found could not be stopped either. */
+static int leave_record(struct up_run *r, struct err *err)
+{
+    struct arena a = ARENA_INIT;
+    struct instance i = {.pid = getpid(),
+                         .address = str_of(up_address(r->up)),
+                         .data = absolute(&a, r->args->data),
+                         .kubeconfig = absolute(&a, str_of(up_kubeconfig(r->up)))};
+    int code = instance_record(&i, err);
+    arena_done(&a);
+    return code ? err_wrap(err, "it would not be found again by grove down") : 0;
+}
+
 /* From here on nobody reads what a detached one prints. */
 static void let_go(struct up_run *r)
 {
     struct strbuf path = STRBUF_INIT(4096);
-    struct err err = ERR_INIT;
     strbuf_printf(&path, "%s/grove.log", up_dir(r->up));
-    struct instance i = {.pid = getpid(),
-                         .address = str_of(up_address(r->up)),
-                         .data = r->args->data,
-                         .kubeconfig = str_of(up_kubeconfig(r->up))};
-    if (instance_record(&i, &err))
-        (void)cli_fail(&err);
     int null = open("/dev/null", O_RDWR), log = open(path.p, O_WRONLY | O_CREAT | O_APPEND, 0600);
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
@@ -254,6 +270,12 @@ static void tell(struct up_run *r)
     r->counting = false;
     store_unsubscribe(&r->sub);
     loop_timer_cancel(&r->patience);
+    struct err err = ERR_INIT;
+    if (r->args->detach && leave_record(r, &err)) {
+        (void)cli_fail(&err);
+        loop_stop(r->loop, EXIT_NO);
+        return;
+    }
     print_ready(r);
     if (r->args->detach)
         let_go(r);
@@ -459,22 +481,42 @@ const struct command cmd_up = {
 /* ---- grove down ---- */
 
 struct down_args {
-    str data;
+    str data, listen;
     bool all;
 };
 
 static const struct opt down_opts[] = {
     OPT_STRING(struct down_args, data, 0, "data", "DIR", "The one that keeps its state here"),
+    OPT_STRING(struct down_args, listen, 0, "listen", "ADDR:PORT", "The one that serves there"),
     OPT_FLAG(struct down_args, all, 0, "all", "All of this user's"),
     OPT_END,
 };
 
-static int stop_those(const struct down_args *a, const struct instance *list, size_t n)
+static bool is_meant(const struct down_args *a, const struct instance *i, struct arena *arena)
+{
+    if (a->data.len && !str_eq(i->data, absolute(arena, a->data)))
+        return false;
+    return !a->listen.len || str_eq(i->address, a->listen);
+}
+
+/* "127.0.0.1:6443, 127.0.0.1:7000 (/var/lib/grove)" */
+static str list_text(const struct instance *list, size_t n, struct arena *a)
+{
+    str text = STR_NONE;
+    for (size_t i = 0; i < n; i++)
+        text = arena_printf(a, "%.*s%s%.*s%s%.*s%s", STR_ARG(text), i ? ", " : "",
+                            STR_ARG(list[i].address), list[i].data.len ? " (" : "",
+                            STR_ARG(list[i].data), list[i].data.len ? ")" : "");
+    return text;
+}
+
+static int stop_those(const struct down_args *a, const struct instance *list, size_t n,
+                      struct arena *arena)
 {
     struct err err = ERR_INIT;
     size_t stopped = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!str_is_empty(a->data) && !str_eq(list[i].data, a->data))
+        if (!is_meant(a, &list[i], arena))
             continue;
         if (instance_stop(&list[i], &err))
             return cli_fail(&err);
@@ -483,9 +525,10 @@ static int stop_those(const struct down_args *a, const struct instance *list, si
     }
     if (stopped > 0)
         return EXIT_OK;
-    (void)err_set(&err, ERR_NOT_FOUND, "no detached control plane runs%s%.*s",
-                  a->data.len ? " with its state in " : "; start one with `grove up --detach`",
-                  STR_ARG(a->data));
+    (void)err_set(&err, ERR_NOT_FOUND, "no detached control plane runs%s%.*s%s%.*s%s",
+                  a->listen.len ? " at " : "", STR_ARG(a->listen),
+                  a->data.len ? " with its state in " : "", STR_ARG(a->data),
+                  a->data.len || a->listen.len ? "" : "; start one with `grove up --detach`");
     return cli_fail(&err);
 }
 
@@ -499,12 +542,15 @@ static int run_down(void *ctx, const void *opts, const struct command_call *call
     (void)call;
     size_t n = instance_list(&arena, &list);
     int code;
-    if (n > 1 && !a->all && str_is_empty(a->data)) {
-        (void)err_set(&err, ERR_USAGE, "%zu control planes run; say which by --data DIR, or --all",
-                      n);
+    if (n > 1 && !a->all && !a->data.len && !a->listen.len) {
+        (void)err_set(
+            &err, ERR_USAGE,
+            "%zu control planes run: %.*s; say which by --listen ADDR:PORT or --data DIR, "
+            "or --all",
+            n, STR_ARG(list_text(list, n, &arena)));
         code = cli_fail(&err);
     } else {
-        code = stop_those(a, list, n);
+        code = stop_those(a, list, n, &arena);
     }
     arena_done(&arena);
     return code;

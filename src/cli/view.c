@@ -1,6 +1,8 @@
 /* See view.h. */
 #include "cli/view.h"
 
+#include "cli/clean.h"
+#include "cli/findings.h"
 #include "grove/types.h"
 
 enum { MAX_OUTPUT = 256 << 20 };
@@ -45,10 +47,32 @@ int view_read_target(const struct command_call *call, const struct kind *preset,
     return 0;
 }
 
-int view_not_found(const struct view_target *t, struct err *err)
+const struct obj *view_find(const struct picture *p, const struct view_target *t)
 {
-    return err_set(err, ERR_NOT_FOUND, "%s%s%s \"%.*s\" not found", t->kind->plural,
-                   *t->kind->group ? "." : "", t->kind->group, STR_ARG(t->name));
+    for (unsigned part = PICTURE_SETS; part <= PICTURE_PODS; part++) {
+        if (picture_kind(part) == t->kind)
+            return picture_find(p, part, t->name);
+    }
+    return NULL;
+}
+
+int view_check_kind(const struct view_target *t, const char *command, struct err *err)
+{
+    for (unsigned part = PICTURE_SETS; part <= PICTURE_PODS; part++) {
+        if (picture_kind(part) == t->kind)
+            return 0;
+    }
+    return err_set(err, ERR_USAGE, "%s is of pcs, pcsg, pclq, podgang and pod, not of %s", command,
+                   t->kind->singular);
+}
+
+int view_not_found(const struct picture *p, const struct view_target *t, struct err *err)
+{
+    const struct obj *other = picture_find_any(p, t->name);
+    return err_set(err, ERR_NOT_FOUND, "%s%s%s \"%.*s\" not found%s%s%s%.*s%s", t->kind->plural,
+                   *t->kind->group ? "." : "", t->kind->group, STR_ARG(t->name),
+                   other ? "; did you mean " : "", other ? findings_kind(other->kind) : "",
+                   other ? "/" : "", STR_ARG(other ? other->name : STR_NONE), other ? "?" : "");
 }
 
 int view_sets(const struct picture *p, const struct view_target *t, struct session_list *ret,
@@ -61,7 +85,7 @@ int view_sets(const struct picture *p, const struct view_target *t, struct sessi
     ret->items = arena_array(a, struct obj *, 1);
     ret->items[0] = one;
     ret->n = 1;
-    return one ? 0 : view_not_found(t, err);
+    return one ? 0 : view_not_found(p, t, err);
 }
 
 /* ---- showing ---- */
@@ -84,13 +108,16 @@ static int format_of(const struct view_args *a)
 
 static void write_doc(jval doc, const struct view_args *args,
                       void (*write)(jval doc, bool wide, struct arena *a, struct strbuf *out),
-                      struct arena *a, struct strbuf *out)
+                      enum clean_lines lines, struct arena *a, struct strbuf *out)
 {
     int format = format_of(args);
-    if (format <= PRINT_WIDE)
-        write(doc, format == PRINT_WIDE, a, out);
-    else
+    if (format > PRINT_WIDE) {
         print_doc_to(doc, (enum print_format)format, out);
+        return;
+    }
+    struct doc *clean = clean_doc(doc, lines);
+    write(clean ? doc_root(clean) : doc, format == PRINT_WIDE, a, out);
+    doc_unref(clean);
 }
 
 void view_print(jval doc, const struct view_args *args,
@@ -98,7 +125,7 @@ void view_print(jval doc, const struct view_args *args,
                 struct arena *a)
 {
     struct strbuf out = STRBUF_INIT(MAX_OUTPUT);
-    write_doc(doc, args, write, a, &out);
+    write_doc(doc, args, write, CLEAN_ALL, a, &out);
     fwrite(out.p ? out.p : "", 1, out.len, stdout);
     strbuf_done(&out);
 }
@@ -109,7 +136,8 @@ static int show(struct showing *s, const struct picture *p)
     struct strbuf out = STRBUF_INIT(MAX_OUTPUT);
     struct doc *d = s->view->build(p, s->target, &a, s->err);
     if (d) {
-        write_doc(doc_root(d), s->args, s->view->write, &a, &out);
+        write_doc(doc_root(d), s->args, s->view->write,
+                  s->view->has_lines ? CLEAN_KEEP_LINES : CLEAN_ALL, &a, &out);
         s->code = s->view->answer ? s->view->answer(doc_root(d)) : EXIT_OK;
         s->over = s->view->over && s->view->over(doc_root(d));
         if (s->args->watch)
@@ -155,7 +183,7 @@ int view_run(const struct view *v, const struct view_args *a, const struct view_
     struct showing s = {.view = v, .args = a, .target = t, .err = &err};
     int r = session_open(&a->session, &session, &err);
     if (r == 0 && a->watch) {
-        r = picture_follow(&session, v->mask | v->optional, on_picture, &s, 0, &err);
+        r = picture_follow(&session, v->mask, v->optional, on_picture, &s, 0, &err);
         r = r ? r : err.code;
     } else if (r == 0) {
         r = show_once(&s, &session, &err);

@@ -37,6 +37,8 @@ struct view {
     void (*write)(jval doc, bool wide, struct arena *a, struct strbuf *out);
     /* The exit code that the document means; NULL: always 0. */
     int (*answer)(jval doc);
+    /* Its texts are of several lines. */
+    bool has_lines;
     /* Watching ends with this document; NULL: it does not end. */
     bool (*over)(jval doc);
 };
@@ -55,7 +57,12 @@ void view_print(jval doc, const struct view_args *args,
 /* The sets a target means: one or all; an error when the one is not there. */
 int view_sets(const struct picture *p, const struct view_target *t, struct session_list *ret,
               struct arena *a, struct err *err);
-/* "podcliquesets.grove.io "x" not found", as a server says it. */
-int view_not_found(const struct view_target *t, struct err *err);
+/* The object of a set that a target names, one of its parts or itself; NULL when it is not there.
+ */
+const struct obj *view_find(const struct picture *p, const struct view_target *t);
+/* ERR_USAGE when the kind is none that sets have. */
+int view_check_kind(const struct view_target *t, const char *command, struct err *err);
+/* "podcliquesets.grove.io "x" not found", as a server says it, and what of that name there is. */
+int view_not_found(const struct picture *p, const struct view_target *t, struct err *err);
 
 #endif

@@ -233,15 +233,6 @@ static int compare(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static const struct obj *find(const struct picture *p, const struct view_target *t)
-{
-    for (unsigned part = PICTURE_SETS; part <= PICTURE_PODS; part++) {
-        if (picture_kind(part) == t->kind)
-            return picture_find(p, part, t->name);
-    }
-    return NULL;
-}
-
 static void note_object(struct journal *j, const struct obj *o)
 {
     const struct obj *gang = o->kind == &kind_pod ? picture_find(j->picture, PICTURE_GANGS,
@@ -293,17 +284,18 @@ static struct doc *why_build(struct session *s, const struct picture *p,
                              const struct view_target *t, struct err *err)
 {
     struct journal j = {.picture = p, .arena = &s->arena};
-    const struct obj *o = find(p, t);
+    const struct obj *o = view_find(p, t);
     struct doc *d = NULL;
     if (o)
         note_object(&j, o);
     note_events(&j, t);
     ask_journal(&j, s, t, o);
     vec_sort(&j.entries, compare);
-    if (o || j.entries.len > 0)
+    /* Of what is gone others speak; unless they speak of another kind of that name. */
+    if (o || (j.entries.len > 0 && !picture_find_any(p, t->name)))
         d = write_journal(&j, t, o != NULL);
     else
-        (void)view_not_found(t, err);
+        (void)view_not_found(p, t, err);
     vec_done(&j.entries);
     return d;
 }
@@ -352,7 +344,8 @@ static int run_why(void *ctx, const void *opts, const struct command_call *call)
     struct view_target t;
     struct err err = ERR_INIT;
     (void)ctx;
-    int r = view_read_target(call, &kind_pod, &t, &err);
+    int r = view_read_target(call, &kind_pcs, &t, &err);
+    r = r ? r : view_check_kind(&t, "why", &err);
     r = r ? r : session_open(&args->session, &s, &err);
     if (r)
         return cli_fail(&err);
