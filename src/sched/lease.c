@@ -73,16 +73,28 @@ bool lease_is_for(const struct tgang *g)
     return !g->single && g->obj && !g->obj->deleting && !gang_is_marked(g->obj);
 }
 
+/* The next gang of the set that may want pods, after `it`; NULL: there is none. Those whose pods
+ * are all on nodes leave the line here, so that a large set costs what is open of it. */
+static struct tgang *open_after(const struct tset *set, struct list **it)
+{
+    while (set && *it != &set->open) {
+        struct tgang *g = list_entry(*it, struct tgang, open);
+        *it = (*it)->next;
+        if (g->n_pods == 0 || g->n_bound < g->n_pods)
+            return g;
+        list_remove(&g->open);
+    }
+    return NULL;
+}
+
 /* A coherent update makes pods of a clique anew in another gang of the set: the one that has some
  * to come for whom no room is kept. NULL: none has. */
 static struct tgang *next_gang(const struct tables *t, const struct tset *set,
                                const struct tgang *but, uint64_t pclq)
 {
-    for (struct list *it = set ? set->gangs.next : NULL; it && it != &set->gangs; it = it->next) {
-        struct tgang *g = list_entry(it, struct tgang, kin);
-        bool whole = g->n_pods > 0 && g->n_bound == g->n_pods;
-        if (g != but && !whole && lease_is_for(g) &&
-            count_to_come(g, pclq) > count_leases(t, g, pclq))
+    struct list *it = set ? set->open.next : NULL;
+    for (struct tgang *g; (g = open_after(set, &it));) {
+        if (g != but && lease_is_for(g) && count_to_come(g, pclq) > count_leases(t, g, pclq))
             return g;
     }
     return NULL;
@@ -184,12 +196,14 @@ void lease_add(struct tables *t, const struct tlease *room)
     take(t, l);
 }
 
-/* A gang that was told to use this one's place. */
+/* A gang that was told to use this one's place, and may want it. */
 static struct tgang *successor(const struct tgang *g)
 {
-    for (struct list *it = g->set && g->obj ? g->set->gangs.next : NULL; it && it != &g->set->gangs;
-         it = it->next) {
-        struct tgang *x = list_entry(it, struct tgang, kin);
+    const struct tset *set = g->set;
+    if (!set || !g->obj)
+        return NULL;
+    struct list *it = set->open.next;
+    for (struct tgang *x; (x = open_after(set, &it));) {
         jval ref = jgetc(obj_spec(x->obj), "reuseReservationRef");
         if (x != g && lease_is_for(x) && str_eq(jstr(jgetc(ref, "name")), g->obj->name))
             return x;

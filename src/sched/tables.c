@@ -35,6 +35,7 @@ static struct tgang *gang_ensure(struct tables *t, str key)
     list_init(&g->pods);
     list_init(&g->link);
     list_init(&g->kin);
+    list_init(&g->open);
     list_init(&g->trim);
     list_init(&g->stored);
     list_init(&g->doubt);
@@ -65,6 +66,7 @@ static void gang_leave_set(struct tables *t, struct tgang *g)
     struct tset *set = g->set;
     struct tgroup *group = g->group;
     list_remove(&g->kin);
+    list_remove(&g->open);
     g->set = NULL;
     g->group = NULL;
     if (set && list_is_empty(&set->gangs)) {
@@ -89,6 +91,7 @@ static struct tset *set_ensure(struct tables *t, str uid)
     set = xcalloc(1, sizeof(*set) + uid.len + 1);
     memcpy(set->uid, uid.p, uid.len);
     list_init(&set->gangs);
+    list_init(&set->open);
     (void)map_put(&t->sets, str_n(set->uid, uid.len), set);
     return set;
 }
@@ -107,6 +110,13 @@ static struct tgroup *group_ensure(struct tables *t, str ns, str label)
     return group;
 }
 
+/* It may want pods again; who walks the list drops those that do not. */
+static void gang_open(struct tgang *g)
+{
+    if (g->set && !list_is_linked(&g->open))
+        list_push_back(&g->set->open, &g->open);
+}
+
 /* Its owner and its labels say whose it is; neither changes in the life of a gang. */
 static void gang_join_set(struct tables *t, struct tgang *g)
 {
@@ -115,6 +125,7 @@ static void gang_join_set(struct tables *t, struct tgang *g)
         return;
     g->set = set_ensure(t, g->obj->owner_uid);
     list_push_back(&g->set->gangs, &g->kin);
+    gang_open(g);
     ptrdiff_t dash = str_rfind_char(name, '-');
     if (dash < 0 || !str_to_int(str_sub(name, (size_t)dash + 1, name.len), &g->index))
         g->index = 0;
@@ -393,6 +404,7 @@ static void pod_count(struct tpod *p, int by)
     g->n_bound += pod_is_placed(p->obj) ? (size_t)by : 0;
     if (g->group)
         g->group->placed += (size_t)((g->n_bound > 0) - placed);
+    gang_open(g);
 }
 
 static void pod_set_node(struct tables *t, struct tpod *p)

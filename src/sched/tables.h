@@ -71,6 +71,7 @@ struct tpod {
 /* Gangs of one set of cliques. */
 struct tset {
     struct list gangs; /* struct tgang, kin */
+    struct list open;  /* of these, all that may want pods and some that do not */
     char uid[];
 };
 
@@ -84,6 +85,7 @@ struct tgroup {
 struct tgang {
     struct list link;     /* ready or parked; by itself: neither */
     struct list kin;      /* of its set */
+    struct list open;     /* of its set; by itself: all its pods are on nodes */
     struct tset *set;     /* NULL: none */
     bool anchor;          /* its object says that others of its replica follow it */
     struct tgroup *group; /* NULL: not a scaled gang */
