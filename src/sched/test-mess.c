@@ -256,8 +256,8 @@ static void check_order(struct mess *m)
 
 TEST(whatever_happens_nobody_is_overbooked_or_forgotten)
 {
-    size_t obeyed = 0;
-    for (size_t n = test_cases(40); n > 0; n--) {
+    size_t obeyed = 0, cases = test_cases(40);
+    for (size_t n = cases; n > 0; n--) {
         struct mess m = {.t = world_new(), .rng = test_rng()};
         for (int i = 0; i < 3; i++)
             add_priority(m.t, classes[i], i * 10);
@@ -274,5 +274,5 @@ TEST(whatever_happens_nobody_is_overbooked_or_forgotten)
         obeyed += m.obeyed;
         tw_free(m.t);
     }
-    CHECK(obeyed > 40);
+    CHECK(obeyed > cases / 2); /* somebody did make room */
 }
