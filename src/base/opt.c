@@ -519,10 +519,25 @@ static void print_path(FILE *to, const struct command_call *call)
         fprintf(to, "%s%s", i ? " " : "", call->path[i]->name);
 }
 
+/* A terminal must not obey what stood on the command line, C1 controls (two bytes) included. */
+static void print_visible(FILE *to, const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
+            fprintf(to, "\\u%04x", (unsigned)*++c);
+        else if (*c < ' ' || *c == 0x7f)
+            fprintf(to, "\\u%04x", (unsigned)*c);
+        else
+            (void)fputc(*c, to);
+    }
+}
+
 static void print_mistake(const struct command_call *call, const struct err *err)
 {
     print_path(stderr, call);
-    fprintf(stderr, ": %s (see '", err->message);
+    fputs(": ", stderr);
+    print_visible(stderr, err->message);
+    fputs(" (see '", stderr);
     print_path(stderr, call);
     fprintf(stderr, " --help')\n");
 }

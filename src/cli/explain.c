@@ -27,15 +27,26 @@ static const struct obj *set_of(const struct picture *p, const struct obj *o)
     return NULL;
 }
 
+/* Pods of no set are only among those that are read for the room they take. */
+static bool is_lone_pod(const struct picture *p, const struct view_target *t)
+{
+    const struct session_list *pods = &p->parts[PICTURE_ALL_PODS];
+    for (size_t i = 0; t->kind == &kind_pod && i < pods->n; i++) {
+        if (str_eq(pods->items[i]->name, t->name) && str_eq(pods->items[i]->ns, p->ns))
+            return true;
+    }
+    return false;
+}
+
 static int find_subject(const struct picture *p, const struct view_target *t, struct subject *ret,
                         struct err *err)
 {
     *ret = (struct subject){.obj = view_find(p, t)};
-    if (!ret->obj) {
+    if (!ret->obj && !is_lone_pod(p, t)) {
         (void)view_not_found(p, t, err);
         return ERR_NOT_FOUND;
     }
-    ret->pcs = set_of(p, ret->obj);
+    ret->pcs = ret->obj ? set_of(p, ret->obj) : NULL;
     if (!ret->pcs)
         return err_set(err, ERR_NOT_FOUND, "%s %.*s belongs to no PodCliqueSet of namespace %.*s",
                        t->kind->singular, STR_ARG(t->name), STR_ARG(p->ns));

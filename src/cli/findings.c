@@ -9,8 +9,8 @@
 
 enum { MAX_FINDINGS = 200, MAX_ERRORS = 3 };
 
-const char *const finding_states[] = {"going",    "failed",   "degraded", "waiting",
-                                      "starting", "updating", "refused",  NULL};
+const char *const finding_states[] = {"going",    "failed",   "stuck",  "degraded", "waiting",
+                                      "starting", "updating", "paused", "refused",  NULL};
 
 struct look {
     const struct picture *picture;
@@ -160,11 +160,11 @@ static void look_at_going(struct look *l)
     f->constraint = arena_printf(l->arena, "finalizers: %.*s", STR_ARG(names));
 }
 
-static void look_at_errors(struct look *l)
+static void look_at_errors(struct look *l, const struct obj *o)
 {
-    jval errors = jgetc(obj_status(l->pcs), "lastErrors");
+    jval errors = jgetc(obj_status(o), "lastErrors");
     for (struct jiter it = jiter(errors); jnext(&it) && it.index < MAX_ERRORS;) {
-        struct finding *f = add(l, FINDING_FAILED, 0, l->pcs);
+        struct finding *f = add(l, FINDING_FAILED, o == l->pcs ? 0 : 1, o);
         f->verdict = jstr(jgetc(it.value, "description"));
         f->constraint = jstr(jgetc(it.value, "code"));
         unblock(f, STR("correct what the message names; it is tried again by itself"));
@@ -192,10 +192,38 @@ static void look_at_update(struct look *l)
     jval progress = jgetc(obj_status(l->pcs), "updateProgress");
     if (!j_has(progress) || j_has(jgetc(progress, "updateEndedAt")))
         return;
-    struct finding *f = add(l, FINDING_UPDATING, 0, l->pcs);
+    jval c = condition_find(conditions_of(l->pcs), STR("Progressing"));
+    bool stuck = str_is(jstr(jgetc(c, "reason")), "ProgressDeadlineExceeded");
+    bool paused = str_is(jstr(jgetc(c, "reason")), "Paused");
+    struct finding *f = add(l,
+                            stuck    ? FINDING_STUCK
+                            : paused ? FINDING_PAUSED
+                                     : FINDING_UPDATING,
+                            0, l->pcs);
     f->verdict = arena_printf(l->arena, "%lld of %lld replicas have the new version",
                               (long long)number(obj_status(l->pcs), "updatedReplicas"),
                               (long long)number(obj_spec(l->pcs), "replicas"));
+    if (stuck) {
+        f->verdict = arena_printf(l->arena, "the update does not go on: %.*s",
+                                  STR_ARG(jstr(jgetc(c, "message"))));
+        unblock(f, arena_printf(l->arena, "go back: grove rollout undo pcs/%.*s",
+                                STR_ARG(l->pcs->name)));
+        unblock(f, STR("or apply a corrected manifest"));
+    }
+    if (paused)
+        unblock(f, arena_printf(l->arena, "let it go on: grove rollout resume pcs/%.*s",
+                                STR_ARG(l->pcs->name)));
+}
+
+/* The operator's first look at a set writes its numbers. */
+static void look_at_unseen(struct look *l)
+{
+    if (l->pcs->deleting || j_has(jgetc(obj_status(l->pcs), "replicas")))
+        return;
+    struct finding *f = add(l, FINDING_WAITING, 0, l->pcs);
+    f->verdict = STR("the operator has not taken up the change yet");
+    f->constraint = STR("it does so at once where one runs");
+    unblock(f, STR("look whether an operator runs"));
 }
 
 /* ---- gangs ---- */
@@ -259,7 +287,7 @@ static void look_at_gangs(struct look *l)
 
 struct states {
     int64_t exist, gated, pending, starting, failing, not_ready;
-    const struct obj *gated_pod, *starting_pod, *failing_pod, *not_ready_pod;
+    const struct obj *gated_pod, *pending_pod, *starting_pod, *failing_pod, *not_ready_pod;
 };
 
 static void count_state(struct states *n, const struct obj *pod)
@@ -275,6 +303,7 @@ static void count_state(struct states *n, const struct obj *pod)
         n->gated_pod = pod;
     } else if (str_is(state, "Pending")) {
         n->pending++;
+        n->pending_pod = pod;
     } else if (str_is(state, "Starting")) {
         n->starting++;
         n->starting_pod = pod;
@@ -404,6 +433,22 @@ static void look_at_not_ready(struct look *l, const struct obj *clique, const st
                      STR_ARG(reason), reason.len ? ")" : "");
 }
 
+/* Beyond the gang's minimum a pod may wait while the gang runs. */
+static void look_at_pending(struct look *l, const struct obj *clique, const struct states *n)
+{
+    jval c = condition_find(conditions_of(n->pending_pod), STR("PodScheduled"));
+    bool mute = !j_has(c) || str_is(jstr(jgetc(c, "reason")), "SchedulingGated");
+    struct finding *f = add(l, FINDING_WAITING, 3, clique);
+    f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s for a node", (long long)n->pending,
+                              paint_plural(n->pending), STR_ARG(clique->name),
+                              paint_verb(n->pending, "waits", "wait"));
+    f->constraint = mute ? arena_printf(l->arena, "no scheduler has said anything of pod %.*s",
+                                        STR_ARG(n->pending_pod->name))
+                         : jstr(jgetc(c, "message"));
+    if (mute)
+        unblock(f, STR("look whether a scheduler runs"));
+}
+
 static void look_at_clique(struct look *l, const struct obj *clique)
 {
     const struct session_list *pods = &l->picture->parts[PICTURE_PODS];
@@ -413,6 +458,7 @@ static void look_at_clique(struct look *l, const struct obj *clique)
         if (str_eq(pods->items[i]->owner_uid, clique->uid))
             count_state(&n, pods->items[i]);
     }
+    look_at_errors(l, clique);
     look_at_breach(l, clique);
     if (n.gated)
         look_at_gated(l, clique, &n);
@@ -427,16 +473,10 @@ static void look_at_clique(struct look *l, const struct obj *clique)
         f->verdict = arena_printf(l->arena, "%lld of %lld pods of %.*s exist", (long long)n.exist,
                                   (long long)wanted, STR_ARG(clique->name));
     }
-    /* Beyond the gang's minimum a pod may wait while the gang runs. */
     const struct obj *gang =
         picture_find(l->picture, PICTURE_GANGS, obj_label(clique, STR(LABEL_PODGANG)));
-    if (n.pending && !(gang && is_true(gang, "Unschedulable"))) {
-        struct finding *f = add(l, FINDING_WAITING, 3, clique);
-        f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s for a node",
-                                  (long long)n.pending, paint_plural(n.pending),
-                                  STR_ARG(clique->name), paint_verb(n.pending, "waits", "wait"));
-        f->constraint = STR("grove explain pod/NAME tells what the scheduler said of each");
-    }
+    if (n.pending && !(gang && is_true(gang, "Unschedulable")))
+        look_at_pending(l, clique, &n);
 }
 
 static void look_at_components(struct look *l)
@@ -444,8 +484,10 @@ static void look_at_components(struct look *l)
     const struct session_list *groups = &l->picture->parts[PICTURE_GROUPS];
     const struct session_list *cliques = &l->picture->parts[PICTURE_CLIQUES];
     for (size_t i = 0; i < groups->n; i++) {
-        if (is_of_set(groups->items[i], l->label))
-            look_at_breach(l, groups->items[i]);
+        if (!is_of_set(groups->items[i], l->label))
+            continue;
+        look_at_errors(l, groups->items[i]);
+        look_at_breach(l, groups->items[i]);
     }
     for (size_t i = 0; i < cliques->n; i++) {
         if (is_of_set(cliques->items[i], l->label) && !cliques->items[i]->deleting)
@@ -489,7 +531,8 @@ void findings_of_set(const struct picture *p, const struct obj *pcs, struct aren
         .picture = p, .pcs = pcs, .label = name_label(a, pcs->name), .arena = a, .out = ret};
     *ret = (struct findings){.arena = a};
     look_at_going(&l);
-    look_at_errors(&l);
+    look_at_errors(&l, pcs);
+    look_at_unseen(&l);
     look_at_conditions(&l);
     look_at_update(&l);
     look_at_gangs(&l);

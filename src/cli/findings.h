@@ -13,10 +13,12 @@
 enum finding_state {
     FINDING_GOING,    /* being deleted */
     FINDING_FAILED,   /* a component could not do something */
+    FINDING_STUCK,    /* an update that has not moved for too long */
     FINDING_DEGRADED, /* it was there and is not now */
     FINDING_WAITING,
     FINDING_STARTING,
     FINDING_UPDATING,
+    FINDING_PAUSED,
     FINDING_REFUSED, /* a disruption that the budget did not allow */
 };
 extern const char *const finding_states[];

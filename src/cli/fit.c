@@ -443,6 +443,7 @@ static int judge(struct session *s, const struct fit_args *a, const doc_vec *doc
     if (!read_subject(&q))
         return err_set(err, ERR_INVALID, "%.*s describes no PodCliqueSet", STR_ARG(a->files.p[0]));
     int r = picture_read(s, PICTURE_CAPACITY, &q.live, err);
+    r = r ? r : twin_check_size(&q.live, docs, err);
     if (r)
         return r;
     twin_read_settings(s, &q.settings);

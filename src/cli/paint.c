@@ -50,6 +50,7 @@ enum paint paint_of_state(str state)
         {"Degraded", PAINT_BAD},
         {"degraded", PAINT_BAD},
         {"failed", PAINT_BAD},
+        {"stuck", PAINT_BAD},
         {"NotReady", PAINT_BAD},
         {"Unhealthy", PAINT_BAD},
         {"unavailable", PAINT_BAD},

@@ -128,10 +128,12 @@ static str why_not(const struct plan_work *w, const struct picture *p, const str
             blocked = jstr(jgetc(it.value, "errorMessage"));
     }
     findings_of_set(p, pcs, w->arena, &f);
-    if (f.items.len > 0)
-        text = f.items.p[0].verdict;
-    /* What waits for room says more than that the update waits for it. */
-    if (f.items.len > 0 && f.items.p[0].state >= FINDING_STARTING && !str_is_empty(blocked))
+    /* That it is stuck is what is asked; what waits for room says more than that the update waits
+     * for it. */
+    size_t first = f.items.len > 0 && f.items.p[0].state == FINDING_STUCK ? 1 : 0;
+    if (first < f.items.len)
+        text = f.items.p[first].verdict;
+    if (first < f.items.len && f.items.p[first].state >= FINDING_STARTING && !str_is_empty(blocked))
         text = blocked;
     text = arena_str(w->arena, text);
     findings_done(&f);
@@ -203,11 +205,14 @@ static int watch_twin(struct plan_work *w, struct err *err)
 static int try_it(struct plan_work *w, struct err *err)
 {
     struct picture p;
+    int r = twin_check_size(&w->live, w->docs, err);
+    if (r)
+        return r;
     w->twin = twin_new(&w->live, w->ns, w->name, err);
     if (!w->twin)
         return err->code;
     twin_copy_settings(w->twin, &w->settings);
-    int r = w->before ? twin_adopt(w->twin, &w->live, w->before, err) : 0;
+    r = w->before ? twin_adopt(w->twin, &w->live, w->before, err) : 0;
     if (r)
         return r;
     twin_picture(w->twin, w->ns, SHOWN, &p);
@@ -346,8 +351,9 @@ static str verdict_of(const struct plan_work *w)
         return update_strategy_of(w->after) == UPDATE_ON_DELETE
                    ? STR("pods change when somebody deletes them (OnDelete)")
                    : STR("no pod is touched");
-    return arena_printf(w->arena, "%zu %s, %lld pods made", w->trace.steps.len,
-                        w->trace.steps.len == 1 ? "step" : "steps", (long long)made);
+    return arena_printf(w->arena, "%zu %s, %lld pod%s made", w->trace.steps.len,
+                        w->trace.steps.len == 1 ? "step" : "steps", (long long)made,
+                        paint_plural(made));
 }
 
 static struct doc *plan_build(const struct plan_work *w)

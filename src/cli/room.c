@@ -202,6 +202,8 @@ static void count_lacks(const struct count *c, const struct class *k, struct roo
     for (size_t i = 0; i < c->n_nodes; i++) {
         if (!node_admits(&c->nodes[i], k->model)) {
             ret->refused++;
+            ret->cordoned += c->nodes[i].cordoned && node_is_wanted(&c->nodes[i], k->model);
+            ret->dead += !c->nodes[i].open && !c->nodes[i].cordoned;
             continue;
         }
         int64_t slots = slots_on(c, k, i);
@@ -256,6 +258,73 @@ static void rank_domains(const struct count *c, const struct class *k, struct ro
         qsort(domains, ret->n_domains, sizeof(*domains), by_slots);
     ret->n_best = MIN(ret->n_domains, (size_t)ROOM_BEST);
     memcpy(ret->best, domains, ret->n_best * sizeof(*domains));
+}
+
+/* Of what would one pod be too large for every node that admits it? */
+static void find_too_small(const struct count *c, const struct class *k, struct room *ret)
+{
+    if (ret->refused == ret->nodes)
+        return;
+    for (size_t r = 0; r < c->snap.n_resources && str_is_empty(ret->too_small); r++) {
+        int64_t most = 0;
+        for (size_t i = 0; i < c->n_nodes; i++)
+            most = node_admits(&c->nodes[i], k->model) ? MAX(most, c->nodes[i].total[r]) : most;
+        if (k->demand.amount[r] <= most)
+            continue;
+        ret->too_small = c->snap.resources[r];
+        ret->asks = k->demand.amount[r];
+        ret->most = most;
+    }
+}
+
+static bool may_hold(const struct count *c, const struct class *k, size_t node,
+                     const struct room *r)
+{
+    return str_is_empty(k->level) || !str_eq(k->level, r->level) || r->n_best == 0 ||
+           str_eq(obj_label(c->nodes[node].obj, k->level), r->best[0].name);
+}
+
+/* Puts as many pods of the class as fit and takes what they ask for; how many are left over. */
+static int64_t place_class(const struct count *c, const struct class *k, const struct room *r,
+                           int64_t (*has)[RES_MAX])
+{
+    int64_t left = k->need;
+    for (size_t i = 0; i < c->n_nodes && left > 0; i++) {
+        int64_t n = may_hold(c, k, i, r) ? MIN(left, slots_of(c, k, i, has[i])) : 0;
+        for (size_t x = 0; n > 0 && x < c->snap.n_resources; x++)
+            has[i][x] -= n * k->demand.amount[x];
+        left -= n;
+    }
+    return left;
+}
+
+/* All roles of the gang together, those with the largest pods first: what has no place, in words.
+ * Adds up what it asks for of resource res. */
+static str place_gang(const struct count *c, const struct room *r, bool empty, size_t res,
+                      const char *more, int64_t *ret_amount)
+{
+    int64_t(*has)[RES_MAX] =
+        (int64_t(*)[RES_MAX])arena_array(c->arena, struct demand, c->n_nodes + 1);
+    bool done[MAX_CLASSES] = {false};
+    str text = STR_NONE;
+    for (size_t i = 0; i < c->n_nodes; i++)
+        memcpy(has[i], empty ? c->nodes[i].total : c->free[i], sizeof(has[i]));
+    for (size_t round = 0; round < c->n_classes; round++) {
+        size_t k = c->n_classes;
+        for (size_t i = 0; i < c->n_classes; i++) {
+            if (!done[i] && (k == c->n_classes ||
+                             c->classes[i].demand.amount[res] > c->classes[k].demand.amount[res]))
+                k = i;
+        }
+        done[k] = true;
+        int64_t left = place_class(c, &c->classes[k], r, has);
+        *ret_amount += left * c->classes[k].demand.amount[res];
+        if (left > 0)
+            text = arena_printf(c->arena, "%.*s%s%lld%s %.*s pod%s", STR_ARG(text),
+                                text.len ? " and " : "", (long long)left, more,
+                                STR_ARG(c->classes[k].roles), paint_plural(left));
+    }
+    return text;
 }
 
 static int by_amount(const void *a, const void *b)
@@ -342,6 +411,14 @@ bool room_of_gang(const struct picture *p, const struct obj *gang, struct arena 
     rank_domains(&c, k, ret);
     if (ret->refused == ret->nodes)
         ret->n_best = 0; /* none is nearer than another */
+    find_too_small(&c, k, ret);
+    size_t res = resource_of(&c, ret->resource);
+    if (res < c.snap.n_resources) {
+        int64_t ever = 0;
+        ret->without = place_gang(&c, ret, false, res, " more", &ret->short_of);
+        if (str_is_empty(ret->level)) /* else another domain might hold it */
+            ret->without_ever = place_gang(&c, ret, true, res, "", &ever);
+    }
     rank_holders(&c, ret);
     return true;
 }
@@ -366,27 +443,35 @@ static str whole_text(const struct room *r, struct arena *a)
 }
 
 /* Nodes would have to be there, or to be free. */
-static str room_to_make(const struct room *r, int64_t lack, struct arena *a)
+static str room_to_make(const struct room *r, struct arena *a)
 {
     bool inside = !str_is_empty(r->level) && r->n_best;
+    if (!str_is_empty(r->too_small))
+        return arena_printf(
+            a, "no node is large enough: a %.*s pod asks for %.*s %.*s, the largest has %.*s",
+            STR_ARG(r->role), STR_ARG(room_amount(a, r->too_small, r->asks)), STR_ARG(r->too_small),
+            STR_ARG(room_amount(a, r->too_small, r->most)));
     if (r->largest < r->need)
         return arena_printf(a, "add nodes: %.*s takes %lld %.*s pod%s even when it is empty",
                             STR_ARG(whole_text(r, a)), (long long)r->largest, STR_ARG(r->role),
                             paint_plural(r->largest));
-    if (str_is_empty(r->resource))
+    if (!str_is_empty(r->without_ever))
+        return arena_printf(a, "add nodes: the cluster has no room for %.*s even when it is empty",
+                            STR_ARG(r->without_ever));
+    if (r->short_of == 0)
         return STR_NONE;
-    return arena_printf(a, "free %.*s %.*s%s%.*s: room for %lld more %.*s pod%s",
-                        STR_ARG(room_amount(a, r->resource, lack * r->each)), STR_ARG(r->resource),
+    return arena_printf(a, "free %.*s %.*s%s%.*s: room for %.*s",
+                        STR_ARG(room_amount(a, r->resource, r->short_of)), STR_ARG(r->resource),
                         inside ? " in " : "", STR_ARG(inside ? r->best[0].name : STR_NONE),
-                        (long long)lack, STR_ARG(r->role), paint_plural(lack));
+                        STR_ARG(r->without));
 }
 
 static str nodes_to_open(const struct room *r, struct arena *a)
 {
     return arena_printf(
-        a, "make more nodes admit it: %lld of %lld do not (%s%.*s%s)", (long long)r->refused,
-        (long long)r->nodes, r->selector.len ? "it asks for " : "taints, selector, ",
-        STR_ARG(r->selector),
+        a, "make more nodes admit it: %lld of %lld do not (%s%.*s%s)",
+        (long long)(r->refused - r->cordoned - r->dead), (long long)r->nodes,
+        r->selector.len ? "it asks for " : "taints, selector, ", STR_ARG(r->selector),
         r->selector.len ? "; taints, affinity and readiness count too" : "affinity or readiness");
 }
 
@@ -397,7 +482,8 @@ size_t room_advice(const struct room *r, struct arena *a, str *ret, size_t max)
     bool level = !str_is_empty(r->level);
     int64_t best = !level ? r->total : r->n_best ? r->best[0].slots : 0;
     int64_t lack = r->need - best;
-    str make = lack > 0 && r->refused < r->nodes ? room_to_make(r, lack, a) : STR_NONE;
+    bool missing = lack > 0 || r->short_of > 0;
+    str make = missing && r->refused < r->nodes ? room_to_make(r, a) : STR_NONE;
     if (make.len)
         all[n++] = make;
     if (level && best < r->need && r->total >= r->need)
@@ -405,14 +491,20 @@ size_t room_advice(const struct room *r, struct arena *a, str *ret, size_t max)
                                 "let it span more than one %.*s: it needs room for %lld pods, the "
                                 "cluster has it for %lld",
                                 STR_ARG(r->level), (long long)r->need, (long long)r->total);
-    if (r->refused > 0)
+    if (r->cordoned > 0)
+        all[n++] = arena_printf(a, "uncordon nodes: %lld of %lld are cordoned",
+                                (long long)r->cordoned, (long long)r->nodes);
+    if (r->dead > 0)
+        all[n++] = arena_printf(a, "bring nodes back: %lld of %lld are not ready",
+                                (long long)r->dead, (long long)r->nodes);
+    if (r->refused > r->cordoned + r->dead)
         all[n++] = nodes_to_open(r, a);
     if (lack > 0 && best > 0)
         all[n++] = arena_printf(
             a, "ask for less: at most %lld %.*s pod%s instead of %lld %s, other roles left out",
             (long long)best, STR_ARG(r->role), paint_plural(best), (long long)r->need,
             paint_verb(best, "fits", "fit"));
-    if (lack > 0 && r->largest >= r->need && r->n_holders > 0)
+    if (missing && r->largest >= r->need && str_is_empty(r->without_ever) && r->n_holders > 0)
         all[n++] = arena_printf(
             a, "give it a priority above that of gang %.*s, which holds %.*s %.*s",
             STR_ARG(r->holders[0].gang), STR_ARG(room_amount(a, r->resource, r->holders[0].amount)),

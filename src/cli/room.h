@@ -27,9 +27,15 @@ struct room {
     int64_t need;           /* pods of it that must be placed together */
     int64_t total;          /* fit in the whole cluster, each by itself */
     int64_t nodes, refused; /* nodes, and those of them that do not admit it */
+    int64_t cordoned, dead; /* of those that refuse: only cordoned, and not ready */
     str selector;           /* of nodes, as the pod has it: "gpu=x"; may be empty */
     str resource;           /* that most nodes lack; empty: none lacks any */
     int64_t each;           /* of that resource, that one pod asks for */
+    int64_t short_of;       /* of it, that the pods of all roles without a place ask for */
+    str without;            /* these pods: "2 more prefill pods and 1 more decode pod" */
+    str without_ever;       /* without a level: those that have none when the cluster is empty */
+    str too_small;          /* resource that no node has enough of for one pod; may be empty */
+    int64_t asks, most;     /* of that resource: by one pod, of the largest node */
     str level;              /* label key of domains that must hold all of it; empty: none */
     int64_t largest; /* pods that a domain (without a level: the cluster) takes when it is empty */
     struct room_domain best[ROOM_BEST];

@@ -27,6 +27,16 @@ static int point_to_instance(struct arena *a, struct err *err)
                    STR_ARG(list[0].kubeconfig));
 }
 
+static str source_of(const struct session_opts *o)
+{
+    const char *env = getenv("KUBECONFIG");
+    if (!str_is_empty(o->kubeconfig))
+        return o->kubeconfig;
+    if (env && *env)
+        return str_of(env);
+    return getenv("KUBERNETES_SERVICE_HOST") ? STR_NONE : STR("~/.kube/config");
+}
+
 int session_open(const struct session_opts *o, struct session *ret, struct err *err)
 {
     *ret = (struct session){0};
@@ -42,6 +52,7 @@ int session_open(const struct session_opts *o, struct session *ret, struct err *
         r = ret->api ? 0 : err->code;
     }
     ret->ns = str_is_empty(o->ns) ? ret->config.ns : o->ns;
+    ret->source = source_of(o);
     if (r)
         session_close(ret);
     return r;
@@ -85,6 +96,17 @@ static void tell_warnings(const struct api_reply *reply, struct arena *a)
         fprintf(stderr, "Warning: %.*s\n", STR_ARG(clean_text(a, reply->warnings[i], CLEAN_ALL)));
 }
 
+/* Nobody is there: who said there would be, and what to do. */
+static str remedy(struct session *s, const struct status *why)
+{
+    if (str_is_empty(s->source) || !str_starts(why->message, STR("cannot reach")))
+        return STR_NONE;
+    return arena_printf(&s->arena,
+                        " (kubeconfig %.*s); start a control plane with `grove up`, or name "
+                        "another kubeconfig",
+                        STR_ARG(s->source));
+}
+
 static void on_done(struct api_request *q, const struct api_reply *reply)
 {
     struct waiting *w = q->ctx;
@@ -92,7 +114,9 @@ static void on_done(struct api_request *q, const struct api_reply *reply)
     tell_warnings(reply, a);
     w->code = reply->code;
     if (reply->status)
-        w->error = err_set(w->err, code_of(reply->code), "%.*s", STR_ARG(reply->status->message));
+        w->error =
+            err_set(w->err, code_of(reply->code), "%.*s%.*s", STR_ARG(reply->status->message),
+                    STR_ARG(remedy(w->session, reply->status)));
     if (reply->obj)
         w->obj = obj_hold(a, obj_ref(reply->obj));
     if (reply->doc)

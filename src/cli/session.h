@@ -20,6 +20,7 @@ struct session {
     struct loop *loop;
     struct api *api;
     str ns;
+    str source; /* the kubeconfig as it was named; empty in a cluster */
 };
 
 int session_open(const struct session_opts *o, struct session *ret, struct err *err);

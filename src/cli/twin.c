@@ -6,6 +6,7 @@
 #include "cli/manifest.h"
 #include "grove/names.h"
 #include "grove/types.h"
+#include "sched/snapshot.h"
 #include "sim/plane.h"
 #include "store/store.h"
 #include "json/edit.h"
@@ -15,7 +16,7 @@
 #define CATCH_UP USEC_PER_SEC
 #define NODES_EVERY (500 * USEC_PER_MSEC)
 #define LIMIT (30 * USEC_PER_MIN)
-enum { MAX_ITERATIONS = 10 * 1000 * 1000, BATCH = 500 };
+enum { MAX_ITERATIONS = 10 * 1000 * 1000, BATCH = 500, ALWAYS_TRIED = 1000 };
 
 struct twin {
     struct loop *loop;
@@ -534,6 +535,72 @@ static void on_ready(void *ctx, const struct err *err)
     t->ready = true;
     if (err)
         t->failure = *err;
+}
+
+/* ---- size ---- */
+
+/* Counts stop here, so that products of three of them are numbers still. */
+static int64_t capped(int64_t n)
+{
+    return MIN(MAX(n, 0), INT32_MAX);
+}
+
+static int64_t replicas_of(jval v)
+{
+    return capped(jint(jgetc(v, "replicas"), 1));
+}
+
+/* How often each replica of the set has the clique: once, or with each replica of its group. */
+static int64_t times_of(jval template, str clique)
+{
+    for (struct jiter it = jiter(jgetc(template, "podCliqueScalingGroups")); jnext(&it);) {
+        for (struct jiter name = jiter(jgetc(it.value, "cliqueNames")); jnext(&name);) {
+            if (str_eq(jstr(name.value), clique))
+                return replicas_of(it.value);
+        }
+    }
+    return 1;
+}
+
+static int64_t pods_of_set(jval spec)
+{
+    jval template = jgetc(spec, "template");
+    int64_t pods = 0;
+    for (struct jiter it = jiter(jgetc(template, "cliques")); jnext(&it);)
+        pods = capped(pods + replicas_of(jgetc(it.value, "spec")) *
+                                 times_of(template, jstr(jgetc(it.value, "name"))));
+    return capped(pods * replicas_of(spec));
+}
+
+static int64_t pods_of_nodes(const struct session_list *nodes)
+{
+    struct arena a = ARENA_INIT;
+    struct snapshot snap = {.arena = &a,
+                            .resources = {STR("cpu"), STR("memory"), STR("pods")},
+                            .n_resources = RES_FIRST_OTHER};
+    int64_t pods = 0;
+    for (size_t i = 0; i < nodes->n; i++) {
+        struct snap_node n;
+        snapshot_read_node(&snap, nodes->items[i], &n);
+        pods = capped(pods + capped(n.total[RES_PODS]));
+    }
+    arena_done(&a);
+    return pods;
+}
+
+int twin_check_size(const struct picture *p, const doc_vec *docs, struct err *err)
+{
+    int64_t pods = 0, most = pods_of_nodes(&p->parts[PICTURE_NODES]);
+    for (size_t i = 0; i < docs->len; i++) {
+        jval root = doc_root(docs->p[i]);
+        if (str_is(jstr(jgetc(root, "kind")), "PodCliqueSet"))
+            pods = capped(pods + pods_of_set(jgetc(root, "spec")));
+    }
+    if (pods <= MAX(most, ALWAYS_TRIED))
+        return 0;
+    return err_set(err, ERR_INVALID,
+                   "%s%lld pods are asked for and the nodes take %lld of any kind: ask for less",
+                   pods == INT32_MAX ? "more than " : "", (long long)pods, (long long)most);
 }
 
 struct twin *twin_new(const struct picture *p, str ns, str without, struct err *err)

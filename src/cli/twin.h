@@ -11,6 +11,7 @@
 #define CLI_TWIN_H
 
 #include "cli/picture.h"
+#include "json/yaml.h"
 
 struct twin;
 
@@ -18,6 +19,9 @@ struct twin;
  * is asked about anew. */
 struct twin *twin_new(const struct picture *p, str ns, str without, struct err *err);
 void twin_free(struct twin *t);
+
+/* Refuses what would take hours to try: sets of more pods than the nodes of the picture hold. */
+int twin_check_size(const struct picture *p, const doc_vec *docs, struct err *err);
 
 /* Objects that decisions rest on: topologies, priorities. A cluster may lack the kinds, or not show
  * them: then there are none. */

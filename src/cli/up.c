@@ -13,6 +13,7 @@
 #include "cli/pki.h"
 #include "cli/upcerts.h"
 #include "client/journal.h"
+#include "json/yaml.h"
 
 struct up {
     struct loop *loop;
@@ -84,6 +85,36 @@ static int open_certs(struct up *u, const struct up_options *o, struct err *err)
     return r;
 }
 
+/* Written by this program, perhaps by kubectl since: it names nothing but ours. */
+static bool is_own_kubeconfig(str text)
+{
+    struct err err = ERR_INIT;
+    struct doc *d = yaml_parse_one(text, &err);
+    jval root = d ? doc_root(d) : JVAL_ABSENT, clusters = jgetc(root, "clusters");
+    jval users = jgetc(root, "users");
+    bool own = jlen(clusters) == 1 && jlen(users) == 1 &&
+               str_is(jstr(jgetc(jat(clusters, 0), "name")), "grove") &&
+               str_is(jstr(jgetc(jat(users, 0), "name")), "grove-admin");
+    doc_unref(d);
+    return own;
+}
+
+/* What somebody else wrote is not lost to a slip of the hand. */
+static int check_kubeconfig(const char *path, struct err *err)
+{
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    struct err unread = ERR_INIT;
+    int r = 0;
+    if (access(path, F_OK) == 0 && (file_read(path, &text, &unread) ||
+                                    (text.len > 0 && !is_own_kubeconfig(strbuf_str(&text)))))
+        r = err_set(err, ERR_EXISTS,
+                    "%s is there and is no kubeconfig of grove's: name another file with "
+                    "--kubeconfig, or move it away",
+                    path);
+    strbuf_done(&text);
+    return r;
+}
+
 static int open_keys(struct up *u, const struct up_options *o, struct err *err)
 {
     int r = open_certs(u, o, err);
@@ -92,6 +123,7 @@ static int open_keys(struct up *u, const struct up_options *o, struct err *err)
         strbuf_printf(&u->kubeconfig, "%s/kubeconfig", u->dir.p);
     else
         strbuf_add_str(&u->kubeconfig, o->kubeconfig);
+    r = r ? r : check_kubeconfig(u->kubeconfig.p, err);
     if (r)
         return r;
     u->token_key = token_key_new(strbuf_str(&u->pki.sa_key), err);

@@ -325,11 +325,26 @@ static void why_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
         strbuf_printf(out, "(%.*s)\n", STR_ARG(missing));
 }
 
+/* A picture has only pods of sets: one that is missing there may run all the same. */
+static int check_kin(struct session *s, const struct picture *p, const struct view_target *t,
+                     struct err *err)
+{
+    struct err unread = ERR_INIT;
+    struct obj *pod = NULL;
+    if (t->kind != &kind_pod || !is_name(t->name) || view_find(p, t) ||
+        session_get(s, t->kind, s->ns, t->name, &pod, &unread) ||
+        str_is(obj_label(pod, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE))
+        return 0;
+    return err_set(err, ERR_NOT_FOUND, "pod %.*s belongs to no PodCliqueSet of namespace %.*s",
+                   STR_ARG(t->name), STR_ARG(s->ns));
+}
+
 static int tell(struct session *s, const struct view_args *args, const struct view_target *t,
                 struct err *err)
 {
     struct picture p = {0};
     int r = picture_read(s, PICTURE_WITH_EVENTS, &p, err);
+    r = r ? r : check_kin(s, &p, t, err);
     struct doc *d = r ? NULL : why_build(s, &p, t, err);
     if (d)
         view_print(doc_root(d), args, why_write, &s->arena);
