@@ -254,12 +254,14 @@ void claims_key(struct tables *t, const struct obj *pod, struct strbuf *out)
     arena_done(&a);
 }
 
-str claims_single(const struct tables *t, const struct obj *pod, jval volume, struct arena *a)
+str claims_single(struct tables *t, const struct obj *pod, jval volume, struct arena *a)
 {
     str name = volume_claim(pod, volume, a);
     const struct obj *pvc =
         str_is_empty(name) ? NULL
                            : cache_get(cache_of(t, &kind_persistent_volume_claim), pod->ns, name);
+    if (!pvc && !str_is_empty(name))
+        (void)look_up(t, &kind_persistent_volume_claim, pod->ns, name);
     for (struct jiter it = jiter(pvc ? jgetc(obj_spec(pvc), "accessModes") : JVAL_ABSENT);
          jnext(&it);) {
         if (str_is(jstr(it.value), "ReadWriteOncePod"))

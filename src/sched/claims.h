@@ -24,8 +24,9 @@ bool claims_admit(struct tables *t, const struct obj *pod, const struct snap_nod
 void claims_key(struct tables *t, const struct obj *pod, struct strbuf *out);
 /* The pod's status names other claims than before. */
 bool claims_differ(const struct obj *old, const struct obj *new);
-/* The claim behind the volume, as "namespace/name", when only one pod may use it; else empty. */
-str claims_single(const struct tables *t, const struct obj *pod, jval volume, struct arena *a);
+/* The claim behind the volume, as "namespace/name", when only one pod may use it; else empty.
+ * When it does not exist its coming is waited for. */
+str claims_single(struct tables *t, const struct obj *pod, jval volume, struct arena *a);
 
 /* Follows changes of claims and volumes; before the runtime starts. */
 void claims_add_handlers(struct sched *s);

@@ -104,7 +104,7 @@ static bool is_within_share(const struct tables *t, const struct tgang *g)
             all[r] += t->snap.nodes.p[i].total[r];
     }
     for (size_t r = 0; r < t->snap.n_resources; r++) {
-        if (held[r] > all[r] / 100 * HOLD_SHARE)
+        if ((__int128)held[r] * 100 > (__int128)all[r] * HOLD_SHARE)
             return false;
     }
     return true;
@@ -173,6 +173,43 @@ bool hold_is_hopeless(struct tables *t, int32_t tree, const struct core_cert *ce
     return cert->need > most->at[cert->level];
 }
 
+/* All but the gang's own pods and what is kept leaves the tables (count -1), or returns (1). */
+static void move_others(struct tables *t, const struct tgang *g, int32_t count)
+{
+    for (size_t i = 0; i < t->snap.nodes.len; i++) {
+        list_foreach (it, &t->on_node[i]) {
+            const struct tpod *p = list_entry(it, struct tpod, on_node);
+            if (p->gang != g)
+                core_take(t->core, p->cls, p->node, count);
+        }
+    }
+    for (size_t i = 0; i < t->leases.len; i++) {
+        if (!t->leases.p[i].open)
+            core_take(t->core, t->leases.p[i].cls, t->leases.p[i].node, count);
+    }
+    for (size_t i = 0; i < t->holds.len; i++) {
+        const struct thold *h = &t->holds.p[i];
+        for (size_t k = 0; h->taken && k < h->ops.len; k++)
+            core_take(t->core, h->ops.p[k].cls, h->ops.p[k].node, count * h->ops.p[k].count);
+    }
+}
+
+bool hold_never_fits(struct tables *t, const struct ask *q)
+{
+    struct core_result result;
+    /* Where others of its replica or its queue are is no matter of the cluster. */
+    if (q->core.within != 0 || q->core.closed_level != 0 || t->quota.owned.len > 0)
+        return false;
+    move_others(t, q->gang, -1);
+    bool fits = core_place(t->core, &q->core, &result);
+    if (fits)
+        core_undo(t->core, &result);
+    move_others(t, q->gang, 1);
+    bool never = !fits && result.cert.why != CORE_BUDGET && !result.cert.vague;
+    core_result_done(&result);
+    return never;
+}
+
 /* ---- in a round ---- */
 
 static void look_at(struct round *r, struct tgang *g)
@@ -209,8 +246,12 @@ static void note_head(const struct round *r, struct tgang *g, struct tgang **hea
     const struct tables *t = r->tables;
     int32_t queue = t->quota.n == 0 ? 0 : MAX(0, quota_of(t, g));
     struct tgang *head = heads[queue];
-    if (g->hold_due == 0 || g->hold_due > r->world->now || g->hopeless == t->shape)
+    if (g->hold_due == 0 || g->hopeless == t->shape)
         return;
+    if (g->hold_due > r->world->now) {
+        plan_look_again(r->plan, g->hold_due);
+        return;
+    }
     if (!head || g->priority > head->priority ||
         (g->priority == head->priority && g->hold_due < head->hold_due))
         heads[queue] = g;

@@ -32,6 +32,9 @@ bool hold_may(const struct round *r, struct tgang *g, bool asked);
 
 /* Not even an empty cluster would hold what the certificate says is lacking. */
 bool hold_is_hopeless(struct tables *t, int32_t tree, const struct core_cert *cert);
+/* Tried: it would not fit if it were alone in the cluster. False: it would, or that is not certain.
+ */
+bool hold_never_fits(struct tables *t, const struct ask *q);
 
 /* At the beginning of a round: what is held is given back and the holders are looked at, and those
  * who may come to hold room; at the end: what is not held again is anybody's. */

@@ -17,6 +17,7 @@
 
 #include "grove/types.h"
 #include "sched/hold.h"
+#include "sched/lease.h"
 #include "sched/quota.h"
 #include "sched/tell.h"
 #include "sched/victims.h"
@@ -229,7 +230,12 @@ static void seek_to_drain(struct round *r, struct ask *q)
     else if (r->world->now - since < HOLD_AFTER)
         plan_look_again(r->plan, since + HOLD_AFTER);
     else if (hold_may(r, q->gang, false) && r->seeks > 0 && r->seeks--) {
-        if (!reserve(r, q, false, &until))
+        if (reserve(r, q, false, &until))
+            return;
+        /* Others are to have their turn meanwhile. */
+        q->gang->hold_due = r->world->now + HOLD_PAUSE;
+        plan_look_again(r->plan, q->gang->hold_due);
+        if (hold_never_fits(r->tables, q))
             q->gang->hopeless = r->tables->shape;
     }
 }
@@ -272,38 +278,128 @@ static int cmp_least(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
+static bool is_leaving(const struct round *r, const struct tgang *g)
+{
+    return g->marked == r->tables->rounds || (gang_is_marked(g->obj) && !gang_is_trimmed(g->obj));
+}
+
+/* Its pods leave the tables (count -1) or return (1), but those that are going anyway. */
+static void move_pods(struct round *r, const struct tgang *g, int32_t count)
+{
+    list_foreach (it, &g->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        if (p->node != CORE_NONE && !p->obj->deleting && !pod_is_trimmed(p->obj))
+            core_take(r->tables->core, p->cls, p->node, count);
+    }
+}
+
+static bool fits_now(struct round *r, struct ask *q)
+{
+    struct core *c = r->tables->core;
+    bool fits = false;
+    for (bool again = true; again && !fits; again = !fits && ask_less(q)) {
+        struct core_result result;
+        fits = core_place(c, &q->core, &result);
+        if (fits)
+            core_undo(c, &result);
+        r->budget -= MIN(r->budget, (size_t)result.tries);
+        core_result_done(&result);
+    }
+    return fits;
+}
+
+typedef VEC(struct tgang *) gang_list;
+
+/* Who of the list, in order, must go so that `left` becomes free and the gang fits; the rest is
+ * taken off the list, all of it when that is in vain. None of them could be spared, of the last
+ * LEAVERS_TRIED. */
+static void choose_leavers(struct round *r, struct ask *q, gang_list *list, int64_t left)
+{
+    enum { LEAVERS_TRIED = 64 };
+    int64_t sum = 0;
+    size_t gone = 0, tries = 0;
+    bool fits = false;
+    for (size_t step = 1; !fits && gone < list->len; step *= 2) {
+        for (size_t i = 0; gone < list->len && (i < step || sum < left); i++) {
+            sum += held_of(r->tables, list->p[gone], q->over_resource);
+            move_pods(r, list->p[gone++], -1);
+        }
+        fits = sum >= left && fits_now(r, q);
+    }
+    list->len = gone;
+    for (size_t i = gone; i-- > 0;) {
+        int64_t held = held_of(r->tables, list->p[i], q->over_resource);
+        bool stays = !fits || (sum - held >= left && tries < LEAVERS_TRIED);
+        if (!stays)
+            continue;
+        move_pods(r, list->p[i], 1);
+        if (fits && tries++ < LEAVERS_TRIED && !fits_now(r, q)) {
+            move_pods(r, list->p[i], -1);
+            continue;
+        }
+        sum -= held;
+        vec_remove(list, i);
+    }
+    for (size_t i = 0; i < list->len; i++)
+        move_pods(r, list->p[i], 1);
+}
+
+/* In the state in which the gang would be placed: with what is going gone, and what is kept for it
+ * or for less important ones open. */
+static void choose_in_queue(struct round *r, struct ask *q, gang_list *list, int64_t left)
+{
+    struct tables *t = r->tables;
+    size_t n;
+    const struct core_op *going = preempt_releasing(r, &n);
+    lease_open(t, q->gang);
+    (void)lease_open_below(t, q->gang->priority);
+    core_give_ops(t->core, going, n);
+    choose_leavers(r, q, list, left);
+    core_take_ops(t->core, going, n);
+    lease_close(t);
+}
+
 /* Less important gangs of the queue, the least important and youngest first, as many as it takes;
- * none when all of them are not enough. */
+ * none when all of them are not enough, or the gang would find no room for itself. */
 void preempt_in_queue(struct round *r, struct ask *q)
 {
     struct tables *t = r->tables;
+    struct tgang *own = q->gang;
     int64_t left = q->over_amount, all = 0;
     usec until = 0;
-    VEC(struct tgang *) list = {0};
+    gang_list list = {0};
     str key;
     void *value;
-    bool may = !q->gang->spares_others && q->over_limit >= 0;
+    bool may = !own->spares_others && q->over_limit >= 0 && q->core.n_leaves > 0;
     for (size_t it = 0; may && map_next(&t->gangs, &it, &key, &value);) {
         struct tgang *g = value;
-        if (g->n_bound == 0 || !quota_is_below(t, quota_of(t, g), q->over_limit))
+        if (g->n_bound == 0 || g == own || !quota_is_below(t, quota_of(t, g), q->over_limit))
             continue;
         int64_t held = held_of(t, g, q->over_resource);
-        if (gang_is_marked(g->obj) && !gang_is_trimmed(g->obj)) {
+        if (is_leaving(r, g)) {
             left -= held; /* on its way */
-        } else if (held > 0 && !gang_is_marked(g->obj) && g->priority < q->gang->priority &&
+        } else if (held > 0 && !gang_is_marked(g->obj) && g->priority < own->priority &&
                    victim_may_be_asked(r, g, &until)) {
             all += held;
             *vec_push(&list) = g;
         }
     }
-    vec_sort(&list, cmp_least);
+    if (may) {
+        own->seeks = true;
+        own->seek_at = until;
+        own->sought = t->moves;
+    }
     if (until)
         plan_look_again(r->plan, until);
-    for (size_t i = 0; i < list.len && left > 0 && all >= left; i++) {
-        all -= held_of(t, list.p[i], q->over_resource);
-        left -= held_of(t, list.p[i], q->over_resource);
-        mark(r, list.p[i], NULL, why_of(r, q->gang, list.p[i]));
+    if (left <= 0 || all < left || own->seek_due > r->world->now)
+        vec_clear(&list);
+    if (list.len > 0) {
+        vec_sort(&list, cmp_least);
+        choose_in_queue(r, q, &list, left);
+        own->seek_due = list.len > 0 ? 0 : r->world->now + SEEK_PAUSE;
     }
+    for (size_t i = 0; i < list.len; i++)
+        mark(r, list.p[i], NULL, why_of(r, own, list.p[i]));
     vec_done(&list);
 }
 

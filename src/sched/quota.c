@@ -43,6 +43,15 @@ void quota_warn(struct round *r)
     s->wrong_queues = NULL;
 }
 
+/* Sums of absurd amounts stay where adding those of all queues does not leave the range. */
+#define SUM_MAX (INT64_MAX / (2 * QUEUES_MAX))
+
+static int64_t add_some(int64_t sum, int64_t count, int64_t amount)
+{
+    __int128 all = (__int128)count * amount + sum;
+    return (int64_t)MIN(all, (__int128)SUM_MAX);
+}
+
 /* ---- tables ---- */
 
 static void set_amounts(const struct tables *t, const quota_amounts *amounts, int64_t *ret)
@@ -164,8 +173,9 @@ static void add_waiting(struct tables *t, struct list *gangs)
             struct tpod *p = list_entry(k, struct tpod, link);
             if (!p->waits || p->node != CORE_NONE || !tables_judge(t, p))
                 continue;
+            int64_t *want = t->quota.shares[queue].want;
             for (size_t r = 0; r < t->snap.n_resources; r++)
-                t->quota.shares[queue].want[r] += core_amount_of(t->core, p->cls, (int32_t)r);
+                want[r] = add_some(want[r], 1, core_amount_of(t->core, p->cls, (int32_t)r));
         }
     }
 }
@@ -185,7 +195,8 @@ void quota_begin(struct round *r)
     }
     for (size_t res = 0; res < t->snap.n_resources; res++) {
         for (size_t i = 0; i < t->snap.nodes.len; i++)
-            capacity[res] += t->snap.nodes.p[i].open ? t->snap.nodes.p[i].total[res] : 0;
+            capacity[res] =
+                add_some(capacity[res], t->snap.nodes.p[i].open, t->snap.nodes.p[i].total[res]);
         capacity[res] -= k->foreign[res];
     }
     add_waiting(t, &t->ready);
@@ -231,12 +242,12 @@ struct tgang *quota_next(struct round *r)
     return r->gangs.p[pick];
 }
 
-static void sum_needs(const struct tables *t, const struct ask *q, int64_t *ret)
+void quota_sum_needs(const struct tables *t, const struct ask *q, int64_t *ret)
 {
     for (size_t i = 0; i < q->core.n_leaves; i++) {
         for (size_t r = 0; r < t->snap.n_resources; r++)
-            ret[r] +=
-                q->core.leaves[i].need * core_amount_of(t->core, q->core.leaves[i].cls, (int32_t)r);
+            ret[r] = add_some(ret[r], q->core.leaves[i].need,
+                              core_amount_of(t->core, q->core.leaves[i].cls, (int32_t)r));
     }
 }
 
@@ -313,7 +324,7 @@ bool quota_admits(struct round *r, struct ask *q)
                        : arena_printf(a, "there is no queue %.*s that takes gangs", STR_ARG(name));
         return false;
     }
-    sum_needs(t, q, more);
+    quota_sum_needs(t, q, more);
     int32_t over = queues_over_limit(k->queues, k->shares, queue, t->snap.n_resources, more, &res);
     if (over < 0)
         return admits_for_good(t, q, queue, more, a);
@@ -393,7 +404,7 @@ bool quota_may_claim(const struct round *r, const struct ask *q)
     const struct tables *t = r->tables;
     int64_t more[RES_MAX] = {0};
     int32_t queue = t->quota.n == 0 ? QUOTA_UNREAD : quota_of(t, q->gang);
-    sum_needs(t, q, more);
+    quota_sum_needs(t, q, more);
     return queue >= 0 &&
            queues_is_within(t->quota.queues, shares_to_be(r), queue, t->snap.n_resources, more);
 }

@@ -37,6 +37,8 @@ bool quota_is_below(const struct tables *t, int32_t queue, int32_t above);
 void quota_order(struct round *r);
 /* The gang to be placed next; NULL: all were. */
 struct tgang *quota_next(struct round *r);
+/* What the question asks for of each resource, added; sums of absurd amounts stay in the range. */
+void quota_sum_needs(const struct tables *t, const struct ask *q, int64_t *ret);
 /* False, with what is wrong in the question: the queue is none, or has its limit. */
 bool quota_admits(struct round *r, struct ask *q);
 /* How many of so many pods of the class the queue's limit leaves room for. */

@@ -5,26 +5,24 @@
 
 static const char *const first_resources[RES_FIRST_OTHER] = {"cpu", "memory", "pods"};
 
-/* Number of a resource name; -1 when there are too many different ones. */
-static int resource_number(struct snapshot *s, str name)
+/* Number of a resource name; -1 when there are too many different ones, or it is new and that is
+ * not worth a number. */
+static int resource_number(struct snapshot *s, str name, bool worth)
 {
     for (size_t i = 0; i < s->n_resources; i++) {
         if (str_eq(s->resources[i], name))
             return (int)i;
     }
-    if (s->n_resources == RES_MAX)
+    if (s->n_resources == RES_MAX || !worth)
         return -1;
     s->resources[s->n_resources] = arena_str(s->arena, name);
     return (int)s->n_resources++;
 }
 
-/* Users write any number: sums stay at the ends of the range instead of leaving it. */
+/* Users write any number: sums stay at the end of the range instead of leaving it. */
 static int64_t add(int64_t a, int64_t b)
 {
-    int64_t sum;
-    if (!__builtin_add_overflow(a, b, &sum))
-        return sum;
-    return b > 0 ? INT64_MAX : INT64_MIN;
+    return MIN(a + b, AMOUNT_MAX);
 }
 
 /* What cannot be read, or is less than nothing, counts as nothing. */
@@ -34,7 +32,7 @@ static int64_t amount_of(int resource, jval v)
     str text = jtype(v) == J_STRING ? jstr(v) : jtext(v);
     if (quantity_parse(text, &q, NULL) || quantity_sign(&q) < 0)
         return 0;
-    return resource == RES_CPU ? quantity_milli(&q) : quantity_value(&q);
+    return MIN(resource == RES_CPU ? quantity_milli(&q) : quantity_value(&q), AMOUNT_MAX);
 }
 
 /* False when a name cannot be counted. */
@@ -42,11 +40,14 @@ static bool read_amounts(struct snapshot *s, jval map, int64_t amount[RES_MAX])
 {
     bool all = true;
     for (struct jiter it = jiter(map); jnext(&it);) {
-        int r = resource_number(s, it.key);
-        if (r < 0)
-            all = false;
+        int r = resource_number(s, it.key, false);
+        int64_t value = amount_of(r, it.value);
+        if (r < 0 && value > 0)
+            r = resource_number(s, it.key, true);
+        if (r >= 0)
+            amount[r] = value;
         else
-            amount[r] = amount_of(r, it.value);
+            all = all && value == 0; /* none of what nobody knows */
     }
     return all;
 }
@@ -69,11 +70,51 @@ bool pod_waits(const struct obj *pod)
            !str_is(phase, "Failed");
 }
 
-/* Requests of a container. */
-static bool read_container(struct snapshot *s, jval container, int64_t amount[RES_MAX])
+jval container_excess(const struct obj *pod, jval container)
+{
+    static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
+    jval allocated = JVAL_ABSENT;
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        for (struct jiter it = jiter(jget(obj_status(pod), str_of(lists[i]))); jnext(&it);) {
+            if (str_eq(jstr(jgetc(it.value, "name")), jstr(jgetc(container, "name"))))
+                allocated = jgetc(it.value, "allocatedResources");
+        }
+    }
+    for (struct jiter it = jiter(allocated); jnext(&it);) {
+        int as = str_is(it.key, "cpu") ? RES_CPU : RES_MEMORY;
+        jval wanted = jget(jpath(container, "resources.requests"), it.key);
+        if (amount_of(as, it.value) > (j_has(wanted) ? amount_of(as, wanted) : 0))
+            return allocated;
+    }
+    return JVAL_ABSENT;
+}
+
+bool containers_differ(const struct obj *old, const struct obj *new)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        for (struct jiter it = jiter(jget(obj_spec(new), str_of(lists[i]))); jnext(&it);) {
+            if (!jequal(container_excess(old, it.value), container_excess(new, it.value)))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Requests of a container, or what it has when that is more. */
+static bool read_container(struct snapshot *s, const struct obj *pod, jval container,
+                           int64_t amount[RES_MAX])
 {
     memset(amount, 0, RES_MAX * sizeof(*amount));
-    return read_amounts(s, jpath(container, "resources.requests"), amount);
+    bool all = read_amounts(s, jpath(container, "resources.requests"), amount);
+    jval excess = container_excess(pod, container);
+    if (!j_has(excess)) /* as a rule */
+        return all;
+    int64_t has[RES_MAX] = {0};
+    all &= read_amounts(s, excess, has);
+    for (size_t r = 0; r < RES_MAX; r++)
+        amount[r] = MAX(amount[r], has[r]);
+    return all;
 }
 
 static bool is_sidecar(jval container)
@@ -84,12 +125,13 @@ static bool is_sidecar(jval container)
 /* As kube-scheduler counts: containers and sidecars together, or one init container beside the
  * sidecars started before it, whichever is more; what is said for the whole pod instead of that;
  * the overhead on top. False when a name could not be counted. */
-static bool pod_amounts(struct snapshot *s, jval spec, int64_t amount[RES_MAX])
+static bool pod_amounts(struct snapshot *s, const struct obj *pod, int64_t amount[RES_MAX])
 {
+    jval spec = obj_spec(pod);
     int64_t one[RES_MAX], peak[RES_MAX] = {0}, sidecars[RES_MAX] = {0};
     bool all = true;
     for (struct jiter it = jiter(jgetc(spec, "initContainers")); jnext(&it);) {
-        all &= read_container(s, it.value, one);
+        all &= read_container(s, pod, it.value, one);
         for (size_t r = 0; r < RES_MAX; r++) {
             if (is_sidecar(it.value))
                 sidecars[r] = add(sidecars[r], one[r]);
@@ -98,7 +140,7 @@ static bool pod_amounts(struct snapshot *s, jval spec, int64_t amount[RES_MAX])
     }
     memcpy(amount, sidecars, sizeof(sidecars));
     for (struct jiter it = jiter(jgetc(spec, "containers")); jnext(&it);) {
-        all &= read_container(s, it.value, one);
+        all &= read_container(s, pod, it.value, one);
         for (size_t r = 0; r < RES_MAX; r++)
             amount[r] = add(amount[r], one[r]);
     }
@@ -125,9 +167,8 @@ static str asks_for_part(const struct obj *pod)
 
 bool snapshot_demand(struct snapshot *s, const struct obj *pod, struct demand *ret, str *ret_why)
 {
-    jval spec = obj_spec(pod);
     *ret = (struct demand){0};
-    bool counted = pod_amounts(s, spec, ret->amount);
+    bool counted = pod_amounts(s, pod, ret->amount);
     ret->amount[RES_PODS] = 1;
     str part = asks_for_part(pod);
     if (!str_is_empty(part)) {
@@ -299,6 +340,9 @@ void snapshot_read_node(struct snapshot *s, const struct obj *o, struct snap_nod
     *ret = (struct snap_node){.obj = o, .name = o->name};
     bool able = read_amounts(s, jgetc(obj_status(o), "allocatable"), ret->total) && !o->deleting &&
                 condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
+    /* A pod that asks for the most there is, or more, fits nowhere. */
+    for (size_t r = 0; r < s->n_resources; r++)
+        ret->total[r] = MIN(ret->total[r], AMOUNT_MAX - 1);
     ret->cordoned = able && j_is_true(jgetc(obj_spec(o), "unschedulable"));
     ret->open = able && !ret->cordoned;
 }

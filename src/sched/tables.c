@@ -136,12 +136,19 @@ static void gang_join_set(struct tables *t, struct tgang *g)
     g->group->placed += g->n_bound > 0;
 }
 
-/* Something about it changed: look at it in the next round. */
-static void gang_touch(struct tables *t, struct tgang *g)
+/* Look at it in the next round. */
+static void gang_wake(struct tables *t, struct tgang *g)
 {
     list_remove(&g->link);
     list_push_back(&t->ready, &g->link);
     g->parked = false;
+}
+
+/* Something about it changed: what was found out of it is not so any more. */
+static void gang_touch(struct tables *t, struct tgang *g)
+{
+    gang_wake(t, g);
+    g->hopeless = 0;
 }
 
 void tables_park(struct tables *t, struct tgang *g, const struct core_cert *cert, int32_t tree)
@@ -162,7 +169,7 @@ void tables_wake(struct tables *t)
         struct tgang *g = list_entry(it, struct tgang, link);
         next = it->next;
         if (g->n_leases > 0 || !core_cert_holds(t->core, &g->cert, g->cert_tree))
-            gang_touch(t, g);
+            gang_wake(t, g);
     }
 }
 
@@ -214,14 +221,18 @@ static void key_add(struct strbuf *b, jval v)
         json_pretty(v, 0, b);
 }
 
-/* Everything about a pod that decides where it may go. */
-static void class_key(jval spec, struct strbuf *b)
+/* Everything about a pod itself that decides where it may go and what it takes there. */
+static void class_key(const struct obj *pod, struct strbuf *b)
 {
+    jval spec = obj_spec(pod);
     static const char *const lists[] = {"containers", "initContainers"};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         for (struct jiter it = jiter(jget(spec, str_of(lists[i]))); jnext(&it);) {
             key_add(b, jpath(it.value, "resources.requests"));
             key_add(b, jgetc(it.value, "restartPolicy"));
+            jval excess = container_excess(pod, it.value);
+            if (j_has(excess))
+                key_add(b, excess);
         }
         strbuf_add_char(b, ';');
     }
@@ -229,6 +240,22 @@ static void class_key(jval spec, struct strbuf *b)
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         key_add(b, jget(spec, str_of(fields[i])));
     key_add(b, jpath(spec, "affinity.nodeAffinity"));
+    key_add(b, jget(pod->annotations, STR("gpu-fraction")));
+    key_add(b, jget(pod->annotations, STR("gpu-memory")));
+}
+
+/* Most changes are of the status and say nothing of that. */
+static bool class_differs(const struct obj *old, const struct obj *new)
+{
+    if (jequal(obj_spec(old), obj_spec(new)) && jequal(old->annotations, new->annotations))
+        return containers_differ(old, new);
+    struct strbuf a = STRBUF_INIT((size_t)4 << 20), b = STRBUF_INIT((size_t)4 << 20);
+    class_key(old, &a);
+    class_key(new, &b);
+    bool differs = !str_eq(strbuf_str(&a), strbuf_str(&b));
+    strbuf_done(&a);
+    strbuf_done(&b);
+    return differs;
 }
 
 static size_t list_amounts(const struct tables *t, const struct demand *d, struct core_amount *ret)
@@ -323,9 +350,7 @@ static struct tclass *class_make(struct tables *t, str key, const struct obj *po
 static const struct tclass *class_of(struct tables *t, const struct obj *pod)
 {
     struct strbuf b = STRBUF_INIT((size_t)4 << 20);
-    class_key(obj_spec(pod), &b);
-    key_add(&b, jget(pod->annotations, STR("gpu-fraction")));
-    key_add(&b, jget(pod->annotations, STR("gpu-memory")));
+    class_key(pod, &b);
     claims_key(t, pod, &b);
     terms_key(t, pod, &b);
     struct tclass *k = map_get(&t->classes, strbuf_str(&b));
@@ -434,6 +459,24 @@ static void pod_set_node(struct tables *t, struct tpod *p)
     p->gang->unsure = true; /* somebody else put it there */
 }
 
+/* It is another kind of pod now (a gated one that was narrowed, one that is resized): judged anew,
+ * and what it takes of its node counted anew. */
+static void pod_change_class(struct tables *t, struct tpod *p)
+{
+    if (p->node != CORE_NONE) {
+        core_take(t->core, p->cls, p->node, -1);
+        quota_book(t, p, -1);
+    }
+    p->cls = CORE_NONE;
+    if (p->node == CORE_NONE)
+        return;
+    pod_classify(t, p);
+    core_take(t->core, p->cls, p->node, 1);
+    core_grow(t->core, p->node);
+    quota_book(t, p, 1);
+    t->moves++;
+}
+
 static struct tgang *gang_of(struct tables *t, const struct obj *o)
 {
     struct arena a = ARENA_INIT;
@@ -495,7 +538,7 @@ static void pod_change_gang(struct tables *t, struct tpod *p, const struct obj *
 static void pod_set(struct tables *t, const struct obj *o)
 {
     struct tpod *p = tables_pod(t, o->ns, o->name);
-    bool waits = pod_waits(o) && tables_serve(t, o);
+    bool waits = pod_waits(o) && tables_serve(t, o), other = false;
     if (p && !str_eq(p->obj->uid, o->uid)) {
         pod_remove(t, p->obj);
         p = NULL;
@@ -516,10 +559,9 @@ static void pod_set(struct tables *t, const struct obj *o)
         pod_count(p, -1);
         t->stale = t->stale || terms_differ(t, p->obj, o);
         bool same = waits == p->waits && pod_is_placed(o) == pod_is_placed(p->obj);
-        if (p->node == CORE_NONE && claims_differ(p->obj, o)) {
-            p->cls = CORE_NONE;
-            same = false;
-        }
+        other = p->cls != CORE_NONE &&
+                ((p->node == CORE_NONE && claims_differ(p->obj, o)) || class_differs(p->obj, o));
+        same = same && !other;
         if (same && jlen(jgetc(obj_spec(o), "schedulingGates")) ==
                         jlen(jgetc(obj_spec(p->obj), "schedulingGates"))) {
             obj_unref(p->obj);
@@ -532,6 +574,8 @@ static void pod_set(struct tables *t, const struct obj *o)
     p->obj = obj_ref(o);
     p->waits = waits;
     pod_count(p, 1);
+    if (other)
+        pod_change_class(t, p);
     bool assumed = p->assumed;
     int32_t node = p->node;
     pod_set_node(t, p);

@@ -95,8 +95,8 @@ static void each_port(jval spec, struct arena *a, saying_fn *fn, void *ctx)
     }
 }
 
-static void each_saying(const struct tables *t, const struct obj *pod, struct arena *a,
-                        saying_fn *fn, void *ctx)
+static void each_saying(struct tables *t, const struct obj *pod, struct arena *a, saying_fn *fn,
+                        void *ctx)
 {
     jval spec = obj_spec(pod), affinity = jgetc(spec, "affinity");
     if (j_has(affinity)) {
@@ -505,7 +505,7 @@ static void on_hold(void *ctx, const struct saying *s)
         ADD(&u->use->counts, x->term);
 }
 
-void terms_use(const struct tables *t, const struct obj *pod, struct term_use *ret)
+void terms_use(struct tables *t, const struct obj *pod, struct term_use *ret)
 {
     *ret = (struct term_use){.alone = false};
     struct user u = {.tables = t, .pod = pod, .use = ret};
@@ -542,7 +542,7 @@ static void key_terms(struct strbuf *out, char what, const int32_t *list, size_t
         strbuf_printf(out, "\n%c%d", what, list[i]);
 }
 
-void terms_key(const struct tables *t, const struct obj *pod, struct strbuf *out)
+void terms_key(struct tables *t, const struct obj *pod, struct strbuf *out)
 {
     struct term_use u;
     if (t->terms.len == 0)

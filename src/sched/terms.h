@@ -38,10 +38,10 @@ struct term_use {
     bool alone;  /* no two of its kind on one node */
     str refused; /* says something that cannot be judged */
 };
-void terms_use(const struct tables *t, const struct obj *pod, struct term_use *ret);
+void terms_use(struct tables *t, const struct obj *pod, struct term_use *ret);
 void terms_use_done(struct term_use *u);
 /* The part of a class's key. */
-void terms_key(const struct tables *t, const struct obj *pod, struct strbuf *out);
+void terms_key(struct tables *t, const struct obj *pod, struct strbuf *out);
 
 /* The pod's labels changed so that other terms speak of it. */
 bool terms_differ(const struct tables *t, const struct obj *old, const struct obj *new);

@@ -142,6 +142,68 @@ TEST(bound_pods_hold_their_share_until_they_are_finished)
     }
 }
 
+/* A pod that is resized where it is holds the larger of what it asks for and what it was given. */
+TEST(a_pod_that_is_resized_holds_the_larger_of_both)
+{
+    static const struct {
+        const char *change;
+        size_t binds;
+    } steps[] = {
+        {"{spec: {containers: [{name: a, resources: {requests: {cpu: '4'}}}]}}", 0},
+        {"{status: {containerStatuses: [{name: a, allocatedResources: {cpu: '4'}}]}}", 0},
+        {"{spec: {containers: [{name: a, resources: {requests: {cpu: '1'}}}]}}", 0},
+        {"{status: {containerStatuses: [{name: a, allocatedResources: {cpu: '1'}}]}}", 1},
+    };
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 4);
+    add_pod(t, "x-0", 1, ", nodeName: n1");
+    plan_round(t);
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        tw_patch(t, &kind_pod, "x-0", steps[i].change);
+        if (i == 0) {
+            add_pod(t, "w-0", 2, "");
+            add_gang(t, "w", 1, 1);
+        }
+        plan_round(t);
+        CHECK_INT(count_binds(t), steps[i].binds);
+        CHECK(core_is_consistent(sched->tables->core));
+    }
+    tw_free(t);
+}
+
+/* What absurd pods took of a node is given back exactly. */
+TEST(absurd_pods_leave_what_they_found)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 4);
+    for (int i = 0; i < 3; i++)
+        tw_loadf(t,
+                 "{apiVersion: v1, kind: Pod, metadata: {name: old-%d}, spec: {nodeName: n1, "
+                 "containers: [{name: a, resources: {requests: {cpu: 8E}}}]}}",
+                 i);
+    plan_round(t);
+    for (int i = 0; i < 3; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "old-%d", i);
+        tw_patch(t, &kind_pod, name, "{status: {phase: Failed}}");
+    }
+    plan_round(t);
+    CHECK_INT(core_free_of(sched->tables->core, 0, RES_CPU), 4000);
+    tw_free(t);
+}
+
+/* None of something is nothing, whoever has it. */
+TEST(a_pod_that_asks_for_none_of_what_no_node_has_is_placed)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 4);
+    tw_load(t, "{apiVersion: v1, kind: Pod, metadata: {name: none}, spec: {containers: [{name: a, "
+               "resources: {requests: {cpu: '1', nvidia.com/gpu: '0'}}}]}}");
+    plan_round(t);
+    CHECK_INT(count_binds(t), 1);
+    tw_free(t);
+}
+
 TEST(overcommitted_nodes_fit_nothing)
 {
     struct test_world *t = world_new();

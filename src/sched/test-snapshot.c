@@ -115,7 +115,7 @@ TEST(absurd_amounts_do_not_wrap)
 {
     check_demand("{overhead: {memory: 8E}, containers: [{name: a, " REQ(
                      "memory: 8E") "}, {name: b, " REQ("memory: 8E") "}]}",
-                 0, INT64_MAX, 0);
+                 0, AMOUNT_MAX, 0);
     check_demand("{containers: [{name: a, " REQ("cpu: 1") "}, {name: b, " REQ("cpu: '-5'") "}]}",
                  1000, 0, 0);
     check_demand("{containers: [{name: a, " REQ("cpu: lots, memory: 1e3") "}]}", 0, 1000, 0);

@@ -185,3 +185,45 @@ TEST(why_nodes_refuse_is_told_one_by_one)
                "\"tainted\":1,\"notSelected\":1,\"barred\":1,\"resource\":\"cpu\"}]");
     tw_free(t);
 }
+
+/* Room is not what is lacking. */
+TEST(nodes_with_pods_in_the_way_lack_nothing)
+{
+    struct test_world *t = world_new();
+    tw_load(t, "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: "
+               "n1}}, status: {allocatable: {cpu: '8', pods: '110'}, conditions: [{type: Ready, "
+               "status: 'True'}]}}");
+    tw_load(t, "{apiVersion: v1, kind: Pod, metadata: {name: loud, labels: {app: loud}}, spec: "
+               "{nodeName: n1, containers: [{name: a}]}}");
+    add_pod(t, "w-0", 2,
+            ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+            "[{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: loud}}}]}}");
+    add_gang(t, "w", 1, 1);
+    plan_round(t);
+    str message = jstr(jgetc(event_of(t, "w-0"), "message"));
+    CHECK(str_find(message, STR("pods on or near the nodes are in its way")) >= 0);
+    CHECK(str_find(message, STR("not enough")) < 0);
+    carry_out(t);
+    check_condition(t, "w", "True",
+                    "1 of 1 nodes have pods on or near them that it may not be with, 0 do not");
+    tw_free(t);
+}
+
+TEST(nodes_that_a_volume_cannot_reach_are_told_as_such)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 2, 8);
+    tw_load(t,
+            "{apiVersion: v1, kind: PersistentVolume, metadata: {name: pv}, spec: {nodeAffinity: "
+            "{required: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, "
+            "values: [n1]}]}]}}}}");
+    tw_load(t, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: "
+               "{volumeName: pv}, status: {phase: Bound}}");
+    add_pod(t, "w-0", 9, ", volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]");
+    add_gang(t, "w", 1, 1);
+    rounds(t, 1);
+    check_condition(
+        t, "w", "True",
+        "1 of 2 nodes lack cpu, 1 do not admit it (1 away from its volumes or devices)");
+    tw_free(t);
+}

@@ -8,16 +8,20 @@
 #include "sched/why.h"
 
 #include "sched/hold.h"
+#include "sched/quota.h"
 
 enum { HOLDER_NODES = 256, HOLDERS = 64 };
 
 /* ---- what a domain lacks ---- */
 
-static int refusal_of(const struct snap_node *n, const struct obj *pod)
+static int refusal_of(const struct tables *t, int32_t cls, int32_t node, const struct obj *pod)
 {
+    const struct snap_node *n = &t->snap.nodes.p[node];
     if (!node_tolerates(n, pod))
         return n->open ? REFUSED_TAINTED : n->cordoned ? REFUSED_CORDONED : REFUSED_NOT_READY;
-    return node_is_wanted(n, pod) ? N_REFUSALS : REFUSED_UNWANTED;
+    if (!node_is_wanted(n, pod))
+        return REFUSED_UNWANTED;
+    return core_is_admitted(t->core, cls, node) ? N_REFUSALS : REFUSED_CLAIMS;
 }
 
 /* What the node lacks for one pod more; false: nothing. */
@@ -42,14 +46,15 @@ static struct why_lack count_lack(struct tables *t, int32_t cls, int32_t tree, i
     const struct tclass *k = t->class_list.len ? tables_class(t, cls) : NULL;
     const int32_t *nodes = core_nodes_in(t->core, tree, domain, &l.nodes);
     for (size_t i = 0; i < l.nodes && k; i++) {
-        int refusal = refusal_of(&t->snap.nodes.p[nodes[i]], k->model);
+        int refusal = refusal_of(t, cls, nodes[i], k->model);
         if (refusal < N_REFUSALS) {
             l.refused++;
             l.by[refusal]++;
             continue;
         }
         int64_t slots = core_slots(t->core, cls, nodes[i]);
-        if (!add_lacking(t, cls, nodes[i], slots, lacking) && slots == 0)
+        if (!add_lacking(t, cls, nodes[i], slots, lacking) && slots == 0 &&
+            !core_is_closed(t->core, nodes[i]))
             l.barred++;
     }
     l.resource = RES_PODS;
@@ -68,6 +73,7 @@ static str refusals_text(const struct why_lack *l, struct arena *a)
         [REFUSED_NOT_READY] = "not ready",
         [REFUSED_TAINTED] = "tainted",
         [REFUSED_UNWANTED] = "not selected",
+        [REFUSED_CLAIMS] = "away from its volumes or devices",
     };
     str text = STR_NONE;
     for (int i = 0; i < N_REFUSALS; i++) {
@@ -88,6 +94,11 @@ static str lack_text(const struct tables *t, const struct why_lack *l, struct ar
                                                ", %zu have pods on or near them that it may not "
                                                "be with",
                                                l->barred);
+    if (l->lacking == 0 && l->barred > 0)
+        return arena_printf(a,
+                            "%zu of %zu nodes have pods on or near them that it may not be with, "
+                            "%zu do not admit it%.*s",
+                            l->barred, l->nodes, l->refused, STR_ARG(refusals));
     return arena_printf(a, "%zu of %zu nodes lack %.*s, %zu do not admit it%.*s%.*s", l->lacking,
                         l->nodes, STR_ARG(t->snap.resources[l->resource]), l->refused,
                         STR_ARG(refusals), STR_ARG(barred));
@@ -100,14 +111,12 @@ static str together_text(const struct ask *q, struct tables *t, const struct cor
     size_t n, worst = RES_MAX;
     int64_t need[RES_MAX] = {0}, free[RES_MAX] = {0};
     const int32_t *nodes = core_nodes_in(t->core, q->tree, cert->domain, &n);
+    quota_sum_needs(t, q, need);
     for (size_t r = 0; r < t->snap.n_resources; r++) {
-        for (size_t i = 0; i < q->core.n_leaves; i++)
-            need[r] +=
-                q->core.leaves[i].need * core_amount_of(t->core, q->core.leaves[i].cls, (int32_t)r);
         for (size_t i = 0; i < n; i++)
             free[r] += MAX(0, core_free_of(t->core, nodes[i], (int32_t)r));
         if (need[r] > free[r] &&
-            (worst == RES_MAX || free[r] * need[worst] < free[worst] * need[r]))
+            (worst == RES_MAX || (__int128)free[r] * need[worst] < (__int128)free[worst] * need[r]))
             worst = r;
     }
     str name = tables_domain_name(t, q->tree, cert->domain, a);
@@ -381,8 +390,10 @@ void why_say(const struct facts *f, struct arena *a, struct reasons *ret)
                     ? arena_printf(a, " in one %.*s",
                                    STR_ARG(tables_level_key(t, f->ask->tree, cert->level)))
                     : STR_NONE;
-    str what = l->refused == l->nodes
-                   ? STR("no node admits its pods")
+    str what = l->refused == l->nodes             ? STR("no node admits its pods")
+               : l->lacking == 0 && l->barred > 0 ? STR("pods on or near the nodes are in its way")
+               : l->lacking == 0 && f->closed > 0
+                   ? STR("its nodes are kept for other queues")
                    : arena_printf(a, "not enough %.*s", STR_ARG(t->snap.resources[l->resource]));
     str who = arena_cat(a, holders_text(f, a), kept_text(f, a), cells_text(f, a));
     ret->story = arena_cat(a, story_of(f, where, who, a), pin_text(f, a), outlook_text(f));

@@ -33,7 +33,15 @@
 #include "sched/tell.h"
 
 enum { WHY_SAID = 3 };
-enum { REFUSED_CORDONED, REFUSED_NOT_READY, REFUSED_TAINTED, REFUSED_UNWANTED, N_REFUSALS };
+enum {
+    REFUSED_CORDONED,
+    REFUSED_NOT_READY,
+    REFUSED_TAINTED,
+    REFUSED_UNWANTED,
+    REFUSED_CLAIMS, /* its volumes or devices cannot be there; a document counts it without a name
+                     */
+    N_REFUSALS
+};
 
 /* What the nodes of the domain lack for one more pod than they take. */
 struct why_lack {

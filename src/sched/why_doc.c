@@ -54,7 +54,7 @@ static void put_refusals(struct jw *w, const struct why_lack *l)
         [REFUSED_UNWANTED] = "notSelected",
     };
     for (int i = 0; i < N_REFUSALS; i++) {
-        if (l->by[i] > 0)
+        if (l->by[i] > 0 && names[i])
             jw_put_int(w, names[i], (int64_t)l->by[i]);
     }
     if (l->barred > 0)
