@@ -147,16 +147,24 @@ TEST(room_is_not_held_for_ever_for_one_whom_nobody_makes_room)
     tw_free(t);
 }
 
-/* Somebody leaves every four minutes: that is worth waiting for. */
-TEST(room_is_held_as_long_as_others_leave)
+/* Its one node of four is full of pods x0-0, x1-0 and so on of this size. */
+static struct test_world *full_world(int each)
 {
     struct test_world *t = world_new();
     char pod[16];
     add_nodes(t, 1, 4);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4 / each; i++) {
         (void)snprintf(pod, sizeof(pod), "x%d-0", i);
-        add_pod(t, pod, 1, ", nodeName: n1");
+        add_pod(t, pod, each, ", nodeName: n1");
     }
+    return t;
+}
+
+/* Somebody leaves every four minutes: that is worth waiting for. */
+TEST(room_is_held_as_long_as_others_leave)
+{
+    struct test_world *t = full_world(1);
+    char pod[16];
     add_pod(t, "large-0", 4, "");
     add_gang(t, "large", 1, 1);
     rounds(t, 1);
@@ -280,13 +288,7 @@ TEST(who_could_ask_nobody_asks_those_who_come_later)
 /* A pod that belongs to no gang is a gang of its own. */
 TEST(room_is_held_for_a_pod_of_no_gang_too)
 {
-    struct test_world *t = world_new();
-    char pod[16];
-    add_nodes(t, 1, 4);
-    for (int i = 0; i < 2; i++) {
-        (void)snprintf(pod, sizeof(pod), "x%d-0", i);
-        add_pod(t, pod, 2, ", nodeName: n1");
-    }
+    struct test_world *t = full_world(2);
     tw_load(t, "{apiVersion: v1, kind: Pod, metadata: {name: lone}, spec: {containers: [{name: a, "
                "resources: {requests: {cpu: '4'}}}]}}");
     rounds(t, 1);
