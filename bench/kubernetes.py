@@ -87,6 +87,11 @@ def cpu(pids=(PID,)):
     return total / TICKS
 
 
+def idle():
+    """Seconds the processors of this machine had nothing to do, of all of them together."""
+    return int(open("/proc/stat", encoding="ascii").readline().split()[4]) / TICKS
+
+
 def rss():
     for line in open(f"/proc/{PID}/status", encoding="ascii"):
         if line.startswith("VmRSS"):
@@ -216,13 +221,14 @@ class Span:
     def __init__(self, writes):
         writes.take()
         self.writes, self.begin, self.own, self.server = writes, time.monotonic(), cpu(), cpu(SERVERS)
+        self.idle = idle()
 
     def seconds(self):
         return time.monotonic() - self.begin
 
     def end(self):
         """What was written until now and in the seconds after that."""
-        end, self.server = time.time(), cpu(SERVERS) - self.server
+        end, self.server, self.idle = time.time(), cpu(SERVERS) - self.server, idle() - self.idle
         time.sleep(5)
         self.own = cpu() - self.own
         return self.writes.take(end)
@@ -239,7 +245,7 @@ def deploy(pods, writes, title, manifest, n):
     ready, memory = span.seconds(), rss()
     until, late = span.end()
     print(f"{title}: created {created:.1f} s, ungated {ungated:.1f} s, ready {ready:.1f} s; operator {span.own:.2f} CPU-s, "
-          f"{memory:.1f} MB; load {os.getloadavg()[0]:.1f}\n  writes a pod: operator {until.operator.total() / n:.2f} "
+          f"{memory:.1f} MB; load {os.getloadavg()[0]:.1f}, processors idle {span.idle:.1f} s\n  writes a pod: operator {until.operator.total() / n:.2f} "
           f"(later {late.operator.total() / n:.2f}), everybody {until.everybody.total() / n:.2f} "
           f"(later {late.everybody.total() / n:.2f}): {by_kind(until.everybody, n)}", flush=True)
     return until.everybody, ready, span.server
