@@ -1,7 +1,9 @@
 /*
  * One CA per state directory, made at the first start and kept, so that a kubeconfig stays good
  * over restarts. Server and administrator certificates are renewed when a twelfth of their life is
- * left, which is a month of a year: at a start, and while it runs.
+ * left, which is a month of a year: at a start, and while it runs. The CA lives ten times as long
+ * as they do and gets a new certificate, with its old key, before one that it signs could outlive
+ * it: who trusts the old certificate has until its end to learn of the new one.
  */
 #include "cli/pki.h"
 
@@ -9,9 +11,8 @@
 #include "base/b64.h"
 #include "base/file.h"
 
-#define CA_LIFETIME (10 * 365 * USEC_PER_DAY)
 #define CERT_LIFETIME (365 * USEC_PER_DAY)
-#define CA_RENEW_BEFORE (30 * USEC_PER_DAY)
+#define CA_LIFETIMES 10
 #define SERVER_NAMES                                                                  \
     "DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc," \
     "DNS:kubernetes.default.svc.cluster.local,IP:127.0.0.1,IP:::1,IP:10.96.0.1"
@@ -31,6 +32,14 @@ int plane_pki_read(const char *path, struct strbuf *ret, struct err *err)
 {
     strbuf_init(ret, MAX_PEM);
     return file_read(path, ret, err);
+}
+
+/* What cannot be read has no time left. */
+static usec end_of(const struct pki_identity *id)
+{
+    usec end = 0;
+    (void)pki_not_after(strbuf_str(&id->cert_pem), &end, NULL);
+    return end;
 }
 
 static usec renew_before(const struct plane_pki *p)
@@ -79,6 +88,31 @@ static int open_sa_key(const char *dir, struct strbuf *ret, struct err *err)
     return r;
 }
 
+static int make_ca(struct plane_pki *p, const char *dir, usec now, struct err *err)
+{
+    int r = pki_make_ca("grove", now, CA_LIFETIMES * p->lifetime, &p->ca, err);
+    return r ? r : save(dir, "ca", &p->ca, err);
+}
+
+/* The first certificate is kept: it was given to others when it was opened. */
+static int renew_ca(struct plane_pki *p, const char *dir, usec now, struct err *err)
+{
+    struct pki_identity id = {0};
+    int r = pki_renew_ca(&p->ca, now, CA_LIFETIMES * p->lifetime, &id, err);
+    if (r == 0)
+        r = save(dir, "ca", &id, err);
+    if (r) {
+        pki_identity_done(&id);
+        return r;
+    }
+    if (p->first_ca.cert_pem.len)
+        pki_identity_done(&p->ca);
+    else
+        p->first_ca = p->ca;
+    p->ca = id;
+    return 0;
+}
+
 static int make_server(struct plane_pki *p, const char *dir, usec now, struct err *err)
 {
     struct pki_identity id = {0};
@@ -109,12 +143,11 @@ int plane_pki_open(const char *dir, usec now, usec lifetime, struct plane_pki *r
     *ret = (struct plane_pki){.lifetime = lifetime ? lifetime : CERT_LIFETIME};
     usec left = renew_before(ret);
     int r = dir_make(dir, 0700, err);
-    bool fresh_ca = r == 0 && !load(dir, "ca", now, CA_RENEW_BEFORE, &ret->ca);
-    if (fresh_ca) {
-        r = pki_make_ca("grove", now, CA_LIFETIME, &ret->ca, err);
-        if (r == 0)
-            r = save(dir, "ca", &ret->ca, err);
-    }
+    bool fresh_ca = r == 0 && !load(dir, "ca", now, 0, &ret->ca);
+    if (fresh_ca)
+        r = make_ca(ret, dir, now, err);
+    if (r == 0 && end_of(&ret->ca) - now <= ret->lifetime)
+        r = renew_ca(ret, dir, now, err);
     if (r == 0 && (fresh_ca || !load(dir, "server", now, left, &ret->server)))
         r = make_server(ret, dir, now, err);
     if (r == 0 && (fresh_ca || !load(dir, "admin", now, left, &ret->admin)))
@@ -126,26 +159,22 @@ int plane_pki_open(const char *dir, usec now, usec lifetime, struct plane_pki *r
     return r;
 }
 
-/* What cannot be read has no time left. */
-static usec end_of(const struct pki_identity *id)
-{
-    usec end = 0;
-    (void)pki_not_after(strbuf_str(&id->cert_pem), &end, NULL);
-    return end;
-}
-
 usec plane_pki_renewal(const struct plane_pki *p)
 {
-    return MIN(end_of(&p->server), end_of(&p->admin)) - renew_before(p);
+    usec leaf = MIN(end_of(&p->server), end_of(&p->admin)) - renew_before(p);
+    usec ca = end_of(&p->ca) - p->lifetime;
+    return MIN(leaf, ca);
 }
 
+/* With the CA's certificate all are made anew: their times then run together. */
 int plane_pki_renew(struct plane_pki *p, const char *dir, usec now, struct err *err)
 {
     usec left = renew_before(p);
-    int r = 0;
-    if (end_of(&p->server) - now <= left)
+    bool all = end_of(&p->ca) - now <= p->lifetime;
+    int r = all ? renew_ca(p, dir, now, err) : 0;
+    if (r == 0 && (all || end_of(&p->server) - now <= left))
         r = make_server(p, dir, now, err);
-    if (r == 0 && end_of(&p->admin) - now <= left)
+    if (r == 0 && (all || end_of(&p->admin) - now <= left))
         r = make_admin(p, dir, now, err);
     return r;
 }
@@ -153,6 +182,7 @@ int plane_pki_renew(struct plane_pki *p, const char *dir, usec now, struct err *
 void plane_pki_done(struct plane_pki *p)
 {
     pki_identity_done(&p->ca);
+    pki_identity_done(&p->first_ca);
     pki_identity_done(&p->server);
     pki_identity_done(&p->admin);
     strbuf_done(&p->sa_key);

@@ -7,6 +7,8 @@
 
 struct plane_pki {
     struct pki_identity ca, server, admin;
+    struct pki_identity
+        first_ca;         /* as it was when opened, if that was renewed: others refer to it */
     struct strbuf sa_key; /* signs service account tokens; PEM */
     usec lifetime;        /* of the server's and the administrator's certificates */
 };

@@ -7,7 +7,7 @@
  */
 #include "net/conn.h"
 
-enum { READ_TURN = 256 << 10, WRITE_TURN = 256 << 10, REST_MAX = 64 << 10, WRITE_PIECES = 128 };
+enum { READ_TURN = 64 << 10, WRITE_TURN = 32 << 10, REST_MAX = 64 << 10, WRITE_PIECES = 128 };
 
 #define TO(state) (1u << CONN_##state)
 static const unsigned allowed_moves[CONN_STATES] = {
@@ -33,7 +33,7 @@ void conn_set_state(struct conn *c, enum conn_state to)
 
 static bool wants_input(const struct conn *c)
 {
-    return !c->has_ended && !c->is_paused && c->rest.len - c->rest_at < REST_MAX;
+    return !c->has_ended && !c->is_paused && !c->is_waiting && c->rest.len - c->rest_at < REST_MAX;
 }
 
 static void update_interest(struct conn *c)
@@ -103,12 +103,18 @@ static void broken(struct conn *c)
     conn_close(c, &err);
 }
 
-static void read_turn(struct conn *c)
+/* How much may be read in this turn; 0: the role will say when. */
+static size_t room_of(struct conn *c)
+{
+    size_t room = c->role->room ? c->role->room(c) : READ_TURN;
+    c->is_waiting = room == 0;
+    return MIN(room, (size_t)READ_TURN);
+}
+
+static void read_turn(struct conn *c, size_t room)
 {
     char buf[TRANSPORT_RECORD];
-    size_t total = 0, room = READ_TURN;
-    if (c->state != CONN_CLOSED && c->role->room)
-        room = MIN(room, c->role->room(c));
+    size_t total = 0;
     while (c->state != CONN_CLOSED && wants_input(c)) {
         if (total >= room) {
             /* TLS may hold bytes that the socket will not announce again. */
@@ -130,16 +136,21 @@ static void read_turn(struct conn *c)
     }
 }
 
-static void on_resume(struct loop_task *task)
+void conn_read_on(struct conn *c)
 {
-    struct conn *c = container_of(task, struct conn, resume_task);
     if (c->is_paused)
         return;
-    if (rest_len(c))
+    size_t room = room_of(c);
+    if (room && rest_len(c))
         feed(c, STR_NONE);
-    if (c->state != CONN_CLOSED)
-        read_turn(c);
+    if (room && c->state != CONN_CLOSED)
+        read_turn(c, room);
     update_interest(c);
+}
+
+static void on_resume(struct loop_task *task)
+{
+    conn_read_on(container_of(task, struct conn, resume_task));
 }
 
 void conn_resume(struct conn *c)
@@ -168,8 +179,10 @@ void conn_pause(struct conn *c, usec how_long)
 
 /* ---- writing ---- */
 
+/* Whoever stands in line is not told again and again that the peer takes bytes. */
 static void write_more(struct conn *c)
 {
+    c->t->writes_later = true;
     if (c->role->more)
         c->role->more(c);
     else
@@ -211,6 +224,7 @@ bool conn_flush(struct conn *c)
 
 void conn_write_turn(struct conn *c)
 {
+    c->t->writes_later = false;
     if (!c->is_doomed && conn_flush(c) && c->has_written) {
         c->has_written = false;
         c->role->written(c);
@@ -250,7 +264,7 @@ static void open_turn(struct conn *c)
     c->role->opened(c);
     /* The last flight of the handshake may have brought data along. */
     if (c->state != CONN_CLOSED)
-        read_turn(c);
+        read_turn(c, room_of(c));
     update_interest(c);
 }
 
@@ -265,7 +279,7 @@ static void on_ready(struct transport *t, unsigned events)
         return;
     }
     if (wants_input(c))
-        read_turn(c);
+        read_turn(c, room_of(c));
     else if (events & LOOP_HANGUP)
         broken(c);
     if (c->state != CONN_CLOSED && c->out.bytes)

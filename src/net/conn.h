@@ -55,7 +55,8 @@ struct conn_role {
     /* Optional: there is something to do for the handshake. It is done when the role calls
      * conn_open; without this, at once. */
     void (*opening)(struct conn *c);
-    /* Optional: how many bytes may be read in this turn; 0: none, the next turn asks again. */
+    /* Optional: how many bytes may be read in this turn; 0: none, until the role calls
+     * conn_read_on. */
     size_t (*room)(struct conn *c);
     /* Optional: a pause is over. */
     void (*resumed)(struct conn *c);
@@ -90,6 +91,7 @@ struct conn {
     bool is_doomed;   /* to be closed by the write task */
     bool has_written; /* role->written is owed; a role may set it */
     bool is_paused;   /* nothing is read */
+    bool is_waiting;  /* nothing is read: the role has no room */
     uint64_t written; /* bytes, since the beginning */
     struct loop_task write_task;
     struct loop_task resume_task;
@@ -121,8 +123,10 @@ void conn_flush_later(struct conn *c);
 void conn_write_turn(struct conn *c);
 /* Only writes what the peer takes, calls nobody; false when the connection is broken (doomed). */
 bool conn_flush(struct conn *c);
-/* Offers what was kept, from the loop. */
+/* Offers what was kept and reads on, from the loop. */
 void conn_resume(struct conn *c);
+/* The same at once; not inside a callback of the connection. */
+void conn_read_on(struct conn *c);
 /* Nothing is read for so long, counted from now; a pause is made longer, never shorter. */
 void conn_pause(struct conn *c, usec how_long);
 /* Forgets what was kept; not from role->input. */

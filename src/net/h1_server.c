@@ -238,8 +238,19 @@ static void got_head(struct server_conn *sc)
     }
 }
 
+/* To double a buffer of megabytes is to copy them. At a quarter there is room for all of it: what
+ * is kept stays in proportion to what was sent. */
+static void reserve(struct server_conn *sc)
+{
+    const struct h1_parser *h = &sc->h1;
+    size_t len = sc->body.len;
+    if (h->has_length && len > SERVER_LARGE_BODY && len > h->length / 4 && len < h->length)
+        (void)strbuf_reserve(&sc->body, h->length - len);
+}
+
 static void got_data(struct server_conn *sc, str data)
 {
+    reserve(sc);
     strbuf_add_str(&sc->body, data);
     if (sc->body.overflow)
         refuse(sc, 413, "the body is too large");
@@ -392,14 +403,18 @@ static void server_closed(struct conn *c, const struct err *err)
     close_exchange(server_conn_of(c), true);
 }
 
-static size_t server_room(struct conn *c)
+/* What says that it will be large is large from its first byte on. */
+static size_t room(struct conn *c)
 {
     struct server_conn *sc = server_conn_of(c);
-    return sc->body.len > SERVER_LARGE_BODY ? server_bulk_room(sc->server) : SIZE_MAX;
+    bool is_large =
+        sc->body.len > SERVER_LARGE_BODY ||
+        (c->state == CONN_BODY && sc->h1.has_length && sc->h1.length > SERVER_LARGE_BODY);
+    return server_room(sc, is_large);
 }
 
 static const struct conn_role h1_server_role = {
-    .room = server_room,
+    .room = room,
     .input = server_input,
     .ended = server_ended,
     .more = server_write_more,

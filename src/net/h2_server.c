@@ -829,10 +829,10 @@ static void server_resumed(struct conn *c)
     settle_later(conn_server(c));
 }
 
-static size_t server_room(struct conn *c)
+static size_t room(struct conn *c)
 {
     struct h2_server *h = conn_server(c);
-    return h->body_bytes > SERVER_LARGE_BODY ? server_bulk_room(h->sc->server) : SIZE_MAX;
+    return server_room(h->sc, h->body_bytes > SERVER_LARGE_BODY);
 }
 
 static struct h2_stream *pop_expired(struct list *list, usec before)
@@ -878,7 +878,7 @@ static void server_closed(struct conn *c, const struct err *err)
 }
 
 static const struct conn_role h2_server_role = {
-    .room = server_room,
+    .room = room,
     .resumed = server_resumed,
     .input = server_input,
     .ended = server_ended,

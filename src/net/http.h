@@ -121,6 +121,8 @@ struct http_server_options {
     void *ctx;
     /* Optional: a connection ends whose conn_ctx was set; after the on_close of its exchanges. */
     void (*on_gone)(void *ctx, void *conn_ctx);
+    /* Optional: whose conn_ctx this is has so many connections that they are read in turns. */
+    bool (*is_greedy)(void *ctx, void *conn_ctx);
 };
 
 struct http_server *http_server_new(struct loop *l, const struct http_server_options *o,

@@ -164,6 +164,14 @@ static X509 *new_cert(EVP_PKEY *key, const char *common_name, const char *const 
     return NULL;
 }
 
+static int sign_ca(X509 *cert, EVP_PKEY *key, struct pki_identity *ret, struct err *err)
+{
+    if (X509_set_issuer_name(cert, X509_get_subject_name(cert)) != 1 ||
+        !add_extensions(cert, cert, ca_extensions) || X509_sign(cert, key, EVP_sha256()) <= 0)
+        return tls_err(err, ERR_INTERNAL, "sign the CA certificate");
+    return write_pem(cert, key, ret, err);
+}
+
 int pki_make_ca(const char *common_name, usec now, usec lifetime, struct pki_identity *ret,
                 struct err *err)
 {
@@ -171,12 +179,27 @@ int pki_make_ca(const char *common_name, usec now, usec lifetime, struct pki_ide
     if (!key)
         return tls_err(err, ERR_INTERNAL, "P-256 key");
     CLEANUP(X509_free_p) X509 *cert = new_cert(key, common_name, NULL, now, lifetime, err);
-    if (!cert)
-        return ERR_INVALID;
-    if (X509_set_issuer_name(cert, X509_get_subject_name(cert)) != 1 ||
-        !add_extensions(cert, cert, ca_extensions) || X509_sign(cert, key, EVP_sha256()) <= 0)
-        return tls_err(err, ERR_INTERNAL, "sign the CA certificate");
-    return write_pem(cert, key, ret, err);
+    return cert ? sign_ca(cert, key, ret, err) : ERR_INVALID;
+}
+
+int pki_renew_ca(const struct pki_identity *ca, usec now, usec lifetime, struct pki_identity *ret,
+                 struct err *err)
+{
+    CLEANUP(X509_free_p) X509 *old = read_cert(strbuf_str(&ca->cert_pem), err);
+    CLEANUP(EVP_PKEY_free_p)
+    EVP_PKEY *key = old ? read_key(strbuf_str(&ca->key_pem), err) : NULL;
+    if (!key)
+        return err_wrap(err, "CA");
+    if (X509_check_private_key(old, key) != 1)
+        return tls_err(err, ERR_INVALID, "the CA's key does not belong to its certificate");
+    CLEANUP(X509_free_p) X509 *cert = X509_new();
+    BUG_ON(!cert);
+    if (X509_set_version(cert, X509_VERSION_3) != 1 || !set_serial(cert) ||
+        !set_times(cert, now, lifetime) ||
+        X509_set_subject_name(cert, X509_get_subject_name(old)) != 1 ||
+        X509_set_pubkey(cert, key) != 1)
+        return tls_err(err, ERR_INVALID, "certificate");
+    return sign_ca(cert, key, ret, err);
 }
 
 int pki_issue(const struct pki_identity *ca, const char *common_name,

@@ -8,7 +8,9 @@
  *
  * No turn of the loop may become long because many peers want something at once: a handshake is
  * most of a millisecond's work, a TLS record for each of a thousand watches several, and bodies
- * come as fast as memory is copied. Each of these has a share of the turn, and a line to wait in.
+ * come as fast as memory is copied. Each of these has a line to wait in, and in each turn one line
+ * is served: what a turn takes is the most of their shares and not the sum. Who stands in line is
+ * not asked about by the loop meanwhile.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,9 +22,12 @@
 #include "net/server.h"
 
 enum { BACKLOG = 1024, ACCEPT_TURN = 16 };
-/* In one turn of the loop, all connections together. */
-enum { SHAKE_TURN = 1, STREAM_TURN = 32, STREAM_TURN_BYTES = 512 << 10, BULK_TURN = 128 << 10 };
-enum { BULK_PIECE = 32 << 10 };
+/* In one turn of the loop, all connections together: a handshake, or so many streams and bytes, or
+ * so many pieces of what is read. A few streams are served in the turns of others, too, so that the
+ * events of a watch are not held up by strangers. */
+enum { STREAM_TURN = 16, STREAM_TURN_BYTES = 64 << 10 };
+enum { STREAM_LESS = 8, STREAM_LESS_BYTES = 16 << 10 };
+enum { BODY_TURN = 2, BODY_PIECE = 32 << 10, READ_TURN = 8, READ_LESS = 1, READ_PIECE = 16 << 10 };
 #define ACCEPT_PAUSE (100 * USEC_PER_MSEC)
 
 /* ---- addresses ---- */
@@ -98,8 +103,8 @@ void server_conn_release(struct conn *c)
     list_remove(&sc->link);
     list_remove(&sc->fresh);
     list_remove(&sc->large);
-    list_remove(&sc->shaking);
-    list_remove(&sc->streaming);
+    for (int i = 0; i < SERVER_LINES; i++)
+        list_remove(&sc->in_line[i]);
     s->held -= sc->held;
     conn_done(c);
     h1_done(&sc->h1);
@@ -141,27 +146,12 @@ static void on_closed(struct conn *c, const struct err *err)
     server_conn_log(server_conn_of(c), err);
 }
 
+static void stand_in_line(struct server_conn *sc, enum server_line line);
+
 static void on_opening(struct conn *c)
 {
-    struct server_conn *sc = server_conn_of(c);
-    struct http_server *s = sc->server;
     transport_want(c->t, false, false);
-    list_remove(&sc->shaking);
-    list_push_back(&s->shaking, &sc->shaking);
-    loop_defer(s->loop, LOOP_APPLY, &s->shake_task);
-}
-
-static void on_shake(struct loop_task *t)
-{
-    struct http_server *s = container_of(t, struct http_server, shake_task);
-    struct list *first = NULL;
-    for (int n = 0; n < SHAKE_TURN && (first = list_pop_front(&s->shaking)); n++) {
-        struct conn *c = &list_entry(first, struct server_conn, shaking)->c;
-        if (c->state == CONN_OPENING)
-            conn_open(c);
-    }
-    if (!list_is_empty(&s->shaking))
-        loop_defer(s->loop, LOOP_APPLY, t);
+    stand_in_line(server_conn_of(c), LINE_SHAKES);
 }
 
 /* Until the handshake is done. */
@@ -183,8 +173,8 @@ static void start_conn(struct http_server *s, struct transport *t, const char *a
     list_init(&sc->link);
     list_init(&sc->fresh);
     list_init(&sc->large);
-    list_init(&sc->shaking);
-    list_init(&sc->streaming);
+    for (int i = 0; i < SERVER_LINES; i++)
+        list_init(&sc->in_line[i]);
     list_push_back(&s->conns, &sc->link);
     list_push_back(&s->fresh, &sc->fresh);
     s->n_conns++;
@@ -219,13 +209,34 @@ void server_known(struct server_conn *sc)
     list_remove(&sc->fresh);
 }
 
-void server_flush_stream(struct server_conn *sc)
+static void stand_in_line(struct server_conn *sc, enum server_line line)
 {
     struct http_server *s = sc->server;
-    if (list_is_linked(&sc->streaming))
+    if (!list_is_linked(&sc->in_line[line]))
+        list_push_back(&s->lines[line], &sc->in_line[line]);
+    if (s->is_serving || list_is_linked(&s->line_task.link))
         return;
-    list_push_back(&s->streaming, &sc->streaming);
-    loop_defer(s->loop, LOOP_WRITE, &s->stream_task);
+    s->line_phase = LOOP_WRITE;
+    loop_defer(s->loop, LOOP_WRITE, &s->line_task);
+}
+
+/* The first in line, who leaves it; NULL: nobody waits. */
+static struct conn *next_in_line(struct http_server *s, enum server_line line)
+{
+    struct list *first = list_pop_front(&s->lines[line]);
+    return first ? &list_entry(first - line, struct server_conn, in_line[0])->c : NULL;
+}
+
+static void serve_shakes(struct http_server *s, bool is_turn)
+{
+    struct conn *c = is_turn ? next_in_line(s, LINE_SHAKES) : NULL;
+    if (c && c->state == CONN_OPENING)
+        conn_open(c);
+}
+
+void server_flush_stream(struct server_conn *sc)
+{
+    stand_in_line(sc, LINE_STREAMS);
 }
 
 void server_write_more(struct conn *c)
@@ -233,34 +244,96 @@ void server_write_more(struct conn *c)
     server_flush_stream(server_conn_of(c));
 }
 
-static void on_streams(struct loop_task *t)
+static void serve_streams(struct http_server *s, bool is_turn)
 {
-    struct http_server *s = container_of(t, struct http_server, stream_task);
-    uint64_t bytes = 0;
-    struct list *first = NULL;
-    for (int n = 0; n < STREAM_TURN && bytes < STREAM_TURN_BYTES; n++) {
-        first = list_pop_front(&s->streaming);
-        if (!first)
-            return;
-        struct conn *c = &list_entry(first, struct server_conn, streaming)->c;
+    int most = is_turn ? STREAM_TURN : STREAM_LESS;
+    uint64_t most_bytes = is_turn ? STREAM_TURN_BYTES : STREAM_LESS_BYTES, bytes = 0;
+    struct conn *c;
+    for (int n = 0; n < most && bytes < most_bytes && (c = next_in_line(s, LINE_STREAMS)); n++) {
         uint64_t before = c->written;
         if (c->state != CONN_CLOSED)
             conn_write_turn(c);
         bytes += c->written - before;
     }
-    if (!list_is_empty(&s->streaming))
-        loop_defer(s->loop, LOOP_WRITE, t);
 }
 
-size_t server_bulk_room(struct http_server *s)
+/* Strangers (nobody has asked anything yet), and users who have many connections. */
+static bool is_greedy(const struct server_conn *sc)
 {
-    if (s->bulk_turn != loop_iterations(s->loop)) {
-        s->bulk_turn = loop_iterations(s->loop);
-        s->bulk_left = BULK_TURN;
+    const struct http_server *s = sc->server;
+    if (list_is_linked(&sc->fresh))
+        return true;
+    return sc->ctx && s->is_greedy && s->is_greedy(s->ctx, sc->ctx);
+}
+
+size_t server_room(struct server_conn *sc, bool is_large)
+{
+    if (!is_large && !is_greedy(sc))
+        return SIZE_MAX;
+    if (!sc->may_read) {
+        stand_in_line(sc, is_large ? LINE_BODIES : LINE_READS);
+        return 0;
     }
-    size_t room = MIN(s->bulk_left, (size_t)BULK_PIECE);
-    s->bulk_left -= room;
-    return room;
+    sc->may_read = false;
+    return is_large ? BODY_PIECE : READ_PIECE;
+}
+
+static void read_line(struct http_server *s, enum server_line line, int most)
+{
+    struct conn *c;
+    for (int n = 0; n < most && (c = next_in_line(s, line)); n++) {
+        server_conn_of(c)->may_read = true;
+        if (c->state != CONN_CLOSED)
+            conn_read_on(c);
+    }
+}
+
+static void serve_bodies(struct http_server *s, bool is_turn)
+{
+    read_line(s, LINE_BODIES, is_turn ? BODY_TURN : 0);
+}
+
+static void serve_reads(struct http_server *s, bool is_turn)
+{
+    read_line(s, LINE_READS, is_turn ? READ_TURN : READ_LESS);
+}
+
+static void (*const serve_line[SERVER_LINES])(struct http_server *s, bool is_turn) = {
+    [LINE_SHAKES] = serve_shakes,
+    [LINE_STREAMS] = serve_streams,
+    [LINE_BODIES] = serve_bodies,
+    [LINE_READS] = serve_reads,
+};
+
+/* The next after the last one's in which somebody waits; the same when nobody does. */
+static enum server_line next_line(const struct http_server *s)
+{
+    enum server_line line = s->line;
+    do
+        line = (line + 1) % SERVER_LINES;
+    while (line != s->line && list_is_empty(&s->lines[line]));
+    return line;
+}
+
+/* Those who waited longer than a turn come last in the next, after the replies to whoever does not
+ * stand in line. A phase works through what was deferred to it, in that order; by going through
+ * all of them the task gets behind what others have deferred on the way. */
+static void on_lines(struct loop_task *t)
+{
+    struct http_server *s = container_of(t, struct http_server, line_task);
+    if (s->line_phase < LOOP_WRITE) {
+        loop_defer(s->loop, ++s->line_phase, t);
+        return;
+    }
+    s->line = next_line(s);
+    s->is_serving = true;
+    for (enum server_line i = 0; i < SERVER_LINES; i++)
+        serve_line[i](s, i == s->line);
+    s->is_serving = false;
+    if (list_is_empty(&s->lines[next_line(s)]))
+        return;
+    s->line_phase = LOOP_APPLY;
+    loop_defer(s->loop, LOOP_APPLY, t);
 }
 
 void server_body_grows(struct server_conn *sc)
@@ -472,15 +545,15 @@ struct http_server *http_server_new(struct loop *l, const struct http_server_opt
     s->tls = o->tls;
     s->handler = o->handler;
     s->on_gone = o->on_gone;
+    s->is_greedy = o->is_greedy;
     s->ctx = o->ctx;
     s->listener.fd = -1;
     list_init(&s->conns);
     list_init(&s->fresh);
     list_init(&s->large);
-    list_init(&s->shaking);
-    list_init(&s->streaming);
-    loop_task_init(&s->shake_task, on_shake);
-    loop_task_init(&s->stream_task, on_streams);
+    for (int i = 0; i < SERVER_LINES; i++)
+        list_init(&s->lines[i]);
+    loop_task_init(&s->line_task, on_lines);
     loop_timer_init(l, &s->accept_retry, on_accept_retry);
     loop_timer_init(l, &s->grace, on_grace);
     loop_task_init(&s->done_task, on_done);
@@ -522,8 +595,7 @@ void http_server_free(struct http_server *s)
         conn_destroy(&list_entry(it, struct server_conn, link)->c);
     loop_timer_cancel(&s->grace);
     loop_task_cancel(&s->done_task);
-    loop_task_cancel(&s->shake_task);
-    loop_task_cancel(&s->stream_task);
+    loop_task_cancel(&s->line_task);
     gzip_pool_done(&s->gzip);
     h2_out_done(&s->head);
     free(s);

@@ -21,12 +21,22 @@ enum { SERVER_LEAST_PROGRESS = 16 << 10 };
 
 struct h2_server;
 
+/* What many connections want at once and would make a turn of the loop long they get in turns. */
+enum server_line {
+    LINE_SHAKES,  /* a handshake */
+    LINE_STREAMS, /* to write events, or what did not fit into one turn */
+    LINE_BODIES,  /* to read a large body */
+    LINE_READS,   /* to read what a stranger or one with many connections says */
+    SERVER_LINES,
+};
+
 struct http_server {
     struct loop *loop;
     struct http_limits limits;
     struct tls_server *tls;
     void (*handler)(void *ctx, struct http_exchange *x);
     void (*on_gone)(void *ctx, void *conn_ctx);
+    bool (*is_greedy)(void *ctx, void *conn_ctx);
     void *ctx;
 
     struct list conns; /* struct server_conn.link */
@@ -35,14 +45,11 @@ struct http_server {
     struct list large; /* .large: those with a large body on its way, the oldest first */
     size_t held;       /* bytes, all of server_conn.held */
 
-    /* What many connections want in one turn of the loop they get in turns, so that it stays short:
-     * handshakes, events of streams, and the bytes of large bodies. */
-    struct list shaking; /* server_conn.shaking */
-    struct loop_task shake_task;
-    struct list streaming; /* server_conn.streaming */
-    struct loop_task stream_task;
-    uint64_t bulk_turn; /* the iteration that bulk_left is of */
-    size_t bulk_left;
+    struct list lines[SERVER_LINES]; /* server_conn.in_line */
+    struct loop_task line_task;
+    enum loop_phase line_phase; /* where the task waits */
+    enum server_line line;      /* that had its turn last */
+    bool is_serving;            /* them */
 
     /* accepting */
     struct loop_io listener; /* fd -1: none */
@@ -64,11 +71,12 @@ struct http_server {
 
 struct server_conn {
     struct conn c;
-    struct list link, fresh, large, shaking, streaming;
+    struct list link, fresh, large, in_line[SERVER_LINES];
     struct http_server *server;
     struct http_peer peer;
     void *ctx;            /* the handler's */
     size_t held;          /* as counted in the server's */
+    bool may_read;        /* it has stood in line for that */
     uint64_t marked;      /* c.written when the deadline of a reply was last moved */
     struct h2_server *h2; /* NULL: HTTP/1.1 (or not known yet), and then: */
     struct h1_parser h1;
@@ -99,8 +107,8 @@ void server_known(struct server_conn *sc);
  * of every role: what does not fit into one turn waits in the same line. */
 void server_flush_stream(struct server_conn *sc);
 void server_write_more(struct conn *c);
-/* role->room of a connection with a large body. */
-size_t server_bulk_room(struct http_server *s);
+/* For role->room: a piece, to those who need not stand in line for it or have done so. */
+size_t server_room(struct server_conn *sc, bool is_large);
 /* A large body grows. Where memory is short, the one that has been on its way for longest is
  * refused, which may be this one. */
 void server_body_grows(struct server_conn *sc);

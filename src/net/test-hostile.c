@@ -309,3 +309,158 @@ TEST(a_new_certificate_is_for_new_connections)
     pki_identity_done(&id);
     fx_done(&f);
 }
+
+/* ---- lines ---- */
+
+/* One iteration of the virtual loop. */
+static void iterate_once(struct fx *f)
+{
+    (void)loop_run_until(f->loop, loop_now(f->loop), 1);
+}
+
+static size_t bytes_of_bodies(const struct fx *f)
+{
+    size_t n = 0;
+    list_foreach (it, &f->server->conns)
+        n += list_entry(it, struct server_conn, link)->body.len;
+    return n;
+}
+
+/* Those who stand in line and are asked about by the loop all the same. */
+static size_t told_in_line(const struct fx *f, enum server_line line, unsigned event)
+{
+    size_t n = 0;
+    list_foreach (it, &f->server->conns) {
+        const struct server_conn *sc = list_entry(it, struct server_conn, link);
+        n += list_is_linked(&sc->in_line[line]) && (sc->c.t->wanted & event);
+    }
+    return n;
+}
+
+/* In a turn: two pieces of bodies, or the first 16 KB of what eight strangers say. */
+TEST(large_bodies_are_read_in_turns)
+{
+    enum { SIZE = 512 << 10, PEERS = 12, IN_A_TURN = 128 << 10 };
+    struct fx f;
+    fx_init(&f, FX_PIPE);
+    fx_start(&f);
+    static struct raw r[PEERS];
+    for (int i = 0; i < PEERS; i++)
+        raw_open(&r[i], &f);
+    for (int i = 0; i < PEERS; i++)
+        send_part(&r[i], SIZE, SIZE);
+    size_t before = 0, longest = 0;
+    for (int k = 0; k < 100000 && f.n_requests < PEERS; k++) {
+        iterate_once(&f);
+        size_t now = bytes_of_bodies(&f);
+        CHECK(now <= before + IN_A_TURN);
+        before = now;
+        size_t n = 0;
+        list_foreach (it, &f.server->lines[LINE_BODIES])
+            n++;
+        longest = MAX(longest, n);
+        CHECK_INT(told_in_line(&f, LINE_BODIES, LOOP_READ), 0);
+    }
+    CHECK_INT(f.n_requests, PEERS);
+    CHECK(longest > PEERS / 2);
+    for (int i = 0; i < PEERS; i++)
+        WAIT_FOR(&f, raw_has(&r[i], "HTTP/1.1 201 Created\r\n"));
+    for (int i = 0; i < PEERS; i++)
+        raw_close(&r[i]);
+    fx_done(&f);
+}
+
+static bool all_are_greedy(void *ctx, void *conn_ctx)
+{
+    return true;
+}
+
+/* However many ask at once, no turn of the loop serves more than a few of them, and one that is
+ * known and has few connections does not wait for them. */
+static void check_crowd(struct fx *f, struct raw *crowd, int n, struct raw *known)
+{
+    enum { IN_A_TURN = 8 };
+    unsigned before = f->n_requests, first = before;
+    for (int i = 0; i < n; i++)
+        raw_send(&crowd[i], STR(GET("/hello")));
+    raw_send(known, STR(GET("/hello")));
+    size_t had = raw_count(known, "hello");
+    int turns = 0;
+    for (; f->n_requests < first + (unsigned)n + 1 && turns < 1000; turns++) {
+        iterate_once(f);
+        CHECK(f->n_requests <= before + IN_A_TURN + 1);
+        CHECK_INT(told_in_line(f, LINE_READS, LOOP_READ), 0);
+        before = f->n_requests;
+        if (turns == 4)
+            CHECK_INT(raw_count(known, "hello"), had + 1);
+    }
+    CHECK_INT(f->n_requests, first + (unsigned)n + 1);
+    CHECK(turns >= n / IN_A_TURN);
+    for (int i = 0; i < n; i++)
+        WAIT_FOR(f, raw_has(&crowd[i], "hello"));
+}
+
+TEST(strangers_and_those_with_many_connections_are_read_in_turns)
+{
+    enum { CROWD = 100 };
+    struct fx f;
+    fx_init(&f, FX_PIPE);
+    fx_start(&f);
+    struct raw known;
+    raw_open(&known, &f);
+    raw_send(&known, STR(GET("/hello")));
+    WAIT_FOR(&f, raw_has(&known, "hello"));
+    static struct raw r[CROWD];
+    for (int i = 0; i < CROWD; i++)
+        raw_open(&r[i], &f);
+    fx_step(&f);
+    check_crowd(&f, r, CROWD, &known);
+    /* Now all are known: who has a context is of a user. */
+    f.server->is_greedy = all_are_greedy;
+    struct server_conn *first = list_entry(f.server->conns.next, struct server_conn, link);
+    list_foreach (it, &f.server->conns) {
+        struct server_conn *sc = list_entry(it, struct server_conn, link);
+        sc->ctx = sc == first ? NULL : &f;
+    }
+    check_crowd(&f, r, CROWD, &known);
+    for (int i = 0; i < CROWD; i++)
+        raw_close(&r[i]);
+    raw_close(&known);
+    fx_done(&f);
+}
+
+TEST(long_replies_are_written_in_turns)
+{
+    enum { PEERS = 12, SIZE = 1 << 20, IN_A_TURN = (64 + 32) << 10 };
+    struct fx f;
+    fx_init(&f, FX_PIPE);
+    f.pipe_capacity = 4 << 20;
+    f.big = SIZE;
+    fx_start(&f);
+    static struct raw r[PEERS];
+    for (int i = 0; i < PEERS; i++) {
+        raw_open(&r[i], &f);
+        raw_send(&r[i], STR(GET("/hello")));
+        WAIT_FOR(&f, raw_has(&r[i], "hello"));
+        raw_listen(&r[i], false);
+    }
+    for (int i = 0; i < PEERS; i++)
+        raw_send(&r[i], STR(GET("/big")));
+    uint64_t before = 0;
+    bool has_begun = false;
+    for (int k = 0; k < 100000 && f.n_closed < 2 * PEERS; k++) {
+        iterate_once(&f);
+        uint64_t now = 0;
+        list_foreach (it, &f.server->conns)
+            now += list_entry(it, struct server_conn, link)->c.written;
+        /* The beginning of a reply goes out at once. */
+        CHECK(!has_begun || now <= before + IN_A_TURN);
+        has_begun = f.n_requests == 2 * PEERS;
+        before = now;
+        CHECK_INT(told_in_line(&f, LINE_STREAMS, LOOP_WRITE_READY), 0);
+    }
+    CHECK_INT(f.n_closed, 2 * PEERS);
+    for (int i = 0; i < PEERS; i++)
+        raw_close(&r[i]);
+    fx_done(&f);
+}

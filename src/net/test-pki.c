@@ -177,3 +177,54 @@ TEST(bad_names_and_keys_are_refused)
     tls_server_free(ok);
     pki_done(&p);
 }
+
+/* Who trusts the old one trusts what is signed with the new one, and the other way round. */
+TEST(a_renewed_ca_is_the_same_for_longer)
+{
+    struct pki p;
+    pki_init(&p);
+    struct err err = ERR_INIT;
+    usec later = NOW + 9 * USEC_PER_DAY, end = 0;
+    struct pki_identity ca = {0}, id = {0};
+    REQUIRE(pki_renew_ca(&p.ca, later, 10 * USEC_PER_DAY, &ca, &err) == 0);
+    REQUIRE(pki_issue(&ca, "new", NULL, "IP:127.0.0.1", later, 2 * USEC_PER_DAY, &id, &err) == 0);
+    CHECK(str_eq(strbuf_str(&ca.key_pem), strbuf_str(&p.ca.key_pem)));
+    CHECK_INT(pki_not_after(strbuf_str(&ca.cert_pem), &end, &err), 0);
+    CHECK_INT(end, NOW + 19 * USEC_PER_DAY);
+    X509 *fresh = parse_cert(&id), *renewed = parse_cert(&ca), *old = p.ca_cert;
+    CHECK_INT(X509_check_ca(renewed), 1);
+    CHECK(ASN1_INTEGER_cmp(X509_get0_serialNumber(renewed), X509_get0_serialNumber(old)) != 0);
+    CHECK_INT(verify(&p, fresh, X509_PURPOSE_SSL_SERVER, later), X509_V_OK);
+    p.ca_cert = renewed;
+    CHECK_INT(verify(&p, fresh, X509_PURPOSE_SSL_SERVER, later + USEC_PER_DAY), X509_V_OK);
+    /* Made before the renewed one begins, so looked at in the time of both. */
+    CHECK_INT(verify(&p, p.client_cert, X509_PURPOSE_SSL_CLIENT, later),
+              X509_V_ERR_CERT_HAS_EXPIRED);
+    struct pki_identity other = {0};
+    REQUIRE(pki_issue(&p.ca, "old", NULL, NULL, NOW, 12 * USEC_PER_DAY, &other, &err) == 0);
+    X509 *long_lived = parse_cert(&other);
+    CHECK_INT(verify(&p, long_lived, X509_PURPOSE_SSL_CLIENT, later + 2 * USEC_PER_DAY), X509_V_OK);
+    p.ca_cert = old;
+    CHECK_INT(verify(&p, long_lived, X509_PURPOSE_SSL_CLIENT, later + 2 * USEC_PER_DAY),
+              X509_V_ERR_CERT_HAS_EXPIRED);
+    X509_free(long_lived);
+    X509_free(fresh);
+    X509_free(renewed);
+    pki_identity_done(&other);
+    pki_identity_done(&ca);
+    pki_identity_done(&id);
+    pki_done(&p);
+}
+
+TEST(a_ca_is_renewed_with_its_own_key_only)
+{
+    struct pki p;
+    pki_init(&p);
+    struct err err = ERR_INIT;
+    struct pki_identity ret = {0}, none = {0};
+    struct pki_identity mixed = {.cert_pem = p.ca.cert_pem, .key_pem = p.server.key_pem};
+    CHECK(pki_renew_ca(&mixed, NOW, USEC_PER_DAY, &ret, &err) < 0);
+    CHECK(pki_renew_ca(&none, NOW, USEC_PER_DAY, &ret, &err) < 0);
+    CHECK(!ret.cert_pem.p && !ret.key_pem.p);
+    pki_done(&p);
+}

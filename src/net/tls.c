@@ -154,6 +154,8 @@ static SSL_CTX *server_context(struct tls_server *t, str cert_pem, str key_pem, 
     /* A session may only be resumed where its client certificate was checked. */
     SSL_CTX_set_session_id_context(ctx, (const unsigned char *)"grove", 5);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+    /* One is enough: who resumes gets another. */
+    SSL_CTX_set_num_tickets(ctx, 1);
     /* The chain is what was given: looking for one is an eighth of a handshake. */
     SSL_CTX_set_mode(ctx, SSL_MODE_NO_AUTO_CHAIN);
     bool ok = use_certificate(ctx, cert_pem, err) == 0 && use_key(ctx, key_pem, err) == 0;

@@ -33,6 +33,10 @@ void pki_identity_done(struct pki_identity *id);
 /* Self-signed CA. Times are seconds since 1970; serial numbers come from OpenSSL. */
 int pki_make_ca(const char *common_name, usec now, usec lifetime, struct pki_identity *ret,
                 struct err *err);
+/* The same authority for longer: same name, same key, so that what either certificate signed can be
+ * checked with the other. */
+int pki_renew_ca(const struct pki_identity *ca, usec now, usec lifetime, struct pki_identity *ret,
+                 struct err *err);
 /* san: comma-separated "DNS:localhost,IP:127.0.0.1", or NULL for a client certificate.
  * organizations: NULL-terminated list, or NULL. */
 int pki_issue(const struct pki_identity *ca, const char *common_name,

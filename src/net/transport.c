@@ -320,6 +320,7 @@ void transport_want(struct transport *t, bool read, bool write)
     /* TLS may have to write in order to read (a key update, the handshake). */
     if (t->ssl && SSL_want_write(t->ssl))
         write = true;
+    write = write && !t->writes_later;
     unsigned events = (read ? LOOP_READ : 0) | (write ? LOOP_WRITE_READY : 0);
     if (t->is_closed || events == t->wanted)
         return;

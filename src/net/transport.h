@@ -46,6 +46,7 @@ struct transport {
     unsigned wanted;         /* LOOP_READ | LOOP_WRITE_READY, as given to ops->want */
     bool reads_first;        /* connecting waits for the peer's bytes (a tunnel), else to write */
     bool has_more;           /* further bytes follow at once: they may share a packet */
+    bool writes_later;       /* its owner will write without being told that it can */
     int error;               /* errno of the last failure below TLS */
     const char *why;         /* of a failure to connect that is no errno; NULL: error says it */
     struct transport *below; /* owned; NULL: none (a tunnel has one) */
