@@ -1,5 +1,5 @@
 /*
- * The queue. One tree of items by key; ready ones are also in a FIFO list. Every change of an item
+ * The queue. One map of items by key; ready ones are also in a FIFO list. Every change of an item
  * ends in settle(), which alone decides whether it is ready, timed, resting or freed, so that the
  * flags and the lists cannot disagree.
  */
@@ -10,19 +10,27 @@
 /* How long a key that wrote counts is remembered for it. */
 #define REST (100 * USEC_PER_MSEC)
 
-struct item_key {
-    const struct kind *kind;
-    str ns, name;
-};
+/* A key as bytes: which kind and how long its namespace is, the namespace, the name. */
+enum { HEAD = 2 * sizeof(uint32_t), KEY_MAX = 512 };
 
-static int cmp_item(const void *key, const struct tree_node *n)
+static size_t key_size(str ns, str name)
 {
-    const struct item_key *k = key;
-    const struct queue_item *it = container_of(n, struct queue_item, node);
-    if (k->kind != it->kind)
-        return kind_id(k->kind) < kind_id(it->kind) ? -1 : 1;
-    int c = str_cmp(k->ns, it->ns);
-    return c ? c : str_cmp(k->name, it->name);
+    return HEAD + ns.len + name.len;
+}
+
+static void write_key(char *to, const struct kind *k, str ns, str name)
+{
+    uint32_t head[] = {(uint32_t)kind_id(k), (uint32_t)ns.len};
+    memcpy(to, head, HEAD);
+    if (ns.len)
+        memcpy(to + HEAD, ns.p, ns.len);
+    if (name.len)
+        memcpy(to + HEAD + ns.len, name.p, name.len);
+}
+
+static str item_key(const struct queue_item *it)
+{
+    return str_n(it->key, it->key_len);
 }
 
 static void set_paced(struct queue_item *it, bool on)
@@ -50,14 +58,20 @@ static usec rests_until(const struct queue_item *it)
     return MAX(MAX(pace, counts), it->told_until);
 }
 
-static void item_free(struct queue_item *it)
+/* All but its place in the map. */
+static void item_release(struct queue_item *it)
 {
-    set_paced(it, false);
-    tree_remove(&it->queue->items, &it->node);
     list_remove(&it->link);
     loop_timer_cancel(&it->timer);
     free(it->failed);
     free(it);
+}
+
+static void item_free(struct queue_item *it)
+{
+    set_paced(it, false);
+    (void)map_del(&it->queue->items, item_key(it));
+    item_release(it);
 }
 
 static void set_retry(struct queue_item *it, usec at)
@@ -140,28 +154,34 @@ static void on_due(struct loop_timer *t)
     settle(it);
 }
 
-static struct queue_item *item_new(struct queue *q, const struct item_key *k)
+static struct queue_item *item_new(struct queue *q, const struct kind *k, str ns, str name)
 {
-    struct queue_item *it = xcalloc(1, sizeof(*it) + k->ns.len + k->name.len);
+    size_t len = key_size(ns, name);
+    struct queue_item *it = xcalloc(1, sizeof(*it) + len);
     it->queue = q;
-    it->kind = k->kind;
-    if (k->ns.len)
-        memcpy(it->text, k->ns.p, k->ns.len);
-    if (k->name.len)
-        memcpy(it->text + k->ns.len, k->name.p, k->name.len);
-    it->ns = str_n(it->text, k->ns.len);
-    it->name = str_n(it->text + k->ns.len, k->name.len);
+    it->kind = k;
+    it->key_len = len;
+    write_key(it->key, k, ns, name);
+    it->ns = str_n(it->key + HEAD, ns.len);
+    it->name = str_n(it->key + HEAD + ns.len, name.len);
     list_init(&it->link);
     loop_timer_init(q->loop, &it->timer, on_due);
-    tree_insert(&q->items, &it->node, k, cmp_item);
+    (void)map_put(&q->items, item_key(it), it);
     return it;
 }
 
 struct queue_item *queue_find(const struct queue *q, const struct kind *k, str ns, str name)
 {
-    struct item_key key = {k, ns, name};
-    struct tree_node *n = tree_find(&q->items, &key, cmp_item);
-    return n ? container_of(n, struct queue_item, node) : NULL;
+    if (!q->items.len)
+        return NULL;
+    char usual[KEY_MAX];
+    size_t len = key_size(ns, name);
+    char *key = len <= KEY_MAX ? usual : xmalloc(len);
+    write_key(key, k, ns, name);
+    struct queue_item *it = map_get(&q->items, str_n(key, len));
+    if (key != usual)
+        free(key);
+    return it;
 }
 
 void queue_add(struct queue *q, const struct kind *k, str ns, str name)
@@ -169,7 +189,7 @@ void queue_add(struct queue *q, const struct kind *k, str ns, str name)
     drop_rested(q);
     struct queue_item *it = queue_find(q, k, ns, name);
     if (!it)
-        it = item_new(q, &(struct item_key){k, ns, name});
+        it = item_new(q, k, ns, name);
     it->dirty = true;
     settle(it);
 }
@@ -280,6 +300,8 @@ void queue_init(struct queue *q, struct loop *l, void (*wake)(void *ctx), void *
 
 void queue_done(struct queue *q)
 {
-    for (struct tree_node *n; (n = tree_first(&q->items));)
-        item_free(container_of(n, struct queue_item, node));
+    void *it;
+    for (size_t at = 0; map_next(&q->items, &at, NULL, &it);)
+        item_release(it);
+    map_done(&q->items);
 }

@@ -17,7 +17,8 @@
 #ifndef CLIENT_QUEUE_H
 #define CLIENT_QUEUE_H
 
-#include "base/tree.h"
+#include "base/list.h"
+#include "base/map.h"
 #include "kube/kinds.h"
 #include "loop/loop.h"
 
@@ -37,7 +38,7 @@ struct queue_stats {
 
 struct queue {
     struct loop *loop;
-    struct tree items;
+    struct map items; /* by kind, namespace and name */
     struct list ready;
     struct list resting; /* idle, kept only for their `counts_at` and `planned_at` */
     struct list patient; /* those that have something to tell when others are done */
@@ -49,7 +50,6 @@ struct queue {
 };
 
 struct queue_item {
-    struct tree_node node;
     struct list link; /* ready, resting or patient */
     struct queue *queue;
     const struct kind *kind;
@@ -66,7 +66,8 @@ struct queue_item {
     void *run;               /* the plan under way, the controller's */
     struct failures *failed; /* what its last writes failed with; freed with the item */
     struct loop_timer timer;
-    char text[];
+    size_t key_len;
+    char key[]; /* see queue.c */
 };
 
 void queue_init(struct queue *q, struct loop *l, void (*wake)(void *ctx), void *ctx);

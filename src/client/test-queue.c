@@ -88,6 +88,23 @@ TEST(queue_same_name_of_two_kinds_or_namespaces_are_different_keys)
     rig_done(&r);
 }
 
+TEST(queue_keys_of_any_length_are_told_apart_where_the_namespace_ends)
+{
+    struct rig r;
+    char name[2000];
+    memset(name, 'x', sizeof(name));
+    rig_init(&r);
+    queue_add(&r.q, &kind_pod, STR("ab"), STR("c"));
+    queue_add(&r.q, &kind_pod, STR("a"), STR("bc"));
+    queue_add(&r.q, &kind_pod, STR("a"), str_n(name, sizeof(name)));
+    queue_add(&r.q, &kind_pod, STR("a"), str_n(name, sizeof(name)));
+    CHECK_INT(r.q.n_ready, 3);
+    CHECK(queue_find(&r.q, &kind_pod, STR("a"), str_n(name, sizeof(name))));
+    CHECK(!queue_find(&r.q, &kind_pod, STR("a"), str_n(name, sizeof(name) - 1)));
+    CHECK(!queue_find(&r.q, &kind_pod, STR("abc"), STR_NONE));
+    rig_done(&r);
+}
+
 TEST(queue_idle_keys_take_no_memory_and_no_timer)
 {
     struct rig r;

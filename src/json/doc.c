@@ -207,13 +207,41 @@ static inline bool long_equal(const char *a, const char *b, size_t n)
            memcmp(a + 8, b + 8, n - 16) == 0;
 }
 
-/* jget() for long keys, and for objects that have escaped or dead ones. */
+/* jget() in objects that have escaped or dead keys. */
 static __attribute__((noinline)) jval get_slow(jval object, str key)
 {
     for (struct jiter it = jiter(object); jnext(&it);)
         if (it.key.len == key.len && (key.len > 16 ? long_equal(it.key.p, key.p, key.len)
                                                    : short_equal(it.key.p, key.p, key.len)))
             return it.value;
+    return JVAL_ABSENT;
+}
+
+/* The member after this plain key. */
+static inline const uint64_t *next_member(const uint64_t *tape, const uint64_t *t)
+{
+    uint64_t node = t[1];
+    if (LIKELY(!(node & TAPE_ODD)))
+        return t + 2;
+    return UNLIKELY(node & TAPE_ESC_BIT) ? t + 3 : tape + (uint32_t)t[2];
+}
+
+/* jget() for keys of more than 16 bytes: labels and annotations, mostly. */
+static __attribute__((noinline)) jval get_long(jval object, str key)
+{
+    const struct doc *d = object.doc;
+    const uint64_t *tape = d->tape, *t = tape + object.at + 2;
+    const uint64_t *end = tape + (uint32_t)t[-1];
+    uint32_t plain = (uint32_t)node_make(J_STRING, key.len, 0);
+    for (; t < end; t = next_member(tape, t)) {
+        uint64_t node = *t;
+        if ((uint32_t)node == plain) {
+            if (long_equal(d->text + node_off(node), key.p, key.len))
+                return (jval){d, (uint32_t)(t + 1 - tape)};
+        } else if (UNLIKELY(node & TAPE_ODD)) {
+            return get_slow(object, key);
+        }
+    }
     return JVAL_ABSENT;
 }
 
@@ -225,11 +253,11 @@ jval jget(jval object, str key)
     if (!d || node_tag(d->tape[object.at]) != TAPE_OBJECT)
         return JVAL_ABSENT;
     if (key.len > 16)
-        return get_slow(object, key);
+        return get_long(object, key);
     const uint64_t *tape = d->tape, *t = tape + object.at + 2;
     const uint64_t *end = tape + (uint32_t)t[-1];
     uint32_t plain = (uint32_t)node_make(J_STRING, key.len, 0);
-    while (t < end) {
+    for (; t < end; t = next_member(tape, t)) {
         uint64_t node = *t;
         if ((uint32_t)node == plain) {
             if (short_equal(d->text + node_off(node), key.p, key.len))
@@ -237,11 +265,6 @@ jval jget(jval object, str key)
         } else if (UNLIKELY(node & TAPE_ODD)) {
             return get_slow(object, key);
         }
-        node = t[1];
-        if (LIKELY(!(node & TAPE_ODD)))
-            t += 2;
-        else
-            t = UNLIKELY(node & TAPE_ESC_BIT) ? t + 3 : tape + (uint32_t)t[2];
     }
     return JVAL_ABSENT;
 }

@@ -263,7 +263,7 @@ static int apply_del(struct editing *ed, const struct edit_item *it)
  * the value of its edit and nothing else is asked of each. */
 static void parse_values(struct editing *ed, const struct edit *e)
 {
-    struct strbuf text = STRBUF_INIT(TEXT_MAX);
+    struct strbuf text = scratch_text();
     size_t size = 2;
     for (size_t i = 0; i < e->items.len; i++)
         size += e->items.p[i].value.len + 1;
@@ -276,9 +276,9 @@ static void parse_values(struct editing *ed, const struct edit *e)
         strbuf_add_str(&text, it->value);
     }
     strbuf_add_char(&text, ']');
-    struct doc *d = text.len > 1 ? doc_parse(strbuf_str(&text), NULL, NULL) : NULL;
+    struct doc *d = text.len > 1 ? doc_parse_buffer(&text, NULL, NULL) : NULL;
     ed->values = jiter(d ? doc_root(doc_hold(&ed->arena, d)) : JVAL_ABSENT);
-    strbuf_done(&text);
+    scratch_text_done(&text);
 }
 
 static struct mnode *item_value(struct editing *ed, const struct edit_item *it)

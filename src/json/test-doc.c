@@ -356,6 +356,27 @@ TEST(sorted_members)
     doc_unref(d);
 }
 
+TEST(long_keys_are_found_behind_members_of_all_sorts)
+{
+    static const char *const before[] = {
+        "\"a\":1",
+        "\"a\":[1,{\"example.com/a-long-key\":2}]",
+        "\"a\":{\"example.com/a-long-key\":[]}",
+        "\"a\":\"es\\tcaped\"",
+        "\"es\\tcaped\":{}",
+        "\"example.com/\\u0061-long-kez\":1",
+        "\"example.com/a-long-kez\":1",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(before); i++) {
+        char text[200];
+        (void)snprintf(text, sizeof(text), "{%s,\"example.com/a-long-key\":7}", before[i]);
+        struct doc *d = parse(text);
+        CHECK_INT(jint(jgetc(doc_root(d), "example.com/a-long-key"), -1), 7);
+        CHECK(j_is_absent(jgetc(doc_root(d), "example.com/a-long-ke")));
+        doc_unref(d);
+    }
+}
+
 /* Keys of labels: alike at their beginning, at their end or both. */
 TEST(long_keys_are_told_apart_at_any_byte)
 {

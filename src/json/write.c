@@ -55,11 +55,25 @@ static const char *add_special(struct strbuf *out, const char *p, const char *en
 #define ONES UINT64_C(0x0101010101010101)
 #define TOPS (ONES << 7)
 
-/* Eight bytes at once; what looks special among them may still be a byte above a special one. */
-static inline bool may_be_special(const char *p)
+static inline uint64_t load_word(const char *p)
 {
     uint64_t x;
     memcpy(&x, p, sizeof(x));
+    return x;
+}
+
+/* Two times four bytes, which may overlap. */
+static inline uint64_t load_halves(const char *a, const char *b)
+{
+    uint32_t x, y;
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return x | (uint64_t)y << 32;
+}
+
+/* Eight bytes at once; what looks special among them may still be a byte above a special one. */
+static inline bool may_be_special(uint64_t x)
+{
     uint64_t quote = x ^ ONES * '"', slash = x ^ ONES * '\\';
     return ((x - ONES * 0x20) | (quote - ONES) | (slash - ONES) | x) & TOPS;
 }
@@ -67,10 +81,12 @@ static inline bool may_be_special(const char *p)
 bool json_is_plain(str s)
 {
     size_t i = 0;
-    while (i + 8 <= s.len && !may_be_special(s.p + i))
+    while (i + 8 <= s.len && !may_be_special(load_word(s.p + i)))
         i += 8;
-    /* What is left with some of what was seen before it. */
-    if (i && i + 8 > s.len && !may_be_special(s.p + s.len - 8))
+    /* What is left with some of what was seen before it; of a short one both halves. */
+    if (i && i + 8 > s.len && !may_be_special(load_word(s.p + s.len - 8)))
+        return true;
+    if (s.len < 8 && s.len >= 4 && !may_be_special(load_halves(s.p, s.p + s.len - 4)))
         return true;
     while (i < s.len && !is_special((unsigned char)s.p[i]))
         i++;

@@ -54,6 +54,7 @@ struct eloop {
     sigset_t foreign_set;      /* those of them that were blocked before we came */
     unsigned n_handlers[NSIG]; /* by signal */
     struct worker workers[LOOP_WORKERS];
+    struct huge_heap heap;
 };
 
 static struct eloop *eloop_of(struct loop *l)
@@ -169,6 +170,7 @@ static int wait_usec(struct eloop *e, usec timeout)
 static void real_wait(struct loop *l, usec until)
 {
     struct eloop *e = eloop_of(l);
+    huge_heap_follow(&e->heap);
     int n = wait_usec(e, until == LOOP_FOREVER ? -1 : MAX(until - l->now, 0));
     BUG_ON(n < 0 && errno != EINTR);
     e->batch_len = n > 0 ? (size_t)n : 0;
@@ -460,6 +462,7 @@ struct loop *loop_new_real(struct err *err)
     sigemptyset(&e->signal_set);
     sigemptyset(&e->foreign_set);
     loop_init(&e->loop, &real_ops);
+    huge_heap_init(&e->heap);
     if (real_init(e, err) < 0) {
         loop_free(&e->loop);
         return NULL;

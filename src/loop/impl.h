@@ -1,6 +1,6 @@
 /*
  * Between loop.c, which holds what both loops share (timers, tasks, the order of an iteration), and
- * the two implementations of time, sleep, workers and descriptors. For these three files only.
+ * the two implementations of time, sleep, workers and descriptors. For the files here only.
  */
 #ifndef LOOP_IMPL_H
 #define LOOP_IMPL_H
@@ -50,5 +50,17 @@ void loop_init(struct loop *l, const struct loop_ops *ops);
 void loop_take_list(struct list *from, struct list *to);
 /* Calls done(); the job is its owner's again before that. */
 void loop_job_complete(struct loop_job *j);
+
+/* ---- hugeheap.c: for the real loop ---- */
+
+struct huge_heap {
+    uintptr_t seen;  /* where the heap ended last time */
+    uintptr_t end;   /* what is below has been asked for */
+    uintptr_t least; /* what is below stays as it is */
+};
+
+void huge_heap_init(struct huge_heap *h);
+/* Once per iteration; cheap. */
+void huge_heap_follow(struct huge_heap *h);
 
 #endif

@@ -137,6 +137,13 @@ struct progress progress_of(const struct obj *pod)
     return p;
 }
 
+bool life_is_settled(const struct obj *pod)
+{
+    jval status = obj_status(pod), first = jat(jgetc(status, "containerStatuses"), 0);
+    return jbool(jgetc(first, "ready"), false) && str_is(jstr(jgetc(status, "phase")), "Running") &&
+           j_has(jgetc(jgetc(first, "state"), "running")) && str_is_empty(setting(pod, "run"));
+}
+
 /* ---- what comes next ---- */
 
 static bool restarts_after(const struct obj *pod, int64_t exit_code)

@@ -62,6 +62,8 @@ struct progress {
 /* The delays of this pod, given those of its node. jitter in percent. */
 struct life life_of(const struct obj *pod, const struct life *node, unsigned jitter);
 struct progress progress_of(const struct obj *pod);
+/* READY, and says nothing of exiting by itself. */
+bool life_is_settled(const struct obj *pod);
 /* When it was bound to its node; 0: that is not recorded. */
 usec life_bound_at(const struct obj *pod);
 /* Does all that is due; whether that was anything. What is due next is in *ret_due (0: nothing is,

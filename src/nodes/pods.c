@@ -10,9 +10,10 @@
 #define MANAGER "simulated-node"
 enum { FIRST_ADDRESS = 1, END_ADDRESS = 255 };
 
-/* Indexes of the pod cache, the same in every runtime of a process: by node, by clique, and by gang
- * those that have not started because they may wait for others. */
-static unsigned pods_by_node, pods_by_clique, pods_waiting;
+/* Indexes of the pod cache, the same in every runtime of a process: by node, by node those that are
+ * not settled, by clique, and by gang those that have not started because they may wait for others.
+ */
+static unsigned pods_by_node, pods_restless, pods_by_clique, pods_waiting;
 
 /* ---- addresses ---- */
 
@@ -47,22 +48,36 @@ static int address_of(const struct obj *pod)
     return (int)k;
 }
 
-/* The lowest number no pod of this node has; marks it used. 0 when all are. */
-static unsigned take_address(bool used[END_ADDRESS])
-{
-    for (unsigned k = FIRST_ADDRESS; k < END_ADDRESS; k++) {
-        if (!used[k]) {
-            used[k] = true;
-            return k;
-        }
-    }
-    return 0;
-}
-
 static bool is_finished(const struct obj *pod)
 {
     str phase = jstr(jgetc(obj_status(pod), "phase"));
     return str_is(phase, "Succeeded") || str_is(phase, "Failed");
+}
+
+/* Addresses in use on a node: read when somebody asks for one. */
+struct addresses {
+    bool known;
+    bool used[END_ADDRESS];
+};
+
+/* The lowest number no pod of this node has; marks it used. 0 when all are. */
+static unsigned take_address(const struct node_pods *n, struct addresses *a)
+{
+    struct obj *pod;
+    struct cache_iter it = cache_by(world_cache(n->world, &kind_pod), pods_by_node, n->node->name);
+    while (!a->known && (pod = cache_next(&it))) {
+        int k = address_of(pod);
+        if (k >= 0 && !is_finished(pod))
+            a->used[k] = true;
+    }
+    a->known = true;
+    for (unsigned k = FIRST_ADDRESS; k < END_ADDRESS; k++) {
+        if (!a->used[k]) {
+            a->used[k] = true;
+            return k;
+        }
+    }
+    return 0;
 }
 
 /* ---- writes ---- */
@@ -124,16 +139,22 @@ static bool is_held(struct node_pods *n, const struct obj *pod, const struct pro
     return held;
 }
 
+/* Its status is from when its node was not there. */
+static bool says_unreachable(const struct obj *pod)
+{
+    jval ready = condition_find(jgetc(obj_status(pod), "conditions"), STR("Ready"));
+    return str_is(jstr(jgetc(ready, "reason")), "NodeNotReady");
+}
+
 /* Worth a write of its own only when it lasts. */
 #define WORTH_SHOWING USEC_PER_SEC
 
-static void plan_life(struct node_pods *n, const struct obj *pod, bool used[END_ADDRESS])
+static void plan_life(struct node_pods *n, const struct obj *pod, struct addresses *addresses)
 {
     struct life life = life_of(pod, &n->options->life, n->options->jitter);
     struct progress p = progress_of(pod);
-    jval ready = condition_find(jgetc(obj_status(pod), "conditions"), STR("Ready"));
     /* Its node was unreachable and is back. */
-    bool back = p.stage == LIFE_READY && str_is(jstr(jgetc(ready, "reason")), "NodeNotReady");
+    bool back = p.stage == LIFE_READY && says_unreachable(pod);
     usec due, now = n->world->now;
     bool held = p.stage == LIFE_INIT && is_held(n, pod, &p);
     bool moved = progress_advance(&p, &life, pod, held, now, &due);
@@ -144,7 +165,7 @@ static void plan_life(struct node_pods *n, const struct obj *pod, bool used[END_
         return;
     int k = address_of(pod);
     if (k < 0 && p.stage != LIFE_BOUND)
-        k = (int)take_address(used);
+        k = (int)take_address(n, addresses);
     if (k == 0)
         return; /* it starts when another one has gone */
     char network[16], ip[24] = "";
@@ -182,21 +203,16 @@ static void plan_stop(struct node_pods *n, const struct obj *pod)
 
 void pods_plan(struct node_pods *n)
 {
-    bool used[END_ADDRESS] = {false};
+    struct addresses addresses = {0};
     struct cache *pods = world_cache(n->world, &kind_pod);
     struct obj *pod;
-    for (struct cache_iter it = cache_by(pods, pods_by_node, n->node->name);
-         (pod = cache_next(&it));) {
-        int k = address_of(pod);
-        if (k >= 0 && !is_finished(pod))
-            used[k] = true;
-    }
-    for (struct cache_iter it = cache_by(pods, pods_by_node, n->node->name);
-         (pod = cache_next(&it));) {
+    /* Where containers exit of themselves nobody is settled. */
+    unsigned index = n->options->life.run > 0 ? pods_by_node : pods_restless;
+    for (struct cache_iter it = cache_by(pods, index, n->node->name); (pod = cache_next(&it));) {
         if (pod->deleting)
             plan_stop(n, pod);
         else
-            plan_life(n, pod, used);
+            plan_life(n, pod, &addresses);
     }
 }
 
@@ -302,6 +318,15 @@ static void index_by_node(const struct obj *o, struct arena *a, str *keys, size_
         keys[(*n)++] = node;
 }
 
+/* Most pods are ready most of the time, and nothing comes of itself: a node that looks after one
+ * does not look at the others. */
+static void index_restless(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
+{
+    *n = 0;
+    if (o->deleting || !life_is_settled(o) || says_unreachable(o))
+        index_by_node(o, a, keys, max, n);
+}
+
 static void index_by_clique(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
 {
     str key = gang_key(o, LABEL_PCLQ, a);
@@ -327,6 +352,7 @@ static void index_waiting(const struct obj *o, struct arena *a, str *keys, size_
 void pods_add_indexes(struct cache *pods)
 {
     pods_by_node = cache_add_index(pods, index_by_node);
+    pods_restless = cache_add_index(pods, index_restless);
     pods_by_clique = cache_add_index(pods, index_by_clique);
     pods_waiting = cache_add_index(pods, index_waiting);
 }

@@ -39,7 +39,8 @@ struct storage {
     char *key;               /* "pods", "grove.io/podcliquesets", or kind->storage */
     const struct kind *kind; /* what to call objects whose own kind is not known; may be NULL */
     struct node *root;
-    size_t count; /* durable objects */
+    struct map nodes; /* the same by their keys, those that are not very long */
+    size_t count;     /* durable objects */
     uint32_t id;
 };
 
@@ -73,6 +74,11 @@ static inline str node_ns(const struct node *n)
 static inline str node_name(const struct node *n)
 {
     return str_n(n->key + n->ns_len + 1, n->key_len - n->ns_len - 1);
+}
+
+static inline str node_key(const struct node *n)
+{
+    return str_n(n->key, n->key_len);
 }
 
 static inline int key_cmp(str ns_a, str name_a, str ns_b, str name_b)

@@ -1,5 +1,6 @@
 /*
- * The ordered index: one treap of keys per storage.
+ * The ordered index: one treap of keys per storage, and beside it a hash map of the same nodes, for
+ * most questions are about one key and a walk down a large tree is one cache miss after the other.
  *
  * A treap because it is short, needs no rebalancing rules and gives ordered walks from any key: the
  * priority of a node is a seeded hash of its key, so that the shape does not depend on the order of
@@ -59,6 +60,7 @@ static void nodes_free(struct node *n)
 void storages_done(struct storage_table *t)
 {
     for (size_t i = 0; i < t->all.len; i++) {
+        map_done(&t->all.p[i]->nodes);
         nodes_free(t->all.p[i]->root);
         free(t->all.p[i]->key);
         free(t->all.p[i]);
@@ -166,9 +168,30 @@ static void treap_remove(struct storage *st, struct node *n)
         child->parent = n->parent;
 }
 
+/* Longer keys do not occur in practice and are found in the tree alone. */
+enum { KEY_MAX = 512 };
+
+static bool is_mapped(str ns, str name)
+{
+    return ns.len + 1 + name.len <= KEY_MAX;
+}
+
+static struct node *find_mapped(const struct storage *st, str ns, str name)
+{
+    char key[KEY_MAX];
+    if (ns.len)
+        memcpy(key, ns.p, ns.len);
+    key[ns.len] = '\0';
+    if (name.len)
+        memcpy(key + ns.len + 1, name.p, name.len);
+    return map_get(&st->nodes, str_n(key, ns.len + 1 + name.len));
+}
+
 struct node *node_find(const struct storage *st, str ns, str name)
 {
     struct node *n = st->root;
+    if (is_mapped(ns, name))
+        return find_mapped(st, ns, name);
     while (n) {
         int c = key_cmp(ns, name, node_ns(n), node_name(n));
         if (c == 0)
@@ -207,17 +230,19 @@ struct node *node_next(const struct node *n)
 
 struct node *node_get_or_add(struct storage_table *t, struct storage *st, str ns, str name)
 {
-    struct node **at = &st->root, *parent = NULL;
+    struct node **at = &st->root, *parent = NULL, *known = node_find(st, ns, name);
+    if (known)
+        return known;
     while (*at) {
         parent = *at;
         int c = key_cmp(ns, name, node_ns(parent), node_name(parent));
-        if (c == 0)
-            return parent;
         at = c < 0 ? &parent->left : &parent->right;
     }
     struct node *n = node_new(t, ns, name);
     n->parent = parent;
     *at = n;
+    if (is_mapped(ns, name))
+        (void)map_put(&st->nodes, node_key(n), n);
     while (n->parent && n->priority > n->parent->priority)
         rotate_up(st, n);
     return n;
@@ -236,6 +261,8 @@ void node_drop_if_unused(struct storage *st, struct node *n)
     if (n->obj || n->n_pending > 0)
         return;
     treap_remove(st, n);
+    if (is_mapped(node_ns(n), node_name(n)))
+        (void)map_del(&st->nodes, node_key(n));
     free(n);
 }
 

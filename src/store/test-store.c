@@ -497,6 +497,30 @@ TEST(list_at_goes_on_from_a_key_and_stops_when_told)
     fixture_done(&f);
 }
 
+TEST(names_of_any_length_are_found)
+{
+    struct fixture f;
+    char name[1001];
+    fixture_init(&f);
+    memset(name, 'x', sizeof(name) - 1);
+    for (size_t len = 1; len < sizeof(name); len += 111) {
+        name[len] = '\0';
+        put(&f, name, "1");
+        CHECK_STR(newest(&f, name), STR("1"));
+        settle(&f);
+        CHECK_STR(durable(&f, name), STR("1"));
+        put(&f, name, "2");
+        CHECK_STR(newest(&f, name), STR("2"));
+        del(&f, name);
+        CHECK_STR(newest(&f, name), STR("-"));
+        settle(&f);
+        CHECK_STR(durable(&f, name), STR("-"));
+        CHECK_INT(store_count(f.store, &kind_config_map), 0);
+        name[len] = 'x';
+    }
+    fixture_done(&f);
+}
+
 /* ---- refusals and close ---- */
 
 TEST(a_name_with_a_nul_is_refused)
