@@ -50,6 +50,8 @@ static const struct {
     {&kind_mutating_policy, "spec.mutations"},
     {&kind_mutating_policy, "spec.reinvocationPolicy"},
     {&kind_mutating_policy_binding, "spec.policyName"},
+    {&kind_workload, "spec.podGroupTemplates"},
+    {&kind_storage_migration, "spec.resource.resource"},
 };
 
 /* What stays as it was made. */
@@ -77,6 +79,9 @@ static const struct {
     {&kind_cluster_trust_bundle, "spec.signerName", false},
     {&kind_pod_certificate_request, "spec", false},
     {&kind_priority_level, "spec.type", false},
+    {&kind_scheduling_pod_group, "spec", false},
+    {&kind_pool_status_request, "spec", false},
+    {&kind_storage_migration, "spec", false},
 };
 
 /* A path of members, the last one in brackets when it has dots. */

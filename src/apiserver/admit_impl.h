@@ -21,6 +21,8 @@ bool pod_validate_part(const struct admit *a, jval spec);
 const char *pod_qos_class(jval spec);
 /* The pod is forbidden; the first reason counts. */
 void refuse_pod(const struct admit *a, str why);
+/* Its service account, and what that gives it. */
+void pod_account(const struct admit *a, jval root, struct edit *e);
 /* What the RuntimeClass it names says. */
 void pod_runtime(const struct admit *a, jval spec, struct edit *e);
 void role_validate(const struct admit *a, jval root);

@@ -30,7 +30,10 @@ static bool is_key(str s)
 
 void data_keys_validate(const struct admit *a, jval root, const char *member)
 {
-    for (struct jiter it = jiter(jget(root, str_of(member))); jnext(&it);) {
+    jval data = jget(root, str_of(member));
+    if (jtype(data) != J_OBJECT)
+        return; /* its type is refused already; its elements have no keys to look at */
+    for (struct jiter it = jiter(data); jnext(&it) && !field_errors_full(a->errors);) {
         bool twice =
             str_is(str_of(member), "data") && j_has(jget(jgetc(root, "binaryData"), it.key));
         if (LIKELY(is_key(it.key) && !twice))

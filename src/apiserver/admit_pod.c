@@ -182,18 +182,6 @@ static void pod_requests_default(const struct admit *a, jval spec, struct edit *
 
 /* ---- admission of a new pod ---- */
 
-static void default_service_account(jval spec, struct edit *e)
-{
-    str name = jstr(jgetc(spec, "serviceAccountName"));
-    str old_name = jstr(jgetc(spec, "serviceAccount"));
-    if (!name.len)
-        name = old_name.len ? old_name : STR("default");
-    if (!str_eq(jstr(jgetc(spec, "serviceAccountName")), name))
-        edit_set_str(e, STR("/spec/serviceAccountName"), name);
-    if (!str_eq(old_name, name))
-        edit_set_str(e, STR("/spec/serviceAccount"), name);
-}
-
 static bool tolerates(jval tolerations, str key)
 {
     for (struct jiter it = jiter(tolerations); jnext(&it);) {
@@ -416,7 +404,7 @@ void pod_mutate(const struct admit *a, jval root, struct edit *e)
     jval spec = jgetc(root, "spec");
     if (jtype(spec) != J_OBJECT || a->old)
         return;
-    default_service_account(spec, e);
+    pod_account(a, root, e);
     default_tolerations(spec, e);
     default_priority(a, spec, e);
     pod_runtime(a, spec, e);

@@ -161,6 +161,29 @@ static bool same_spec(jval x, jval y)
     return same;
 }
 
+/* Members that may change and were judged by themselves. */
+static bool may_change(str key)
+{
+    return str_is(key, "schedulingGates") || str_is(key, "tolerations") ||
+           str_is(key, "activeDeadlineSeconds");
+}
+
+/* All others have the same text, which is the usual case and needs no copy to be seen. */
+static bool is_rest_untouched(jval old, jval new)
+{
+    size_t had = 0;
+    for (struct jiter it = jiter(old); jnext(&it);)
+        had += !may_change(it.key);
+    for (struct jiter it = jiter(new); jnext(&it);) {
+        if (may_change(it.key))
+            continue;
+        jval was = jget(old, it.key);
+        if (!had-- || j_is_absent(was) || !str_eq(jtext(was), jtext(it.value)))
+            return false;
+    }
+    return had == 0;
+}
+
 static void check_rest(const struct admit *a, jval old, jval new, bool gated)
 {
     static const char text[] =
@@ -168,6 +191,8 @@ static void check_rest(const struct admit *a, jval old, jval new, bool gated)
         "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
         "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be "
         "set to 1 if it was previously negative)";
+    if (is_rest_untouched(old, new))
+        return;
     struct mnode *spec = mnode_leaf(a->arena, new);
     take_old_images(a->arena, spec, "containers", old);
     take_old_images(a->arena, spec, "initContainers", old);

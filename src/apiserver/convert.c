@@ -98,7 +98,8 @@ struct obj *convert_obj(struct obj *o, const struct kind *to)
     bool hpa = o->kind == &kind_hpa || o->kind == &kind_hpa_v1;
     if (hpa)
         convert_put_hpa(&w, obj_root(o), to == &kind_hpa_v1);
-    for (struct jiter it = jiter(obj_root(o)); !hpa && jnext(&it);) {
+    bool done = hpa || convert_put_resource(&w, o->kind, to, obj_root(o));
+    for (struct jiter it = jiter(obj_root(o)); !done && jnext(&it);) {
         if (str_is(it.key, "kind") || str_is(it.key, "apiVersion"))
             continue;
         jw_key(&w, renamed(o->kind, to, it.key));

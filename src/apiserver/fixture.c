@@ -13,6 +13,12 @@ static void on_ready(void *ctx, const struct err *err)
     *ready = err == NULL;
 }
 
+/* As the controller of namespaces would. */
+static void make_account(struct fixture *f, const char *ns)
+{
+    REQUIRE(create(f, &kind_service_account, ns, "{'metadata':{'name':'default'}}") == 201);
+}
+
 void fixture_init(struct fixture *f)
 {
     *f = (struct fixture){0};
@@ -30,6 +36,8 @@ void fixture_init(struct fixture *f)
     fixture_run(f, USEC_PER_SEC);
     REQUIRE(ready);
     REQUIRE(create(f, &kind_namespace, "", "{'metadata':{'name':'ns'}}") == 201);
+    make_account(f, "default");
+    make_account(f, "ns");
 }
 
 static void forget_answer(struct fixture *f)

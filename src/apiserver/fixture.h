@@ -30,7 +30,7 @@ struct fixture {
     size_t n_warnings;
 };
 
-/* Bootstrapped, and with the namespace "ns". */
+/* Bootstrapped, and with the namespace "ns", which has its service account as "default" has. */
 void fixture_init(struct fixture *f);
 void fixture_done(struct fixture *f);
 /* Runs until nothing is due for this long. */

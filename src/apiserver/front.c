@@ -243,6 +243,12 @@ static void serve_resource(struct call *c)
         call_reply_status(c, why);
         return;
     }
+    /* A binding by itself is one of the pod it names. */
+    if (q->kind == &kind_binding) {
+        q->kind = &kind_pod;
+        q->name = jstr(jpath(c->body ? doc_root(c->body) : JVAL_ABSENT, "metadata.name"));
+        q->subresource = STR("binding");
+    }
     q->done = on_done;
     q->ctx = c;
     c->pending = true;
@@ -591,7 +597,8 @@ struct front *front_new(struct apiserver *a, const struct front_options *o, stru
                                      .limits = &limits,
                                      .handler = on_request,
                                      .ctx = f,
-                                     .on_gone = turns_gone};
+                                     .on_gone = turns_gone,
+                                     .is_greedy = turns_is_greedy};
     f->journal = o->journal;
     f->began = loop_now(apiserver_loop(a));
     if (authn_init(&f->authn, a, o->admin_token, o->sa_key, err) == 0)

@@ -24,6 +24,7 @@ enum {
     BUDGET = 250,   /* of a turn, microseconds */
     HEAVY = 2000,   /* objects, from which on it needs a seat */
     KEPT_BACK = 64, /* descriptors that are no connections */
+    FEW = 8,        /* connections, as a program has that means well */
     SMALL = 256 << 10,
     LARGE = 128 << 10,
     WATCH_MAY_HOLD = 1 << 19, /* when its client does not read */
@@ -322,6 +323,12 @@ void turns_gone(void *front, void *flow)
     struct fair_flow *w = flow;
     w->n_connections--;
     fair_flow_put(&f->fair, w);
+}
+
+bool turns_is_greedy(void *front, void *flow)
+{
+    const struct fair_flow *w = flow;
+    return w->n_connections > FEW;
 }
 
 /* NULL: it is not. */

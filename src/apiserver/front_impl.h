@@ -97,6 +97,8 @@ void turns_init(struct front *f, const struct front_limits *limits);
 void turns_done(struct front *f);
 /* Of a connection that ends. */
 void turns_gone(void *front, void *flow);
+/* Whether the connections of this user are read in turns with each other. */
+bool turns_is_greedy(void *front, void *flow);
 /* A call begins; ends (it is freed next). */
 void turns_begin(struct call *c);
 void turns_end(struct call *c);

@@ -664,12 +664,21 @@ static void validate_owners(struct req *q, jval owners)
                         jtext(owners), "Only one reference can have Controller set to true.");
 }
 
+/* A member of the metadata that has to be looked at; absent when it was, in this very text: what is
+ * stored was judged when it came. */
+static jval unjudged(jval meta, jval before, str key)
+{
+    jval v = jget(meta, key), old = jget(before, key);
+    return j_has(v) && j_has(old) && str_eq(jtext(v), jtext(old)) ? JVAL_ABSENT : v;
+}
+
 void meta_validate(struct req *q, const struct doc *d)
 {
     jval meta = jgetc(doc_root(d), "metadata");
+    jval before = q->base ? jgetc(obj_root(q->base), "metadata") : JVAL_ABSENT;
     validate_name(q, meta);
-    validate_labels(q, jgetc(meta, "labels"));
-    validate_annotations(q, jgetc(meta, "annotations"));
+    validate_labels(q, unjudged(meta, before, STR("labels")));
+    validate_annotations(q, unjudged(meta, before, STR("annotations")));
     validate_finalizers(q, jgetc(meta, "finalizers"));
-    validate_owners(q, jgetc(meta, "ownerReferences"));
+    validate_owners(q, unjudged(meta, before, STR("ownerReferences")));
 }

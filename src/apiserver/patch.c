@@ -81,6 +81,23 @@ static void refuse_json_patch(struct req *q)
     req_refuse(q, s);
 }
 
+/* To a client that writes operations a built-in kind always has a status, if an empty one; we store
+ * none where there is nothing to say. */
+static struct doc *patch_with_status(struct req *q, jval target, jval patch, struct err *err)
+{
+    struct edit e;
+    if (kind_is(q->kind, KIND_CUSTOM) || !kind_is(q->kind, KIND_STATUS) || !q->base ||
+        target.doc != q->base->doc || !j_is_absent(jgetc(target, "status")))
+        return NULL;
+    edit_init(&e, &q->arena);
+    edit_set_raw(&e, STR("/status"), STR("{}"));
+    struct doc *whole = edit_apply(&e, q->base->doc, NULL);
+    edit_done(&e);
+    struct doc *d = whole ? json_patch(doc_root(whole), patch, err) : NULL;
+    doc_unref(whole);
+    return d;
+}
+
 struct doc *patch_apply(struct req *q, const struct type *type, jval target)
 {
     jval patch = doc_root(q->r->body);
@@ -89,6 +106,8 @@ struct doc *patch_apply(struct req *q, const struct type *type, jval target)
     switch (q->r->patch) {
     case API_PATCH_JSON:
         d = json_patch(target, patch, &err);
+        if (!d)
+            d = patch_with_status(q, target, patch, &err);
         if (!d)
             refuse_json_patch(q);
         break;

@@ -15,6 +15,7 @@
 
 struct policy {
     struct policies *all;
+    struct family *family;
     struct list link; /* in order of names */
     struct obj *obj;
     struct arena arena; /* of the code */
@@ -25,40 +26,80 @@ struct policy {
     struct arena sending;
 };
 
-struct policies {
-    struct apiserver *server;
+enum { VALIDATING, MUTATING, N_FAMILIES };
+
+/* The policies of a kind and their bindings, whatever versions they were written in. */
+struct family {
     struct list policies;
     VEC(struct obj *) bindings;    /* in order of names */
     VEC(struct policy_pair) pairs; /* made anew after a change */
     bool stale;
+};
+
+struct policies {
+    struct apiserver *server;
+    struct family families[N_FAMILIES];
     bool closing;
     struct loop_task task;
 };
 
+static const struct {
+    const struct kind *kind;
+    uint8_t family;
+    bool is_binding;
+} kinds[] = {
+    {&kind_validating_policy, VALIDATING, false},
+    {&kind_validating_policy_binding, VALIDATING, true},
+    {&kind_mutating_policy, MUTATING, false},
+    {&kind_mutating_policy_binding, MUTATING, true},
+    {&kind_mutating_policy_v1beta1, MUTATING, false},
+    {&kind_mutating_policy_binding_v1beta1, MUTATING, true},
+    {&kind_mutating_policy_v1alpha1, MUTATING, false},
+    {&kind_mutating_policy_binding_v1alpha1, MUTATING, true},
+};
+
 /* ---- pairs ---- */
 
-static void make_pairs(struct policies *all)
+static void make_pairs(struct family *f)
 {
-    vec_clear(&all->pairs);
-    all->stale = false;
-    list_foreach (l, &all->policies) {
+    vec_clear(&f->pairs);
+    f->stale = false;
+    list_foreach (l, &f->policies) {
         struct policy *p = container_of(l, struct policy, link);
-        for (size_t i = 0; !p->gone && i < all->bindings.len; i++)
-            if (str_eq(jstr(jgetc(obj_spec(all->bindings.p[i]), "policyName")), p->obj->name))
-                *vec_push(&all->pairs) = (struct policy_pair){p->obj, all->bindings.p[i], &p->code};
+        for (size_t i = 0; !p->gone && i < f->bindings.len; i++)
+            if (str_eq(jstr(jgetc(obj_spec(f->bindings.p[i]), "policyName")), p->obj->name))
+                *vec_push(&f->pairs) = (struct policy_pair){p->obj, f->bindings.p[i], &p->code};
     }
 }
 
 bool policies_concern(const struct policies *p, const struct req *q)
 {
-    return UNLIKELY(p->pairs.len || p->stale) && !q->server->booting && q->user != &server_user;
+    const struct family *f = &p->families[VALIDATING];
+    return UNLIKELY(f->pairs.len || f->stale) && !q->server->booting && q->user != &server_user;
 }
 
 const struct status *policies_judge(struct policies *p, struct req *q)
 {
-    if (p->stale)
-        make_pairs(p);
-    return p->pairs.len ? policy_judge(q, p->pairs.p, p->pairs.len) : NULL;
+    struct family *f = &p->families[VALIDATING];
+    if (f->stale)
+        make_pairs(f);
+    return f->pairs.len ? policy_judge(q, f->pairs.p, f->pairs.len) : NULL;
+}
+
+size_t policies_mutating(const struct policies *p)
+{
+    return p->families[MUTATING].bindings.len;
+}
+
+const struct status *policies_mutate(struct policies *p, struct hook_about *about,
+                                     struct policy_seen *seen, bool again, bool *ret_changed)
+{
+    struct family *f = &p->families[MUTATING];
+    *ret_changed = false;
+    if (f->stale)
+        make_pairs(f);
+    return f->pairs.len ? policy_mutate(about, f->pairs.p, f->pairs.len, seen, again, ret_changed)
+                        : NULL;
 }
 
 /* ---- status ---- */
@@ -77,10 +118,11 @@ static bool is_up_to_date(const struct policy *p)
     return jint(jgetc(obj_status(p->obj), "observedGeneration"), 0) == p->obj->generation;
 }
 
+/* Policies that mutate have no status. */
 static void note(struct policy *p)
 {
-    p->noted = true;
-    if (!p->all->closing)
+    p->noted = p->family == &p->all->families[VALIDATING];
+    if (p->noted && !p->all->closing)
         loop_defer(p->all->server->loop, LOOP_PUBLISH, &p->all->task);
 }
 
@@ -133,7 +175,7 @@ static void write_status(struct policy *p)
 static void on_task(struct loop_task *t)
 {
     struct policies *all = container_of(t, struct policies, task);
-    list_foreach (l, &all->policies) {
+    list_foreach (l, &all->families[VALIDATING].policies) {
         struct policy *p = container_of(l, struct policy, link);
         if (!p->noted || p->busy || p->gone)
             continue;
@@ -145,9 +187,9 @@ static void on_task(struct loop_task *t)
 
 /* ---- events ---- */
 
-static struct policy *find(struct policies *all, str name)
+static struct policy *find(struct family *f, str name)
 {
-    list_foreach (l, &all->policies) {
+    list_foreach (l, &f->policies) {
         struct policy *p = container_of(l, struct policy, link);
         if (!p->gone && str_eq(p->obj->name, name))
             return p;
@@ -156,10 +198,10 @@ static struct policy *find(struct policies *all, str name)
 }
 
 /* Before the first whose name is greater. */
-static void insert(struct policies *all, struct policy *p)
+static void insert(struct family *f, struct policy *p)
 {
-    struct list *before = &all->policies;
-    list_foreach (l, &all->policies) {
+    struct list *before = &f->policies;
+    list_foreach (l, &f->policies) {
         if (str_cmp(container_of(l, struct policy, link)->obj->name, p->obj->name) > 0) {
             before = l;
             break;
@@ -168,14 +210,14 @@ static void insert(struct policies *all, struct policy *p)
     list_insert_before(before, &p->link);
 }
 
-static void take_policy(struct policies *all, struct obj *o)
+static void take_policy(struct policies *all, struct family *f, struct obj *o)
 {
-    struct policy *p = find(all, o->name);
+    struct policy *p = find(f, o->name);
     bool same = p && jequal(obj_spec(p->obj), obj_spec(o));
     if (!p) {
         p = xnew(struct policy);
-        *p = (struct policy){.all = all, .obj = obj_ref(o)};
-        insert(all, p);
+        *p = (struct policy){.all = all, .family = f, .obj = obj_ref(o)};
+        insert(f, p);
     } else {
         struct obj *old = p->obj;
         p->obj = obj_ref(o);
@@ -191,9 +233,9 @@ static void take_policy(struct policies *all, struct obj *o)
     note(p);
 }
 
-static void drop_policy(struct policies *all, str name)
+static void drop_policy(struct family *f, str name)
 {
-    struct policy *p = find(all, name);
+    struct policy *p = find(f, name);
     if (p && p->busy)
         p->gone = true; /* freed with the answer */
     else if (p)
@@ -205,42 +247,42 @@ static int by_name(const void *a, const void *b)
     return str_cmp((*(struct obj *const *)a)->name, (*(struct obj *const *)b)->name);
 }
 
-static void drop_binding(struct policies *all, str name)
+static void drop_binding(struct family *f, str name)
 {
-    for (size_t i = 0; i < all->bindings.len; i++) {
-        struct obj *o = all->bindings.p[i];
+    for (size_t i = 0; i < f->bindings.len; i++) {
+        struct obj *o = f->bindings.p[i];
         if (!str_eq(o->name, name))
             continue;
-        vec_remove(&all->bindings, i);
+        vec_remove(&f->bindings, i);
         obj_unref(o);
         return;
     }
 }
 
-static void take_binding(struct policies *all, struct obj *o)
+static void take_binding(struct family *f, struct obj *o)
 {
-    drop_binding(all, o->name);
-    *vec_push(&all->bindings) = obj_ref(o);
-    vec_sort(&all->bindings, by_name);
+    drop_binding(f, o->name);
+    *vec_push(&f->bindings) = obj_ref(o);
+    vec_sort(&f->bindings, by_name);
 }
 
 void policies_event(struct policies *all, const struct store_event *e)
 {
     bool deleted = e->type == STORE_DELETED;
-    if (e->obj->kind == &kind_validating_policy) {
-        if (deleted)
-            drop_policy(all, e->obj->name);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct family *f = &all->families[kinds[i].family];
+        if (LIKELY(e->obj->kind != kinds[i].kind))
+            continue;
+        if (kinds[i].is_binding && deleted)
+            drop_binding(f, e->obj->name);
+        else if (kinds[i].is_binding)
+            take_binding(f, e->obj);
+        else if (deleted)
+            drop_policy(f, e->obj->name);
         else
-            take_policy(all, e->obj);
-    } else if (e->obj->kind == &kind_validating_policy_binding) {
-        if (deleted)
-            drop_binding(all, e->obj->name);
-        else
-            take_binding(all, e->obj);
-    } else {
-        return;
+            take_policy(all, f, e->obj);
+        f->stale = true;
     }
-    all->stale = true;
 }
 
 /* ---- life cycle ---- */
@@ -249,17 +291,32 @@ struct policies *policies_new(struct apiserver *a)
 {
     struct policies *all = xnew(struct policies);
     all->server = a;
-    list_init(&all->policies);
     loop_task_init(&all->task, on_task);
-    struct store_iter it =
-        store_range(a->store, &kind_validating_policy, STR_NONE, STR_NONE, STR_NONE);
-    for (struct obj *o; (o = store_next(&it));)
-        take_policy(all, o);
-    it = store_range(a->store, &kind_validating_policy_binding, STR_NONE, STR_NONE, STR_NONE);
-    for (struct obj *o; (o = store_next(&it));)
-        take_binding(all, o);
-    all->stale = all->bindings.len > 0;
+    for (int i = 0; i < N_FAMILIES; i++)
+        list_init(&all->families[i].policies);
+    /* The first two of each family: other versions are in the same storage. */
+    for (size_t i = 0; i < 4; i++) {
+        struct family *f = &all->families[kinds[i].family];
+        struct store_iter it = store_range(a->store, kinds[i].kind, STR_NONE, STR_NONE, STR_NONE);
+        for (struct obj *o; (o = store_next(&it));) {
+            if (kinds[i].is_binding)
+                take_binding(f, o);
+            else
+                take_policy(all, f, o);
+        }
+        f->stale = f->bindings.len > 0;
+    }
     return all;
+}
+
+static void family_done(struct family *f)
+{
+    while (!list_is_empty(&f->policies))
+        policy_free(container_of(f->policies.next, struct policy, link));
+    for (size_t i = 0; i < f->bindings.len; i++)
+        obj_unref(f->bindings.p[i]);
+    vec_done(&f->bindings);
+    vec_done(&f->pairs);
 }
 
 void policies_free(struct policies *all)
@@ -268,11 +325,7 @@ void policies_free(struct policies *all)
         return;
     all->closing = true;
     loop_task_cancel(&all->task);
-    while (!list_is_empty(&all->policies))
-        policy_free(container_of(all->policies.next, struct policy, link));
-    for (size_t i = 0; i < all->bindings.len; i++)
-        obj_unref(all->bindings.p[i]);
-    vec_done(&all->bindings);
-    vec_done(&all->pairs);
+    for (int i = 0; i < N_FAMILIES; i++)
+        family_done(&all->families[i]);
     free(all);
 }

@@ -1,8 +1,10 @@
 /*
  * Admission policies of the users: expressions that are evaluated before something is written.
  *
- *   policy_compile   a ValidatingAdmissionPolicy as expressions                        (pure)
- *   policy_judge     which policies and bindings a write concerns, and what they say
+ *   policy_compile   a policy as expressions                                           (pure)
+ *   policy_walk      which policies and bindings a write concerns, and what they see
+ *   policy_judge     what becomes of it when a ValidatingAdmissionPolicy says no
+ *   policy_mutate    what a MutatingAdmissionPolicy makes of it
  *   policies         the policies and bindings there are, and the status of the former
  *   policy_admit     what a valid policy and a valid binding are                       (pure)
  *
@@ -13,7 +15,10 @@
  *
  * Policies judge where validating webhooks do and just before them: the object is complete then.
  * They never judge what could take them out of force (policies, bindings, webhook configurations),
- * nor what the server writes by itself.
+ * nor what the server writes by itself. Those that mutate come just before the mutating webhooks,
+ * each seeing what the one before made of the object; those with reinvocationPolicy IfNeeded have
+ * their say once more when somebody else changed it after them. They change what a client wrote,
+ * not deletions, bindings or evictions.
  */
 #ifndef APISERVER_POLICY_H
 #define APISERVER_POLICY_H
@@ -22,6 +27,7 @@
 #include "kube/cel.h"
 
 struct admit;
+struct hook_about;
 struct policies;
 struct req;
 struct status;
@@ -36,6 +42,12 @@ struct policy_condition {
 struct policy_validation {
     jval spec;
     const struct cel *cel, *message; /* message NULL: none */
+};
+
+struct policy_mutation {
+    str expression;
+    const struct cel *cel;
+    bool is_patch; /* operations, not a configuration to be applied */
 };
 
 /* The variables of its expressions, in this order; the last only with paramKind. */
@@ -55,6 +67,8 @@ struct policy_code {
     size_t n_variables;
     struct policy_validation *validations;
     size_t n_validations;
+    struct policy_mutation *mutations;
+    size_t n_mutations;
     str broken; /* the first expression that does not compile, and why; empty: none */
 };
 
@@ -75,6 +89,21 @@ struct policy_pair {
  * together. */
 const struct status *policy_judge(struct req *q, const struct policy_pair *pairs, size_t n);
 
+/* ---- policy_mutate.c ---- */
+
+/* Who has had a say about a request so far, in its arena. */
+struct policy_seen {
+    struct policy_call *first;
+    struct policy_call **last;
+    const struct doc *output; /* what they made of it */
+};
+
+/* Changes the candidate; NULL, or why the write is refused. again: only those that are to have
+ * their say once more, because of what others changed since. */
+const struct status *policy_mutate(struct hook_about *about, const struct policy_pair *pairs,
+                                   size_t n, struct policy_seen *seen, bool again,
+                                   bool *ret_changed);
+
 /* ---- policy.c ---- */
 
 struct policies *policies_new(struct apiserver *a);
@@ -83,10 +112,16 @@ void policies_event(struct policies *p, const struct store_event *e);
 /* There is a policy in force somewhere: all that this costs when there is none. */
 bool policies_concern(const struct policies *p, const struct req *q);
 const struct status *policies_judge(struct policies *p, struct req *q);
+/* Bindings of policies that mutate. */
+size_t policies_mutating(const struct policies *p);
+const struct status *policies_mutate(struct policies *p, struct hook_about *about,
+                                     struct policy_seen *seen, bool again, bool *ret_changed);
 
 /* ---- policy_admit.c ---- */
 
 void policy_validate(const struct admit *a, jval root);
 void policy_binding_validate(const struct admit *a, jval root);
+void mutating_policy_validate(const struct admit *a, jval root);
+void mutating_policy_binding_validate(const struct admit *a, jval root);
 
 #endif

@@ -137,11 +137,10 @@ static void report_broken(void *ctx, str field, str expression, const char *why)
     strbuf_done(&b);
 }
 
-void policy_validate(const struct admit *a, jval root)
+/* What both kinds of policy have. */
+static void check_policy(const struct admit *a, jval spec)
 {
-    jval spec = jgetc(root, "spec"), kind = jgetc(spec, "paramKind");
-    jval match = jgetc(spec, "matchConstraints");
-    validating_policy_validate(a, root);
+    jval kind = jgetc(spec, "paramKind"), match = jgetc(spec, "matchConstraints");
     if (j_has(kind) && !jstr(jgetc(kind, "apiVersion")).len)
         require(a, STR("spec.paramKind.apiVersion"), "");
     if (j_has(kind) && !jstr(jgetc(kind, "kind")).len)
@@ -151,9 +150,65 @@ void policy_validate(const struct admit *a, jval root)
         require(a, STR("spec.matchConstraints.resourceRules"), "");
     check_named(a, jgetc(spec, "matchConditions"), "matchConditions", false);
     check_named(a, jgetc(spec, "variables"), "variables", true);
+}
+
+void policy_validate(const struct admit *a, jval root)
+{
+    jval spec = jgetc(root, "spec");
+    validating_policy_validate(a, root);
+    check_policy(a, spec);
     for (struct jiter it = jiter(jgetc(spec, "validations")); jnext(&it);)
         check_validation(a, it.value, it.index);
     check_annotations(a, jgetc(spec, "auditAnnotations"));
+    (void)policy_compile(a->arena, spec, report_broken, (void *)a);
+}
+
+/* ---- policies that mutate ---- */
+
+/* Only what is created or updated can be changed on its way. */
+static void check_operations(const struct admit *a, jval match, const char *path)
+{
+    for (struct jiter rule = jiter(jgetc(match, "resourceRules")); jnext(&rule);) {
+        for (struct jiter it = jiter(jgetc(rule.value, "operations")); jnext(&it);) {
+            str s = jstr(it.value);
+            if (!str_is(s, "*") && !str_is(s, "CREATE") && !str_is(s, "UPDATE"))
+                field_error_add(a->errors, FIELD_ERR_NOT_SUPPORTED,
+                                admit_path(a, "%s.resourceRules.operations", path), jtext(it.value),
+                                "supported values: \"*\", \"CREATE\", \"UPDATE\"");
+        }
+    }
+}
+
+static void check_mutation(const struct admit *a, jval v, size_t i)
+{
+    static const char *const members[] = {"applyConfiguration", "jsonPatch"};
+    static const char *const types[] = {"ApplyConfiguration", "JSONPatch"};
+    jval type = jgetc(v, "patchType");
+    int wanted = str_is(jstr(type), types[0]) ? 0 : str_is(jstr(type), types[1]) ? 1 : -1;
+    if (wanted < 0) /* the table says so */
+        return;
+    const char *member = members[wanted], *other = members[!wanted];
+    jval change = jget(v, str_of(member));
+    if (!j_has(change))
+        require(a, admit_path(a, "spec.mutations[%zu].%s", i, member),
+                admit_path(a, "must be specified when patchType is %s", types[wanted]).p);
+    else if (!str_trim(jstr(jgetc(change, "expression"))).len)
+        require(a, admit_path(a, "spec.mutations[%zu].%s.expression", i, member), "");
+    if (j_has(jget(v, str_of(other))))
+        field_error_add(a->errors, FIELD_ERR_INVALID,
+                        admit_path(a, "spec.mutations[%zu].%s", i, other),
+                        admit_path(a, "\"{%s}\"", other),
+                        "must not be specified when patchType is %s", types[wanted]);
+}
+
+void mutating_policy_validate(const struct admit *a, jval root)
+{
+    jval spec = jgetc(root, "spec");
+    kept_validate(a, root);
+    check_policy(a, spec);
+    check_operations(a, jgetc(spec, "matchConstraints"), "spec.matchConstraints");
+    for (struct jiter it = jiter(jgetc(spec, "mutations")); jnext(&it);)
+        check_mutation(a, it.value, it.index);
     (void)policy_compile(a->arena, spec, report_broken, (void *)a);
 }
 
@@ -206,4 +261,13 @@ void policy_binding_validate(const struct admit *a, jval root)
     check_actions(a, jgetc(spec, "validationActions"));
     check_params(a, jgetc(spec, "paramRef"));
     check_match(a, jgetc(spec, "matchResources"), STR("spec.matchResources"));
+}
+
+void mutating_policy_binding_validate(const struct admit *a, jval root)
+{
+    jval spec = jgetc(root, "spec"), match = jgetc(spec, "matchResources");
+    kept_validate(a, root);
+    check_params(a, jgetc(spec, "paramRef"));
+    check_match(a, match, STR("spec.matchResources"));
+    check_operations(a, match, "spec.matchResources");
 }

@@ -79,6 +79,22 @@ static void compile_annotations(struct compiler *c, jval list)
             jgetc(it.value, "valueExpression"), CEL_WANT_ANY);
 }
 
+static void compile_mutations(struct compiler *c, jval list)
+{
+    c->out->mutations = arena_array(c->arena, struct policy_mutation, jlen(list) + 1);
+    c->scope.has_patches = true;
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        struct policy_mutation *m = &c->out->mutations[c->out->n_mutations++];
+        m->is_patch = str_is(jstr(jgetc(it.value, "patchType")), "JSONPatch");
+        const char *member = m->is_patch ? "jsonPatch" : "applyConfiguration";
+        jval expression = jgetc(jget(it.value, str_of(member)), "expression");
+        m->expression = jstr(expression);
+        m->cel = compile(
+            c, arena_printf(c->arena, "spec.mutations[%zu].%s.expression", it.index, member),
+            expression, m->is_patch ? CEL_WANT_PATCHES : CEL_WANT_OBJECT);
+    }
+}
+
 struct policy_code
 policy_compile(struct arena *a, jval spec,
                void (*report)(void *ctx, str field, str expression, const char *why), void *ctx)
@@ -102,5 +118,6 @@ policy_compile(struct arena *a, jval spec,
     compile_variables(&c, jgetc(spec, "variables"));
     compile_validations(&c, jgetc(spec, "validations"));
     compile_annotations(&c, jgetc(spec, "auditAnnotations"));
+    compile_mutations(&c, jgetc(spec, "mutations"));
     return out;
 }

@@ -22,7 +22,7 @@
 /* What one token may ask a page to begin with. */
 #define LIMIT_MAX INT64_C(1000000000)
 /* Objects looked at in one turn of the loop. */
-#define STEP_OBJECTS 1024
+#define STEP_OBJECTS 256
 /* How long a version to come is waited for, as kube-apiserver does. */
 #define FRESH_WAIT (3 * USEC_PER_SEC)
 

@@ -273,6 +273,8 @@ const struct status *signing_status(struct req *q);
 struct obj *convert_obj(struct obj *o, const struct kind *to);
 /* The members of a HorizontalPodAutoscaler, all but kind and apiVersion, in the other version. */
 void convert_put_hpa(struct jw *w, jval root, bool to_v1);
+/* The same of what devices are asked for and offered by; false: neither kind is v1beta1 of that. */
+bool convert_put_resource(struct jw *w, const struct kind *from, const struct kind *to, jval root);
 
 /* ---- watch.c ---- */
 

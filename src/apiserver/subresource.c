@@ -270,6 +270,10 @@ void make_binding(struct req *q)
             edit_set(&e, edit_path(&q->arena, STR("metadata"), STR("annotations"), it.key),
                      it.value);
     set_scheduled(q, &e);
+    /* Usually nothing comes between now and the write. */
+    q->stamped = q->dry_run ? 0 : store_next_revision(q->server->store);
+    if (q->stamped)
+        meta_stamp_update(q, &e, q->base->doc, q->stamped);
     struct doc *d = edit_apply(&e, q->base->doc, NULL);
     edit_done(&e);
     if (d)

@@ -709,3 +709,50 @@ TEST(nodes_are_not_tainted_at_registration)
     CHECK(j_is_absent(jpath(doc_root(f.doc), "metadata.generation")));
     fixture_done(&f);
 }
+
+/* ---- service accounts ---- */
+
+TEST(a_pod_needs_the_service_account_it_names)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("a", ",'serviceAccountName':'nobody'")), 403);
+    CHECK_CSTR(f.reason, "Forbidden");
+    CHECK_CSTR(f.message, "pods \"a\" is forbidden: error looking up service account ns/nobody: "
+                          "serviceaccount \"nobody\" not found");
+    CHECK_INT(create(&f, &kind_service_account, "ns",
+                     "{'metadata':{'name':'nobody'},'imagePullSecrets':[{'name':'s'}]}"),
+              201);
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("a", ",'serviceAccountName':'nobody'")), 201);
+    CHECK_CSTR(field(&f, "spec.serviceAccount"), "nobody");
+    CHECK_CSTR(field(&f, "spec.imagePullSecrets"), "[{\"name\":\"s\"}]");
+    /* It keeps its own; and the older name of the field names an account too. */
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     POD("b", ",'serviceAccount':'nobody','imagePullSecrets':[{'name':'t'}]")),
+              201);
+    CHECK_CSTR(field(&f, "spec.serviceAccountName"), "nobody");
+    CHECK_CSTR(field(&f, "spec.imagePullSecrets"), "[{\"name\":\"t\"}]");
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     "{'metadata':{'name':'m','annotations':{'kubernetes.io/config.mirror':'x'}},"
+                     "'spec':{'serviceAccountName':'nobody','containers':[{'name':'c','image':'x'}]"
+                     "}}"),
+              403);
+    CHECK_CSTR(f.message,
+               "pods \"m\" is forbidden: a mirror pod may not reference service accounts");
+    fixture_done(&f);
+}
+
+TEST(a_namespace_has_a_moment_to_get_its_service_account)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_namespace, "", "{'metadata':{'name':'new'}}"), 201);
+    CHECK_INT(create(&f, &kind_pod, "new", POD("a", "")), 201);
+    fixture_run(&f, 4 * USEC_PER_SEC);
+    CHECK_INT(create(&f, &kind_pod, "new", POD("b", "")), 403);
+    CHECK_CSTR(f.message, "pods \"b\" is forbidden: error looking up service account new/default: "
+                          "serviceaccount \"default\" not found");
+    CHECK_INT(create(&f, &kind_service_account, "new", "{'metadata':{'name':'default'}}"), 201);
+    CHECK_INT(create(&f, &kind_pod, "new", POD("b", "")), 201);
+    fixture_done(&f);
+}

@@ -114,3 +114,55 @@ TEST(objects_are_read_with_the_defaults_of_today)
     CHECK_CSTR(field(&f, "a"), "");
     fixture_done(&f);
 }
+
+TEST(device_claims_are_read_in_every_version)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_resource_claim_v1beta1, "ns",
+                     "{'metadata':{'name':'c'},'spec':{'devices':{'requests':[{'name':'r',"
+                     "'deviceClassName':'d','count':2,'allocationMode':'ExactCount'},{'name':'s',"
+                     "'firstAvailable':[{'name':'x','deviceClassName':'e'}]}],'constraints':[{"
+                     "'matchAttribute':'a'}]}}}"),
+              201);
+    struct doc *first = doc_ref(f.doc);
+    CHECK_INT(get(&f, &kind_resource_claim, "ns", "c"), 200);
+    CHECK_CSTR(field(&f, "apiVersion"), "resource.k8s.io/v1");
+    CHECK_CSTR(field(&f, "spec.devices"),
+               "{\"requests\":[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"d\",\"count\":2,"
+               "\"allocationMode\":\"ExactCount\"}},{\"name\":\"s\",\"firstAvailable\":[{\"name\":"
+               "\"x\",\"deviceClassName\":\"e\"}]}],\"constraints\":[{\"matchAttribute\":\"a\"}]}");
+    /* Written in another version it is the same when read in the first. */
+    CHECK_INT(patch(&f, &kind_resource_claim_v1beta2, "ns", "c", API_PATCH_MERGE,
+                    "{'metadata':{'labels':{'a':'b'}}}"),
+              200);
+    CHECK_INT(get(&f, &kind_resource_claim_v1beta1, "ns", "c"), 200);
+    CHECK(jequal(jgetc(doc_root(f.doc), "spec"), jgetc(doc_root(first), "spec")));
+    doc_unref(first);
+    fixture_done(&f);
+}
+
+TEST(templates_and_slices_are_read_in_every_version)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_resource_claim_template, "ns",
+                     "{'metadata':{'name':'t'},'spec':{'metadata':{'labels':{'a':'b'}},'spec':{"
+                     "'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'d'}}]}}}}"),
+              201);
+    CHECK_INT(get(&f, &kind_resource_claim_template_v1beta1, "ns", "t"), 200);
+    CHECK_CSTR(field(&f, "spec"),
+               "{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"devices\":{\"requests\":[{"
+               "\"name\":\"r\",\"deviceClassName\":\"d\"}]}}}");
+    CHECK_INT(create(&f, &kind_resource_slice_v1beta1, "",
+                     "{'metadata':{'name':'s'},'spec':{'driver':'d','nodeName':'n','pool':{'name':"
+                     "'p','generation':1,'resourceSliceCount':1},'devices':[{'name':'g','basic':{"
+                     "'attributes':{'x':{'int':1}}}}]}}"),
+              201);
+    CHECK_INT(get(&f, &kind_resource_slice, "", "s"), 200);
+    CHECK_CSTR(field(&f, "spec.devices"), "[{\"name\":\"g\",\"attributes\":{\"x\":{\"int\":1}}}]");
+    CHECK_INT(get(&f, &kind_resource_slice_v1beta1, "", "s"), 200);
+    CHECK_CSTR(field(&f, "spec.devices"),
+               "[{\"name\":\"g\",\"basic\":{\"attributes\":{\"x\":{\"int\":1}}}}]");
+    fixture_done(&f);
+}

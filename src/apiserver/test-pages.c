@@ -136,3 +136,25 @@ TEST(deprecated_versions_warn_whoever_uses_them)
     CHECK_INT(n_headers(&w, "warning"), 0);
     web_done(&w);
 }
+
+TEST(front_a_binding_by_itself_binds_the_pod_it_names)
+{
+    struct web w;
+    web_init(&w);
+    w.f.user.name = STR("admin");
+    CHECK_INT(ask(&w, "POST", "/api/v1/namespaces/ns/pods", POD("p", "")), 201);
+    CHECK_INT(ask(&w, "POST", "/api/v1/namespaces/ns/bindings",
+                  "{'apiVersion':'v1','kind':'Binding','metadata':{'name':'p'},'target':{'kind':"
+                  "'Node','name':'n1'}}"),
+              201);
+    CHECK_INT(ask(&w, "GET", "/api/v1/namespaces/ns/pods/p", NULL), 200);
+    CHECK(str_find(strbuf_str(&w.body), STR("\"nodeName\":\"n1\"")) > 0);
+    CHECK_INT(ask(&w, "POST", "/api/v1/namespaces/ns/bindings",
+                  "{'apiVersion':'v1','kind':'Binding','metadata':{'name':'q'},'target':{'kind':"
+                  "'Node','name':'n1'}}"),
+              404);
+    CHECK_INT(ask(&w, "GET", "/api/v1/namespaces/ns/bindings", NULL), 405);
+    CHECK_INT(ask(&w, "GET", "/api/v1/componentstatuses", NULL), 200);
+    CHECK_INT(ask(&w, "POST", "/api/v1/componentstatuses", "{}"), 405);
+    web_done(&w);
+}

@@ -121,3 +121,21 @@ TEST(pods_are_resized_through_their_subresource)
               422);
     fixture_done(&f);
 }
+
+TEST(operations_find_a_status_that_says_nothing_yet)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_resource_claim, "ns",
+                     "{'metadata':{'name':'c'},'spec':{'devices':{'requests':[{'name':'r',"
+                     "'exactly':{'deviceClassName':'d'}}]}}}"),
+              201);
+    CHECK_INT(patch_sub(&f, &kind_resource_claim, "ns", "c", "status", API_PATCH_JSON,
+                        "[{'op':'add','path':'/status/allocation','value':{}}]"),
+              200);
+    CHECK_CSTR(field(&f, "status"), "{\"allocation\":{}}");
+    CHECK_INT(patch_sub(&f, &kind_resource_claim, "ns", "c", "status", API_PATCH_JSON,
+                        "[{'op':'remove','path':'/status/reservedFor'}]"),
+              422);
+    fixture_done(&f);
+}

@@ -739,6 +739,7 @@ struct doc *typed_prune(struct arena *a, const struct kind *k, struct doc *merge
 
 struct check {
     struct arena *a;
+    bool quiet; /* counts what is wrong and does not say it */
     struct strbuf path, errors;
     size_t n;
 };
@@ -746,7 +747,7 @@ struct check {
 static void check_error(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 static void check_error(struct check *c, const char *fmt, ...)
 {
-    if (c->n++ >= MAX_ERRORS)
+    if (c->n++ >= MAX_ERRORS || c->quiet)
         return;
     va_list ap;
     va_start(ap, fmt);
@@ -763,7 +764,8 @@ static void check_value(struct check *c, const struct slot *s, jval v);
 static void check_at(struct check *c, const struct slot *s, jval v, char tag, str name)
 {
     size_t len = c->path.len;
-    fieldset_add_element(&c->path, tag, name);
+    if (!c->quiet)
+        fieldset_add_element(&c->path, tag, name);
     check_value(c, s, v);
     c->path.len = len;
 }
@@ -821,7 +823,8 @@ static void check_list(struct check *c, const struct slot *s, jval v)
     struct slot item = slot_of_items(s);
     if (s->atomic) {
         for (struct jiter it = jiter(v); jnext(&it);)
-            check_at(c, &item, it.value, 'i', arena_printf(c->a, "%zu", it.index));
+            check_at(c, &item, it.value, 'i',
+                     c->quiet ? STR_NONE : arena_printf(c->a, "%zu", it.index));
         return;
     }
     struct parts ps = list_parts(c->a, s, v);
@@ -902,7 +905,57 @@ static void check_value(struct check *c, const struct slot *s, jval v)
     }
 }
 
+/* Where something is costs more than whether, and nearly always nothing is wrong. */
 str typed_check(struct arena *a, const struct kind *k, jval config)
+{
+    struct check c = {
+        .a = a,
+        .quiet = true,
+        .path = STRBUF_INIT(KEY_MAX_LEN),
+        .errors = STRBUF_INIT(ERRORS_MAX_LEN),
+    };
+    struct slot s = slot_of_type(k->type, false);
+    check_value(&c, &s, config);
+    if (c.n) {
+        c.quiet = false;
+        c.n = 0;
+        check_value(&c, &s, config);
+    }
+    str out = STR_NONE;
+    if (c.n)
+        out =
+            arena_printf(a, "%s%.*s", c.n > 1 ? "errors:\n  " : "", STR_ARG(strbuf_str(&c.errors)));
+    strbuf_done(&c.path);
+    strbuf_done(&c.errors);
+    return out;
+}
+
+/* ---- what would be replaced as a whole ---- */
+
+static void list_atomics(struct check *c, const struct slot *s, jval v)
+{
+    bool is_map = jtype(v) == J_OBJECT && s->type &&
+                  (s->shape == FIELD_MAP || (s->shape == FIELD_ONE && s->type->tag == TYPE_OBJECT));
+    bool is_list = jtype(v) == J_ARRAY && s->type && s->shape == FIELD_LIST;
+    size_t len = c->path.len;
+    if ((is_map || is_list) && s->atomic && c->n++ < MAX_ERRORS)
+        strbuf_printf(&c->errors, "%s%.*s", c->errors.len ? ", " : "",
+                      STR_ARG(strbuf_str(&c->path)));
+    for (struct jiter it = jiter(is_map || is_list ? v : JVAL_ABSENT); jnext(&it);) {
+        const struct field *f = NULL;
+        struct slot item = is_list ? slot_of_items(s) : slot_of_member(s, it.key, &f);
+        if (is_map && !f)
+            continue;
+        if (is_list)
+            strbuf_printf(&c->path, "[%zu]", it.index);
+        else
+            strbuf_printf(&c->path, ".%.*s", STR_ARG(it.key));
+        list_atomics(c, &item, it.value);
+        c->path.len = len;
+    }
+}
+
+str typed_atomics(struct arena *a, const struct kind *k, jval config)
 {
     struct check c = {
         .a = a,
@@ -910,11 +963,8 @@ str typed_check(struct arena *a, const struct kind *k, jval config)
         .errors = STRBUF_INIT(ERRORS_MAX_LEN),
     };
     struct slot s = slot_of_type(k->type, false);
-    check_value(&c, &s, config);
-    str out = STR_NONE;
-    if (c.n)
-        out =
-            arena_printf(a, "%s%.*s", c.n > 1 ? "errors:\n  " : "", STR_ARG(strbuf_str(&c.errors)));
+    list_atomics(&c, &s, config);
+    str out = arena_str(a, strbuf_str(&c.errors));
     strbuf_done(&c.path);
     strbuf_done(&c.errors);
     return out;

@@ -33,5 +33,7 @@ struct doc *typed_prune(struct arena *a, const struct kind *k, struct doc *merge
 /* What is wrong with a configuration, in structured-merge-diff's words; STR_NONE when nothing is.
  */
 str typed_check(struct arena *a, const struct kind *k, jval config);
+/* The paths of atomic lists, maps and objects in it: ".spec.x, .spec.y[0].z"; STR_NONE: none. */
+str typed_atomics(struct arena *a, const struct kind *k, jval config);
 
 #endif

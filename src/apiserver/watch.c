@@ -33,7 +33,7 @@
 
 /* What all watches that begin may cost in one turn of the loop: an object that is looked at is one,
  * an object or event that is told is TELL and one for each TELL_BYTES of text to be written. */
-enum { TURN_UNITS = 250, TELL = 2, TELL_BYTES = 256 };
+enum { TURN_UNITS = 250, TELL = 2, TELL_BYTES = 128 };
 /* Events taken from the past at a time. */
 enum { REPLAY_MAX = 4096 };
 #define BOOKMARK_INTERVAL (60 * USEC_PER_SEC)

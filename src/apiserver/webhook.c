@@ -5,8 +5,8 @@
  * calls it has open. It works on a snapshot of the configurations, so one that changes meanwhile
  * concerns the next request.
  *
- *   mutating    one call at a time; after the last one a second pass over those that asked for it
- *               and were followed by a change
+ *   mutating    policies first, then one call at a time; after the last one a second pass over
+ *               those that asked for it and were followed by a change
  *   validating  all calls at once; of several refusals the first in order counts, whichever answer
  *               came first
  */
@@ -31,7 +31,8 @@ struct hooks {
     struct policies *policies;
     VEC(struct obj *) configs[HOOK_KINDS]; /* by name */
     size_t n_hooks;
-    unsigned turn; /* of endpoints */
+    size_t n_askers; /* those, and bindings of policies that mutate */
+    unsigned turn;   /* of endpoints */
 };
 
 /* ---- configurations ---- */
@@ -70,11 +71,11 @@ void hooks_event(struct hooks *h, const struct store_event *e)
 {
     int type = type_of(e->obj->kind);
     policies_event(h->policies, e);
-    if (type < 0)
-        return;
-    drop_config(h, type, e->obj->name);
-    if (e->type != STORE_DELETED)
+    if (type >= 0)
+        drop_config(h, type, e->obj->name);
+    if (type >= 0 && e->type != STORE_DELETED)
         add_config(h, type, e->obj);
+    h->n_askers = h->n_hooks + policies_mutating(h->policies);
 }
 
 struct hooks *hooks_new(struct apiserver *a)
@@ -89,6 +90,7 @@ struct hooks *hooks_new(struct apiserver *a)
         for (struct obj *o; (o = store_next(&it));)
             add_config(h, i, o);
     }
+    h->n_askers = h->n_hooks + policies_mutating(h->policies);
     return h;
 }
 
@@ -109,7 +111,7 @@ void hooks_free(struct hooks *h)
 bool hooks_concern(const struct req *q)
 {
     const struct apiserver *a = q->server;
-    return UNLIKELY(a->hooks->n_hooks) && !a->booting && q->user != &server_user;
+    return UNLIKELY(a->hooks->n_askers) && !a->booting && q->user != &server_user;
 }
 
 const struct status *hooks_judge(struct req *q)
@@ -144,6 +146,7 @@ struct round {
     struct item *items;
     size_t n_items, next, n_open;
     bool changed, is_second_pass;
+    struct policy_seen seen;
     usec due;
 };
 
@@ -278,54 +281,22 @@ static const struct status *status_of(struct round *r, const struct item *i)
     return ignore ? NULL : hook_failure_status(&r->q->arena, i->name, v->why);
 }
 
-/* managedFields are the server's, whatever a webhook's own types make of them. */
-static struct doc *keep_managed(struct round *r, struct doc *before, struct doc *after)
-{
-    jval had = jpath(doc_root(before), "metadata.managedFields");
-    struct edit e;
-    if (jequal(had, jpath(doc_root(after), "metadata.managedFields")))
-        return after;
-    edit_init(&e, &r->q->arena);
-    edit_set(&e, STR("/metadata/managedFields"), had);
-    struct doc *d = edit_apply(&e, after, NULL);
-    edit_done(&e);
-    return d ? doc_hold(&r->q->arena, d) : NULL;
-}
-
-static bool same_identity(jval a, jval b)
-{
-    static const char *const paths[] = {"kind", "apiVersion", "metadata.name",
-                                        "metadata.namespace"};
-    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
-        if (!str_eq(jstr(jpath(a, paths[i])), jstr(jpath(b, paths[i]))))
-            return false;
-    return jtype(jgetc(b, "metadata")) == J_OBJECT;
-}
-
-/* The object after a patch; NULL: the reason is in ret_why. */
-static struct doc *patched(struct round *r, const struct item *i, str *ret_why)
+/* The candidate after a patch; what is returned refuses the request. */
+static const struct status *patch_candidate(struct round *r, const struct item *i,
+                                            bool *ret_changed)
 {
     struct arena *a = &r->q->arena;
-    const struct kind *as = i->question.as;
     struct err err = ERR_INIT;
+    const char *broken = NULL;
     struct doc *d = json_patch(i->question.object, doc_root(i->verdict.patch), &err);
-    if (!d) {
-        *ret_why = arena_printf(a, "%s", err.message);
-        return NULL;
-    }
-    (void)doc_hold(a, d);
-    if (!same_identity(i->question.object, doc_root(d))) {
-        *ret_why = arena_printf(a,
-                                "admission webhook \"%.*s\" may not change what the object is or "
-                                "how it is called",
-                                STR_ARG(i->name));
-        return NULL;
-    }
-    d = hook_about_convert(&r->about, d, as, r->q->kind);
-    d = d && r->about.object ? keep_managed(r, r->about.object, d) : d;
     if (!d)
-        *ret_why = arena_printf(a, "admission webhook \"%.*s\" broke the object", STR_ARG(i->name));
-    return d;
+        return hook_internal_error(a, arena_printf(a, "%s", err.message));
+    const struct status *refused = hook_about_take(&r->about, i->question.as, i->question.object,
+                                                   doc_hold(a, d), ret_changed, &broken);
+    if (broken)
+        return hook_internal_error(
+            a, arena_printf(a, "admission webhook \"%.*s\" %s", STR_ARG(i->name), broken));
+    return refused;
 }
 
 /* Those asked before it that want to know. */
@@ -341,25 +312,32 @@ static void mark_earlier(struct round *r, const struct item *by)
 static const struct status *take_patch(struct round *r, struct item *i)
 {
     struct req *q = r->q;
-    str why = STR_NONE;
+    bool changed = false;
     if (r->use != FOR_CANDIDATE)
         return hook_internal_error(
             &q->arena, arena_printf(&q->arena,
                                     "admission webhook \"%.*s\" attempted to modify the object, "
                                     "which is not supported for this operation",
                                     STR_ARG(i->name)));
-    struct doc *d = patched(r, i, &why);
-    if (!d)
-        return hook_internal_error(&q->arena, why);
-    if (jequal(doc_root(r->about.object), doc_root(d)))
+    const struct status *refused = patch_candidate(r, i, &changed);
+    if (changed)
+        mark_earlier(r, i);
+    r->changed |= changed;
+    return refused;
+}
+
+/* The say of policies: before all webhooks, and once more after them. */
+static const struct status *ask_policies(struct round *r, bool again)
+{
+    bool changed = false;
+    if (r->use != FOR_CANDIDATE)
         return NULL;
-    const struct status *refused = write_take_patch(q, d);
-    if (refused)
-        return refused;
-    r->changed = true;
-    hook_about_refresh(&r->about);
-    mark_earlier(r, i);
-    return NULL;
+    const struct status *refused =
+        policies_mutate(r->hooks->policies, &r->about, &r->seen, again, &changed);
+    if (changed && again)
+        mark_earlier(r, r->items + r->n_items);
+    r->changed |= changed;
+    return refused;
 }
 
 /* ---- the way through ---- */
@@ -405,8 +383,12 @@ static bool ask_next(struct round *r, const struct status **ret_refused)
         if (r->next == r->n_items) {
             if (r->is_second_pass)
                 return false;
+            *ret_refused = ask_policies(r, true);
+            if (*ret_refused)
+                return false;
             r->is_second_pass = true;
             r->next = 0;
+            continue;
         }
         struct item *i = &r->items[r->next];
         const struct kind *as = r->is_second_pass && !i->is_due_again
@@ -487,13 +469,11 @@ static struct round *round_new(struct req *q, enum round_use use, bool mutating)
 static enum hook_step begin_mutating(struct req *q, enum round_use use)
 {
     struct round *r = round_new(q, use, true);
-    const struct status *refused = NULL;
-    if (!r->n_items)
-        return HOOKS_NOBODY;
-    if (ask_next(r, &refused))
+    const struct status *refused = ask_policies(r, false);
+    if (!refused && ask_next(r, &refused))
         return HOOKS_WAITING;
     if (!refused)
-        return HOOKS_NOBODY;
+        return r->changed ? HOOKS_CHANGED : HOOKS_NOBODY;
     req_refuse(q, refused);
     return HOOKS_REFUSED;
 }

@@ -107,6 +107,10 @@ void hook_about_refresh(struct hook_about *r);
 struct doc *hook_about_convert(struct hook_about *r, struct doc *d, const struct kind *from,
                                const struct kind *to);
 struct hook_question hook_about_question(struct hook_about *r, const struct kind *as);
+/* The candidate becomes `after`, which somebody made of `before` (both of kind `as`, held by the
+ * arena). What is returned refuses the request; *ret_broken says what may not be done to it. */
+const struct status *hook_about_take(struct hook_about *r, const struct kind *as, jval before,
+                                     struct doc *after, bool *ret_changed, const char **ret_broken);
 
 /* ---- webhook_review.c, answers ---- */
 
@@ -208,6 +212,7 @@ const struct status *hooks_judge(struct req *q);
 /* What the rounds of a request end with. */
 enum hook_step {
     HOOKS_NOBODY,  /* nobody wants to be asked: go on */
+    HOOKS_CHANGED, /* the same, and policies have changed the candidate */
     HOOKS_WAITING, /* the request is parked; the end of the round comes by one of the below */
     HOOKS_REFUSED, /* the request is */
 };

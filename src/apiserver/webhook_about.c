@@ -5,6 +5,7 @@
 #include "apiserver/request.h"
 #include "apiserver/webhook.h"
 #include "base/uuid.h"
+#include "json/edit.h"
 
 static bool same_storage(const struct kind *a, const struct kind *b)
 {
@@ -213,4 +214,55 @@ struct hook_question hook_about_question(struct hook_about *r, const struct kind
         .options = options_text(r),
         .dry_run = q->dry_run,
     };
+}
+
+/* ---- changes ---- */
+
+/* managedFields are the server's, whatever a webhook's own types make of them. */
+static struct doc *keep_managed(struct hook_about *r, struct doc *before, struct doc *after)
+{
+    jval had = jpath(doc_root(before), "metadata.managedFields");
+    struct edit e;
+    if (jequal(had, jpath(doc_root(after), "metadata.managedFields")))
+        return after;
+    edit_init(&e, &r->q->arena);
+    edit_set(&e, STR("/metadata/managedFields"), had);
+    struct doc *d = edit_apply(&e, after, NULL);
+    edit_done(&e);
+    return d ? doc_hold(&r->q->arena, d) : NULL;
+}
+
+static bool same_identity(jval a, jval b)
+{
+    static const char *const paths[] = {"kind", "apiVersion", "metadata.name",
+                                        "metadata.namespace"};
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+        if (!str_eq(jstr(jpath(a, paths[i])), jstr(jpath(b, paths[i]))))
+            return false;
+    return jtype(jgetc(b, "metadata")) == J_OBJECT;
+}
+
+const struct status *hook_about_take(struct hook_about *r, const struct kind *as, jval before,
+                                     struct doc *after, bool *ret_changed, const char **ret_broken)
+{
+    *ret_changed = false;
+    *ret_broken = NULL;
+    if (!same_identity(before, doc_root(after))) {
+        *ret_broken = "may not change what the object is or how it is called";
+        return NULL;
+    }
+    struct doc *d = hook_about_convert(r, after, as, r->q->kind);
+    d = d && r->object ? keep_managed(r, r->object, d) : d;
+    if (!d || !r->object) {
+        *ret_broken = "broke the object";
+        return NULL;
+    }
+    if (jequal(doc_root(r->object), doc_root(d)))
+        return NULL;
+    const struct status *refused = write_take_patch(r->q, d);
+    if (refused)
+        return refused;
+    *ret_changed = true;
+    hook_about_refresh(r);
+    return NULL;
 }

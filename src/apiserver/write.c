@@ -664,9 +664,11 @@ static void end_mutation(struct req *q, bool changed)
 
 static void ask_to_mutate(struct req *q)
 {
-    switch (hooks_mutate(q)) {
+    enum hook_step step = hooks_mutate(q);
+    switch (step) {
     case HOOKS_NOBODY:
-        end_mutation(q, false);
+    case HOOKS_CHANGED:
+        end_mutation(q, step == HOOKS_CHANGED);
         break;
     case HOOKS_WAITING:
         req_move(q, REQ_ASKED);
@@ -721,6 +723,7 @@ static void ask_to_judge(struct req *q)
     }
     switch (hooks_validate(q)) {
     case HOOKS_NOBODY:
+    case HOOKS_CHANGED: /* not by those that judge */
         req_move(q, REQ_CHECK);
         break;
     case HOOKS_WAITING:

@@ -507,6 +507,12 @@ static const struct field reservation_fields[] = {
 };
 OBJECT(reservation, "PodGangReservation");
 
+static const struct field disrupted_fields[] = {
+    ONE("name", string, REQUIRED, DOC("Its name.")),
+    ONE("uid", string, REQUIRED, DOC("Its UID: one made later under the same name may stay.")),
+};
+OBJECT(disrupted, "PodGangDisruptedPod");
+
 static const struct field pin_fields[] = {
     ONE("domain", string, DOC("Values of the labels from the broadest level down.")),
     ONE("level", string, DOC("Label key of the level.")),
@@ -575,6 +581,9 @@ static const struct field gang_status_fields[] = {
     ONE("placementScore", double, DOC("How close together it was placed, 0 to 1.")),
     LIST("reservations", reservation,
          DOC("Room kept for pods that replace others; it survives the scheduler.")),
+    LIST("disruptedPods", disrupted,
+         DOC("Pods that are to go while the condition DisruptionTarget is True; none: those that "
+             "were on nodes when it became so.")),
     ONE("unschedulable", unschedulable,
         DOC("Why it waits, for programs: what the condition Unschedulable says in words.")),
 };

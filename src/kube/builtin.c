@@ -358,25 +358,31 @@ static const struct column slice_columns[] = {
     .type = &type_device_class, COLUMNS(age_columns)
 KIND(kind_device_class, DEVICE_CLASS("v1"));
 KIND(kind_device_class_v1beta2, DEVICE_CLASS("v1beta2"));
-#define RESOURCE_CLAIM(v)                                                                          \
+#define RESOURCE_CLAIM(v, type_)                                                                   \
     .group = "resource.k8s.io", .version = v, .kind = "ResourceClaim", .plural = "resourceclaims", \
     .singular = "resourceclaim", .verbs = VERBS_ALL, .flags = KIND_NAMESPACED | KIND_STATUS,       \
-    .type = &type_resource_v1_resource_claim, COLUMNS(claim_columns)
-KIND(kind_resource_claim, RESOURCE_CLAIM("v1"));
-KIND(kind_resource_claim_v1beta2, RESOURCE_CLAIM("v1beta2"));
-#define RESOURCE_CLAIM_TEMPLATE(v)                                                               \
+    .type = &(type_), COLUMNS(claim_columns)
+KIND(kind_resource_claim, RESOURCE_CLAIM("v1", type_resource_v1_resource_claim));
+KIND(kind_resource_claim_v1beta2, RESOURCE_CLAIM("v1beta2", type_resource_v1_resource_claim));
+#define RESOURCE_CLAIM_TEMPLATE(v, type_)                                                        \
     .group = "resource.k8s.io", .version = v, .kind = "ResourceClaimTemplate",                   \
     .plural = "resourceclaimtemplates", .singular = "resourceclaimtemplate", .verbs = VERBS_ALL, \
-    .flags = KIND_NAMESPACED, .type = &type_resource_claim_template, COLUMNS(age_columns)
-KIND(kind_resource_claim_template, RESOURCE_CLAIM_TEMPLATE("v1"));
-KIND(kind_resource_claim_template_v1beta2, RESOURCE_CLAIM_TEMPLATE("v1beta2"));
-#define RESOURCE_SLICE(v)                                                                          \
+    .flags = KIND_NAMESPACED, .type = &(type_), COLUMNS(age_columns)
+KIND(kind_resource_claim_template, RESOURCE_CLAIM_TEMPLATE("v1", type_resource_claim_template));
+KIND(kind_resource_claim_template_v1beta2,
+     RESOURCE_CLAIM_TEMPLATE("v1beta2", type_resource_claim_template));
+#define RESOURCE_SLICE(v, type_)                                                                   \
     .group = "resource.k8s.io", .version = v, .kind = "ResourceSlice", .plural = "resourceslices", \
-    .singular = "resourceslice", .verbs = VERBS_ALL, .flags = KIND_GENERATION,                     \
-    .type = &type_resource_slice, COLUMNS(slice_columns),                                          \
-    .field_selectors = "spec.nodeName,spec.driver"
-KIND(kind_resource_slice, RESOURCE_SLICE("v1"));
-KIND(kind_resource_slice_v1beta2, RESOURCE_SLICE("v1beta2"));
+    .singular = "resourceslice", .verbs = VERBS_ALL, .flags = KIND_GENERATION, .type = &(type_),   \
+    COLUMNS(slice_columns), .field_selectors = "spec.nodeName,spec.driver"
+KIND(kind_resource_slice, RESOURCE_SLICE("v1", type_resource_slice));
+KIND(kind_resource_slice_v1beta2, RESOURCE_SLICE("v1beta2", type_resource_slice));
+
+KIND(kind_device_class_v1beta1, DEVICE_CLASS("v1beta1"));
+KIND(kind_resource_claim_v1beta1, RESOURCE_CLAIM("v1beta1", type_resource_claim_v1beta1));
+KIND(kind_resource_claim_template_v1beta1,
+     RESOURCE_CLAIM_TEMPLATE("v1beta1", type_resource_claim_template_v1beta1));
+KIND(kind_resource_slice_v1beta1, RESOURCE_SLICE("v1beta1", type_resource_slice_v1beta1));
 
 /* In the order discovery lists groups. */
 const struct kind *const builtin_kinds[] = {
@@ -442,6 +448,13 @@ const struct kind *const builtin_kinds[] = {
     &kind_resource_slice,
     &kind_device_taint_rule,
     &kind_api_service,
+    &kind_scheduling_pod_group,
+    &kind_workload,
+    &kind_pool_status_request,
+    &kind_storage_version,
+    &kind_storage_migration,
+    &kind_binding,
+    &kind_component_status,
     /* older versions, after what clients should prefer */
     &kind_ip_address_v1beta1,
     &kind_service_cidr_v1beta1,
@@ -456,6 +469,10 @@ const struct kind *const builtin_kinds[] = {
     &kind_resource_claim_v1beta2,
     &kind_resource_claim_template_v1beta2,
     &kind_resource_slice_v1beta2,
+    &kind_device_class_v1beta1,
+    &kind_resource_claim_v1beta1,
+    &kind_resource_claim_template_v1beta1,
+    &kind_resource_slice_v1beta1,
     &kind_device_taint_rule_v1alpha3,
 };
 const size_t n_builtin_kinds = ARRAY_LEN(builtin_kinds);

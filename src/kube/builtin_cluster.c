@@ -244,3 +244,47 @@ KIND(kind_api_service, .group = "apiregistration.k8s.io", .version = "v1", .kind
      .plural = "apiservices", .singular = "apiservice", .categories = "api-extensions",
      .verbs = VERBS_ALL, .flags = KIND_STATUS, .type = &type_api_service,
      COLUMNS(api_service_columns));
+
+/* ---- alpha and beta, without another version ---- */
+
+static const struct column plain_columns[] = {
+    NAME_COLUMN,
+    AGE_COLUMN,
+};
+
+KIND(kind_scheduling_pod_group, .group = "scheduling.k8s.io", .version = "v1alpha2",
+     .kind = "PodGroup", .plural = "podgroups", .singular = "podgroup", .verbs = VERBS_ALL,
+     .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION, .type = &type_scheduling_pod_group,
+     COLUMNS(plain_columns));
+KIND(kind_workload, .group = "scheduling.k8s.io", .version = "v1alpha2", .kind = "Workload",
+     .plural = "workloads", .singular = "workload", .verbs = VERBS_ALL,
+     .flags = KIND_NAMESPACED | KIND_GENERATION, .type = &type_workload, COLUMNS(plain_columns));
+KIND(kind_pool_status_request, .group = "resource.k8s.io", .version = "v1alpha3",
+     .kind = "ResourcePoolStatusRequest", .plural = "resourcepoolstatusrequests",
+     .singular = "resourcepoolstatusrequest", .verbs = VERBS_ALL,
+     .flags = KIND_STATUS | KIND_GENERATION, .type = &type_pool_status_request,
+     COLUMNS(plain_columns));
+KIND(kind_storage_version, .group = "internal.apiserver.k8s.io", .version = "v1alpha1",
+     .kind = "StorageVersion", .plural = "storageversions", .singular = "storageversion",
+     .verbs = VERBS_ALL, .flags = KIND_STATUS, .type = &type_storage_version,
+     COLUMNS(plain_columns));
+KIND(kind_storage_migration, .group = "storagemigration.k8s.io", .version = "v1beta1",
+     .kind = "StorageVersionMigration", .plural = "storageversionmigrations",
+     .singular = "storageversionmigration", .verbs = VERBS_ALL, .flags = KIND_STATUS,
+     .type = &type_storage_migration, COLUMNS(plain_columns));
+
+/* ---- of old ---- */
+
+/* Only ever created, and then it is a pod that changes: route.c. */
+KIND(kind_binding, .group = "", .version = "v1", .kind = "Binding", .plural = "bindings",
+     .singular = "binding", .verbs = VERB_CREATE, .flags = KIND_NAMESPACED, .type = &type_binding,
+     COLUMNS(plain_columns));
+static const struct column component_columns[] = {
+    NAME_COLUMN,
+    COLUMN_AT("Conditions", "string", ".conditions", "How it is."),
+};
+/* What it asks about is one process here, which answers or does not. */
+KIND(kind_component_status, .group = "", .version = "v1", .kind = "ComponentStatus",
+     .plural = "componentstatuses", .singular = "componentstatus", .short_names = "cs",
+     .verbs = VERB_GET | VERB_LIST, .type = &type_component_status, COLUMNS(component_columns),
+     .deprecated = "v1 ComponentStatus is deprecated in v1.19+");

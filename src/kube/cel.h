@@ -9,6 +9,9 @@
  * times and durations; its operators, macros and functions), optional values, and what Kubernetes
  * adds: functions of strings, lists and sets, quantities, URLs, addresses, named formats and the
  * authorizer. cel_table.c lists all functions; an expression that uses another does not compile.
+ * Where it may say how something is to be changed, it makes objects (Object{spec:
+ * Object.spec{...}}) and operations of JSON Patch (JSONPatch{op: "add", ...}); types are called
+ * after where they are.
  *
  * A variable may have a schema (of a CustomResourceDefinition): then its fields are known and
  * anything else is refused when the expression is compiled, as is everything whose types are known
@@ -55,9 +58,16 @@ struct cel_scope {
     const struct cel_lazy *lazy; /* at most CEL_MAX_LAZY */
     size_t n_lazy;
     bool has_authorizer;
+    bool has_patches; /* it may make Object and JSONPatch */
 };
 
-enum cel_want { CEL_WANT_BOOL, CEL_WANT_STRING, CEL_WANT_ANY };
+enum cel_want {
+    CEL_WANT_BOOL,
+    CEL_WANT_STRING,
+    CEL_WANT_ANY,
+    CEL_WANT_OBJECT,  /* Object */
+    CEL_WANT_PATCHES, /* list(JSONPatch) */
+};
 
 /* NULL with the reason and where it is, in the words of the reference implementation. */
 struct cel *cel_compile_in(struct arena *a, str text, const struct cel_scope *scope,
@@ -96,6 +106,8 @@ struct cel_run *cel_run_new(struct arena *a, const struct cel_input *in);
 /* ERR_INVALID: the expression failed; ERR_TOO_LARGE: it cost too much. */
 int cel_run_bool(struct cel_run *r, const struct cel *c, bool *ret, struct err *err);
 int cel_run_text(struct cel_run *r, const struct cel *c, str *ret, struct err *err);
+/* An Object or a list of JSONPatch as a document, held by the arena. */
+int cel_run_doc(struct cel_run *r, const struct cel *c, struct doc **ret, struct err *err);
 /* One expression and nothing else. */
 int cel_eval(const struct cel *c, struct arena *a, const jval *vars, uint64_t cost, bool *ret,
              struct err *err);

@@ -245,6 +245,8 @@ static bool is_zero(const struct cel_value *v)
     case CEL_LIST:
     case CEL_MAP:
         return !cel_length(v);
+    case CEL_OBJECT:
+        return !v->object->fields.n;
     default:
         return false;
     }

@@ -18,6 +18,8 @@ static struct cel_value select_from(struct cel_run *e, const struct cel_node *n,
         return n->op == CEL_HAS ? of_bool(false) : cel_none();
     if (of->type == CEL_OPTIONAL)
         return select_from(e, n, of->inner);
+    if (of->type == CEL_OBJECT)
+        return select_from(e, n, &of->object->fields);
     if (of->type != CEL_MAP)
         return cel_no_overload(e);
     bool there = cel_find_key(e, of, &key, &found);
@@ -97,12 +99,28 @@ static struct cel_value eval_index(struct cel_run *e, const struct cel_node *n)
     return e->exhausted || str_is(v.s, "no such overload") ? v : cel_none();
 }
 
+/* *ret_there is false when the entry is an optional one and there is none. */
+static struct cel_value eval_entry(struct cel_run *e, const struct cel_node *n, bool *ret_there)
+{
+    *ret_there = true;
+    if (n->op != CEL_MAYBE)
+        return eval(e, n);
+    struct cel_value v = eval(e, n->kids[0]);
+    if (v.type != CEL_OPTIONAL)
+        return v.type == CEL_ERROR ? v : cel_no_overload(e);
+    *ret_there = v.inner != NULL;
+    return v.inner ? *v.inner : v;
+}
+
 static struct cel_value eval_make(struct cel_run *e, const struct cel_node *n)
 {
     cel_pairs all = {0};
-    size_t step = n->op == CEL_MAKE_MAP ? 2 : 1;
+    size_t step = n->op == CEL_MAKE_LIST ? 1 : 2;
     for (size_t i = 0; i < n->n_kids; i += step) {
-        struct cel_pair p = {.value = eval(e, n->kids[i + step - 1])};
+        bool there;
+        struct cel_pair p = {.value = eval_entry(e, n->kids[i + step - 1], &there)};
+        if (!there)
+            continue;
         if (step == 2)
             p.key = eval(e, n->kids[i]);
         bool twice = false;
@@ -117,7 +135,8 @@ static struct cel_value eval_make(struct cel_run *e, const struct cel_node *n)
         if (cel_spend(e, CEL_ITEM_COST))
             *vec_push(&all) = p;
     }
-    return cel_of_pairs(e, n->op == CEL_MAKE_MAP ? CEL_MAP : CEL_LIST, &all);
+    struct cel_value made = cel_of_pairs(e, step == 2 ? CEL_MAP : CEL_LIST, &all);
+    return n->op == CEL_MAKE_OBJECT ? cel_make_object(e, n->name, made) : made;
 }
 
 /* ---- operators ---- */
@@ -326,7 +345,10 @@ static struct cel_value eval(struct cel_run *e, const struct cel_node *n)
         return eval_index(e, n);
     case CEL_MAKE_LIST:
     case CEL_MAKE_MAP:
+    case CEL_MAKE_OBJECT:
         return eval_make(e, n);
+    case CEL_MAYBE: /* eval_make looks into it */
+        break;
     case CEL_NOT:
     case CEL_NEGATE:
         return eval_unary(e, n);
@@ -392,6 +414,18 @@ int cel_run_text(struct cel_run *e, const struct cel *c, str *ret, struct err *e
         v = cel_too_much(e);
     *ret = v.type == CEL_STRING ? v.s : STR_NONE;
     return v.type == CEL_STRING ? 0 : fail(e, &v, "the result is no string", err);
+}
+
+int cel_run_doc(struct cel_run *e, const struct cel *c, struct doc **ret, struct err *err)
+{
+    struct cel_value v = run(e, c);
+    if (e->exhausted)
+        v = cel_too_much(e);
+    *ret = NULL;
+    if (v.type == CEL_ERROR)
+        return fail(e, &v, "", err);
+    *ret = cel_doc_of(e, &v, err);
+    return *ret ? 0 : e->exhausted ? ERR_TOO_LARGE : ERR_INVALID;
 }
 
 int cel_eval(const struct cel *c, struct arena *a, const jval *vars, uint64_t cost, bool *ret,

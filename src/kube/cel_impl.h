@@ -6,6 +6,7 @@
  *   cel_type.c     what is known of types before anything is evaluated
  *   cel_eval.c     the value of a tree
  *   cel_value.c    making, comparing and adding values
+ *   cel_object.c   objects that expressions make, and values as JSON
  *   cel_table.c    the functions, by name and types of arguments
  *   cel_string.c, cel_list.c, cel_convert.c, cel_time.c, cel_quantity.c, cel_net.c, cel_format.c,
  *   cel_authz.c    the functions themselves
@@ -42,6 +43,7 @@ enum cel_type {
     CEL_GROUP_CHECK,
     CEL_RESOURCE_CHECK,
     CEL_DECISION,
+    CEL_OBJECT, /* made by the expression */
     CEL_ERROR,
     CEL_N_TYPES,
 };
@@ -86,7 +88,13 @@ struct cel_value {
         const struct cel_net *net;
         const struct cel_access *access;
         const struct cel_decision *decision;
+        const struct cel_object *object;
     };
+};
+
+struct cel_object {
+    str type;                /* "Object.spec" */
+    struct cel_value fields; /* a map */
 };
 
 struct cel_pair {
@@ -101,19 +109,22 @@ struct cel_shape {
     bool is_whole;              /* an object with metadata */
     jval schema;                /* of a list, map or object; absent: nothing more is known */
     const struct cel_shape *of; /* of elements, or what is in an optional; NULL: not known */
+    str object;                 /* the type of an object that is made */
 };
 
 enum cel_op {
     CEL_LITERAL,
-    CEL_VARIABLE,   /* slot */
-    CEL_LAZY,       /* slot */
-    CEL_SELECT,     /* name */
-    CEL_OPT_SELECT, /* .?name */
-    CEL_HAS,        /* of a field of kids[0]: name */
-    CEL_INDEX,      /* kids[0] at kids[1] */
-    CEL_OPT_INDEX,  /* [?at] */
-    CEL_MAKE_LIST,  /* kids */
-    CEL_MAKE_MAP,   /* kids: key, value, key, ... */
+    CEL_VARIABLE,    /* slot */
+    CEL_LAZY,        /* slot */
+    CEL_SELECT,      /* name */
+    CEL_OPT_SELECT,  /* .?name */
+    CEL_HAS,         /* of a field of kids[0]: name */
+    CEL_INDEX,       /* kids[0] at kids[1] */
+    CEL_OPT_INDEX,   /* [?at] */
+    CEL_MAKE_LIST,   /* kids */
+    CEL_MAKE_MAP,    /* kids: key, value, key, ... */
+    CEL_MAKE_OBJECT, /* the same; name: its type */
+    CEL_MAYBE,       /* a kid of the above, there when the optional kids[0] is */
     CEL_NOT,
     CEL_NEGATE,
     CEL_BINARY, /* what: an operator */
@@ -169,7 +180,7 @@ struct cel {
     struct cel_decl vars[CEL_MAX_VARS];
     const struct cel_lazy *lazy;
     size_t n_lazy;
-    bool has_authorizer;
+    bool has_authorizer, has_patches;
     size_t n_locals; /* at most at a time */
     uint32_t used;   /* variables, by bit */
 };
@@ -292,6 +303,12 @@ int cel_order(struct cel_run *e, const struct cel_value *a, const struct cel_val
 struct cel_value cel_binary(struct cel_run *e, enum cel_operator op, const struct cel_value *a,
                             const struct cel_value *b);
 
+/* ---- cel_object.c ---- */
+
+struct cel_value cel_make_object(struct cel_run *e, str type, struct cel_value fields);
+/* As a document, held by the arena; NULL: the reason is in err. */
+struct doc *cel_doc_of(struct cel_run *e, const struct cel_value *v, struct err *err);
+
 /* ---- functions ---- */
 
 typedef struct cel_value cel_fn(struct cel_run *e, const struct cel_value *a, size_t n);
@@ -320,7 +337,7 @@ bool cel_text_of(struct cel_run *e, const struct cel_value *v, struct strbuf *ou
 cel_fn cel_f_size, cel_f_starts, cel_f_ends, cel_f_contains, cel_f_matches, cel_f_find,
     cel_f_find_all, cel_f_index_of, cel_f_last_index_of, cel_f_lower, cel_f_upper, cel_f_trim,
     cel_f_split, cel_f_join, cel_f_replace, cel_f_substring, cel_f_char_at, cel_f_quote,
-    cel_f_format;
+    cel_f_format, cel_f_escape_key;
 cel_fn cel_f_string, cel_f_int, cel_f_uint, cel_f_double, cel_f_bool, cel_f_bytes, cel_f_dyn,
     cel_f_type;
 cel_fn cel_f_min, cel_f_max, cel_f_sum, cel_f_is_sorted, cel_f_list_index, cel_f_list_last,

@@ -8,6 +8,7 @@
  *   unary   = { "!" } member | { "-" } member
  *   member  = primary { "." [ "?" ] name [ "(" list ")" ] | "[" [ "?" ] choose "]" }
  *   primary = literal | name [ "(" list ")" ] | "(" choose ")" | "[" list "]" | "{" pairs "}"
+ *           | name { "." name } "{" pairs "}"
  *
  * Types are found bottom up (cel_type.c): what is known to be wrong is refused here, in the words
  * of the reference implementation, with the line and a mark below where it is.
@@ -196,16 +197,30 @@ struct arguments {
     size_t n;
 };
 
+/* The value of an entry. One marked by a question mark is there when the optional has a value. */
+static struct cel_node *parse_entry(struct parser *p, bool is_optional)
+{
+    size_t at = p->l.token_at;
+    struct cel_node *n = parse_choose(p);
+    if (!n || !is_optional)
+        return n;
+    if (!cel_may_be(&n->shape, CEL_OPTIONAL))
+        return fail_at(p, at, "expected type 'optional_type(%.*s)' but found '%.*s'",
+                       STR_ARG(name_of(p, n)), STR_ARG(name_of(p, n)));
+    return node_with(p, CEL_MAYBE, n->shape.of ? *n->shape.of : plain(CEL_DYN), 1, &n);
+}
+
 /* Up to the closing sign, which is taken. */
 static bool parse_list(struct parser *p, const char *close, struct arguments *ret)
 {
+    bool is_list = close[0] == ']';
     ret->n = 0;
     while (!is_sign(p, close)) {
         if (ret->n == ARRAY_LEN(ret->items)) {
             (void)fail(p, "Syntax error: the list is too long");
             return false;
         }
-        ret->items[ret->n] = parse_choose(p);
+        ret->items[ret->n] = parse_entry(p, is_list && accept(p, "?"));
         if (!ret->items[ret->n++])
             return false;
         if (!accept(p, ",") && !is_sign(p, close))
@@ -225,22 +240,58 @@ static struct cel_node *make_list(struct parser *p)
     return node_with(p, CEL_MAKE_LIST, shape_with(p, CEL_LIST, of), list->n, list->items);
 }
 
-static struct cel_node *make_map(struct parser *p)
+/* The name of a field: what is written, not what it stands for. */
+static struct cel_node *parse_field_name(struct parser *p)
+{
+    if (p->l.token != CEL_T_NAME)
+        return unexpected(p);
+    struct cel_node *n = literal(p, of_str(p->l.word));
+    next(p);
+    return n;
+}
+
+/* What is known of the fields of an object that is made; false: refused. */
+static bool check_field(struct parser *p, str type, str name, const struct cel_node *value,
+                        size_t at)
+{
+    if (!str_is(type, "JSONPatch"))
+        return true;
+    bool is_text = str_is(name, "op") || str_is(name, "path") || str_is(name, "from");
+    if (!is_text && !str_is(name, "value"))
+        (void)fail_at(p, at, "undefined field '%.*s'", STR_ARG(str_sub(name, 0, 100)));
+    else if (is_text && !cel_may_be(&value->shape, CEL_STRING))
+        (void)fail_at(p, at,
+                      "expected type of field '%.*s' is 'string' but provided type is '%.*s'",
+                      STR_ARG(name), STR_ARG(name_of(p, value)));
+    return !p->failed;
+}
+
+/* Up to the closing bracket, which is taken. type: of an object, STR_NONE for a map. */
+static struct cel_node *make_map(struct parser *p, str type)
 {
     struct arguments *list = arena_new(p->arena, struct arguments);
     while (!is_sign(p, "}")) {
         if (list->n + 2 > ARRAY_LEN(list->items))
             return fail(p, "Syntax error: the map is too long");
-        struct cel_node *key = parse_choose(p);
+        bool is_optional = accept(p, "?");
+        size_t at = p->l.token_at;
+        struct cel_node *key = type.len ? parse_field_name(p) : parse_choose(p);
         if (!key || !expect(p, ":"))
             return NULL;
+        struct cel_node *value = parse_entry(p, is_optional);
+        if (!value || (type.len && !check_field(p, type, key->literal.s, value, at)))
+            return NULL;
         list->items[list->n++] = key;
-        list->items[list->n++] = parse_choose(p);
-        if (p->failed || (!accept(p, ",") && !is_sign(p, "}") && !expect(p, "}")))
+        list->items[list->n++] = value;
+        if (!accept(p, ",") && !is_sign(p, "}") && !expect(p, "}"))
             return NULL;
     }
     next(p);
-    return node_with(p, CEL_MAKE_MAP, plain(CEL_MAP), list->n, list->items);
+    struct cel_node *n = node_with(p, type.len ? CEL_MAKE_OBJECT : CEL_MAKE_MAP,
+                                   plain(type.len ? CEL_OBJECT : CEL_MAP), list->n, list->items);
+    if (n)
+        n->name = n->shape.object = type;
+    return n;
 }
 
 /* ---- macros ---- */
@@ -423,10 +474,11 @@ static bool field_shape(struct parser *p, const struct cel_shape *of, str *name,
         *ret = cel_shape_of_element(of);
         return true;
     }
-    if (of->type != CEL_DYN)
+    bool may = of->type == CEL_DYN || of->type == CEL_OBJECT;
+    if (!may)
         (void)fail_at(p, at, "type '%.*s' does not support field selection",
                       STR_ARG(cel_shape_name(p->arena, of)));
-    return of->type == CEL_DYN;
+    return may;
 }
 
 /* What is chosen from an optional is one, as what is chosen by .? is. */
@@ -583,7 +635,8 @@ static struct cel_node *authorizer(struct parser *p)
 /* "sets.contains(": functions whose names have two parts. */
 static struct cel_node *spaced_call(struct parser *p, str space)
 {
-    static const char *const spaces[] = {"optional", "sets", "format", "ip", "strings"};
+    static const char *const spaces[] = {"optional", "sets",    "format",
+                                         "ip",       "strings", "jsonpatch"};
     struct cel_lexer before = p->l;
     bool known = false;
     for (size_t i = 0; i < ARRAY_LEN(spaces); i++)
@@ -595,6 +648,22 @@ static struct cel_node *spaced_call(struct parser *p, str space)
         if (accept(p, "("))
             return call(p, name, NULL, open);
     }
+    p->l = before;
+    return NULL;
+}
+
+/* "Object.spec{": an object, whose type is called after where it stands. */
+static struct cel_node *object_of(struct parser *p, str name)
+{
+    struct cel_lexer before = p->l;
+    if (!p->cel->has_patches || (!str_is(name, "Object") && !str_is(name, "JSONPatch")))
+        return NULL;
+    while (str_starts(name, STR("Object")) && accept(p, ".") && p->l.token == CEL_T_NAME) {
+        name = arena_printf(p->arena, "%.*s.%.*s", STR_ARG(name), STR_ARG(p->l.word));
+        next(p);
+    }
+    if (accept(p, "{"))
+        return make_map(p, name);
     p->l = before;
     return NULL;
 }
@@ -616,6 +685,8 @@ static struct cel_node *variable(struct parser *p, str name, size_t at)
     }
     if (!n && !p->failed)
         n = spaced_call(p, name);
+    if (!n && !p->failed)
+        n = object_of(p, name);
     if (!n && !p->failed)
         n = type_literal(p, name);
     return n ? n
@@ -698,7 +769,7 @@ static struct cel_node *parse_primary(struct parser *p)
     if (accept(p, "[")) {
         return make_list(p);
     } else if (accept(p, "{")) {
-        return make_map(p);
+        return make_map(p, STR_NONE);
     } else if (accept(p, "(")) {
         n = parse_choose(p);
         return n && expect(p, ")") ? n : NULL;
@@ -823,14 +894,39 @@ static size_t tree_depth(const struct cel_node *n, size_t limit)
     return deepest + 1;
 }
 
+/* It is an Object, or a list of operations; an empty list has items of any type. */
+static bool makes(const struct cel_shape *s, bool patches)
+{
+    if (!patches)
+        return s->type == CEL_OBJECT && str_is(s->object, "Object");
+    struct cel_shape of = cel_shape_of_element(s);
+    return s->type == CEL_LIST &&
+           (of.type == CEL_DYN || (of.type == CEL_OBJECT && str_is(of.object, "JSONPatch")));
+}
+
 static struct cel_node *check_result(struct parser *p, struct cel_node *root, enum cel_want want)
 {
-    enum cel_type t = want == CEL_WANT_BOOL ? CEL_BOOL : CEL_STRING;
-    if (!root || want == CEL_WANT_ANY || cel_may_be(&root->shape, t))
+    static const struct {
+        const char *name;
+        enum cel_type type;
+    } wants[] = {
+        [CEL_WANT_BOOL] = {"bool", CEL_BOOL},
+        [CEL_WANT_STRING] = {"string", CEL_STRING},
+        [CEL_WANT_OBJECT] = {"Object", CEL_OBJECT},
+        [CEL_WANT_PATCHES] = {"list(JSONPatch)", CEL_LIST},
+    };
+    if (!root || want == CEL_WANT_ANY)
+        return root;
+    bool fits = want < CEL_WANT_ANY ? cel_may_be(&root->shape, wants[want].type)
+                                    : makes(&root->shape, want == CEL_WANT_PATCHES);
+    if (fits)
         return root;
     p->failed = true;
-    (void)err_set(p->err, ERR_INVALID, "must evaluate to %s",
-                  want == CEL_WANT_BOOL ? "bool" : "string");
+    if (want < CEL_WANT_ANY)
+        (void)err_set(p->err, ERR_INVALID, "must evaluate to %s", wants[want].name);
+    else
+        (void)err_set(p->err, ERR_INVALID, "must evaluate to %s but got %.*s", wants[want].name,
+                      STR_ARG(name_of(p, root)));
     return NULL;
 }
 
@@ -852,6 +948,7 @@ struct cel *cel_compile_in(struct arena *a, str text, const struct cel_scope *sc
     c->lazy = scope->lazy;
     c->n_lazy = scope->n_lazy;
     c->has_authorizer = scope->has_authorizer;
+    c->has_patches = scope->has_patches;
     if (text.len > CEL_MAX_TEXT || !str_is_utf8(text)) {
         (void)err_set(err, ERR_INVALID, "the expression is not text of at most %d bytes",
                       CEL_MAX_TEXT);
@@ -876,29 +973,4 @@ struct cel *cel_compile(struct arena *a, str text, const char *const *names, siz
         vars[i].name = names[i];
     return cel_compile_in(a, text, &(struct cel_scope){.vars = vars, .n_vars = n_names},
                           CEL_WANT_BOOL, err);
-}
-
-bool cel_uses(const struct cel *c, size_t i)
-{
-    return c->used >> i & 1;
-}
-
-static unsigned unbounded_loops(const struct cel_node *n)
-{
-    unsigned most = 0;
-    for (size_t i = 0; i < n->n_kids; i++) {
-        unsigned below = unbounded_loops(n->kids[i]);
-        most = MAX(most, below);
-    }
-    if (n->op != CEL_MACRO || is_of_optional((enum cel_macro)n->what))
-        return most;
-    jval schema = n->kids[0]->shape.schema;
-    bool bounded = n->kids[0]->op == CEL_MAKE_LIST || j_has(jgetc(schema, "maxItems")) ||
-                   j_has(jgetc(schema, "maxProperties"));
-    return most + !bounded;
-}
-
-unsigned cel_unbounded_loops(const struct cel *c)
-{
-    return unbounded_loops(c->root);
 }

@@ -15,7 +15,7 @@ static const char letters[CEL_N_TYPES] = {
     [CEL_QUANTITY] = 'q',   [CEL_URL] = 'U',         [CEL_IP] = 'I',
     [CEL_CIDR] = 'C',       [CEL_FORMAT] = 'F',      [CEL_AUTHORIZER] = 'A',
     [CEL_PATH_CHECK] = 'P', [CEL_GROUP_CHECK] = 'G', [CEL_RESOURCE_CHECK] = 'R',
-    [CEL_DECISION] = 'E',
+    [CEL_DECISION] = 'E',   [CEL_OBJECT] = 'O',
 };
 
 static enum cel_type type_of_letter(char c)
@@ -98,6 +98,7 @@ static const struct function {
     {"substring", M, "sii", 's', cel_f_substring},
     {"format", M, "sl", 's', cel_f_format},
     {"strings.quote", F, "s", 's', cel_f_quote},
+    {"jsonpatch.escapeKey", F, "s", 's', cel_f_escape_key},
     /* lists and sets */
     {"min", M, "l", 'e', cel_f_min},
     {"max", M, "l", 'e', cel_f_max},

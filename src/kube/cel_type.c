@@ -30,6 +30,7 @@ static const char *const type_names[CEL_N_TYPES] = {
     [CEL_GROUP_CHECK] = "kubernetes.authorization.GroupCheck",
     [CEL_RESOURCE_CHECK] = "kubernetes.authorization.ResourceCheck",
     [CEL_DECISION] = "kubernetes.authorization.Decision",
+    [CEL_OBJECT] = "Object",
     [CEL_ERROR] = "error",
 };
 
@@ -51,6 +52,8 @@ str cel_shape_name(struct arena *a, const struct cel_shape *s)
     case CEL_OPTIONAL:
         return arena_printf(a, "optional_type(%.*s)",
                             STR_ARG(cel_shape_name(a, s->of ? s->of : &unknown)));
+    case CEL_OBJECT:
+        return s->object;
     default:
         return str_of(type_names[s->type]);
     }
@@ -272,9 +275,37 @@ enum cel_type cel_binary_type(enum cel_operator op, enum cel_type a, enum cel_ty
 
 struct cel_shape cel_shape_join(const struct cel_shape *a, const struct cel_shape *b)
 {
-    bool same =
-        a->type == b->type && a->schema.doc == b->schema.doc && a->schema.at == b->schema.at;
+    bool same = a->type == b->type && a->schema.doc == b->schema.doc &&
+                a->schema.at == b->schema.at && str_eq(a->object, b->object);
     if (same)
         return *a;
-    return (struct cel_shape){.type = a->type == b->type ? a->type : CEL_DYN};
+    return (struct cel_shape){.type =
+                                  a->type == b->type && a->type != CEL_OBJECT ? a->type : CEL_DYN};
+}
+
+/* ---- whole expressions ---- */
+
+bool cel_uses(const struct cel *c, size_t i)
+{
+    return c->used >> i & 1;
+}
+
+static unsigned unbounded_loops(const struct cel_node *n)
+{
+    unsigned most = 0;
+    for (size_t i = 0; i < n->n_kids; i++) {
+        unsigned below = unbounded_loops(n->kids[i]);
+        most = MAX(most, below);
+    }
+    if (n->op != CEL_MACRO || n->what == CEL_OPT_MAP || n->what == CEL_OPT_FLAT_MAP)
+        return most;
+    jval schema = n->kids[0]->shape.schema;
+    bool bounded = n->kids[0]->op == CEL_MAKE_LIST || j_has(jgetc(schema, "maxItems")) ||
+                   j_has(jgetc(schema, "maxProperties"));
+    return most + !bounded;
+}
+
+unsigned cel_unbounded_loops(const struct cel *c)
+{
+    return unbounded_loops(c->root);
 }

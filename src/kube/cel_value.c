@@ -280,6 +280,9 @@ static bool equal_scalars(struct cel_run *e, const struct cel_value *a, const st
         return quantity_cmp(a->quantity, b->quantity) == 0;
     case CEL_URL:
         return equal_url(a->url, b->url);
+    case CEL_OBJECT:
+        return str_eq(a->object->type, b->object->type) &&
+               cel_equal(e, &a->object->fields, &b->object->fields);
     case CEL_IP:
     case CEL_CIDR:
         return a->net->size == b->net->size && a->net->prefix == b->net->prefix &&

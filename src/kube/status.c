@@ -45,10 +45,15 @@ static bool same_error(const struct field_error *a, const struct field_error *b)
            str_eq(a->detail, b->detail);
 }
 
+bool field_errors_full(const struct field_errors *e)
+{
+    return e->items.len >= MAX_FIELD_ERRORS;
+}
+
 void field_error_add(struct field_errors *e, enum field_error_type type, str field, str value,
                      const char *fmt, ...)
 {
-    if (e->items.len >= MAX_FIELD_ERRORS)
+    if (field_errors_full(e))
         return;
     va_list ap;
     va_start(ap, fmt);

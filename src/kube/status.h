@@ -59,6 +59,8 @@ void field_errors_done(struct field_errors *e);
 /* value: JSON text or STR_NONE. */
 void field_error_add(struct field_errors *e, enum field_error_type type, str field, str value,
                      const char *fmt, ...) PRINTF_LIKE(5, 6);
+/* No more are kept: who would look at every element of what a peer sent can stop looking. */
+bool field_errors_full(const struct field_errors *e);
 void field_warning_add(struct field_errors *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* "path: Invalid value: 3: must be ..." */
 str field_error_text(struct arena *a, const struct field_error *e);

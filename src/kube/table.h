@@ -122,7 +122,8 @@ extern const struct type type_match_condition, type_mutating_webhook_configurati
 extern const struct type type_custom_resource_definition;
 /* table_resource.c */
 extern const struct type type_device_class, type_device_taint, type_resource_slice,
-    type_resource_claim_spec, type_resource_claim_template, type_resource_v1_resource_claim;
+    type_resource_claim_spec, type_resource_claim_template, type_resource_v1_resource_claim,
+    type_resource_claim_v1beta1, type_resource_claim_template_v1beta1, type_resource_slice_v1beta1;
 /* table_workload.c */
 extern const struct type type_cron_job, type_daemon_set, type_job, type_persistent_volume_claim,
     type_pod_template, type_replication_controller, type_stateful_set;
@@ -139,5 +140,8 @@ extern const struct type type_api_service, type_certificate_signing_request,
     type_mutating_admission_policy, type_mutating_admission_policy_binding,
     type_pod_certificate_request, type_priority_level_configuration, type_runtime_class,
     type_validating_admission_policy, type_validating_admission_policy_binding;
+/* table_preview.c */
+extern const struct type type_component_status, type_pool_status_request, type_scheduling_pod_group,
+    type_storage_migration, type_storage_version, type_workload;
 
 #endif

@@ -305,3 +305,95 @@ static const struct field resource_slice_fields[] = {
     ONE("spec", type_resource_slice_spec, 2, .flags = REQUIRED),
 };
 OBJECT(resource_slice, "ResourceSlice");
+
+/* ---- v1beta1: requests and devices are written otherwise; apiserver/convert_resource.c ---- */
+
+static const struct field device_request_v1beta1_fields[] = {
+    ONE("name", type_string, 1, .flags = REQUIRED),
+    ONE("deviceClassName", type_string, 2),
+    LIST("selectors", type_device_selector, 3),
+    ONE("allocationMode", type_string, 4),
+    ONE("count", type_int64, 5),
+    ONE("adminAccess", type_bool, 6, .flags = POINTER),
+    LIST("firstAvailable", type_device_sub_request, 7),
+    LIST("tolerations", type_device_toleration, 8),
+    ONE("capacity", type_capacity_requirements, 9),
+};
+static OBJECT(device_request_v1beta1, "DeviceRequestV1beta1");
+
+static const struct field device_claim_v1beta1_fields[] = {
+    LIST("requests", type_device_request_v1beta1, 1),
+    LIST("constraints", type_device_constraint, 2),
+    LIST("config", type_device_claim_configuration, 3),
+};
+static OBJECT(device_claim_v1beta1, "DeviceClaimV1beta1");
+
+static const struct field resource_claim_spec_v1beta1_fields[] = {
+    ONE("devices", type_device_claim_v1beta1, 1),
+};
+static OBJECT(resource_claim_spec_v1beta1, "ResourceClaimSpecV1beta1");
+
+static const struct field resource_claim_v1beta1_fields[] = {
+    ONE("apiVersion", type_string, 0),
+    ONE("kind", type_string, 0),
+    ONE("metadata", type_object_meta, 1),
+    ONE("spec", type_resource_claim_spec_v1beta1, 2, .flags = REQUIRED),
+    ONE("status", type_resource_claim_status, 3),
+};
+OBJECT(resource_claim_v1beta1, "ResourceClaimV1beta1");
+
+static const struct field resource_claim_template_spec_v1beta1_fields[] = {
+    ONE("metadata", type_object_meta, 1),
+    ONE("spec", type_resource_claim_spec_v1beta1, 2, .flags = REQUIRED),
+};
+static OBJECT(resource_claim_template_spec_v1beta1, "ResourceClaimTemplateSpecV1beta1");
+
+static const struct field resource_claim_template_v1beta1_fields[] = {
+    ONE("apiVersion", type_string, 0),
+    ONE("kind", type_string, 0),
+    ONE("metadata", type_object_meta, 1),
+    ONE("spec", type_resource_claim_template_spec_v1beta1, 2, .flags = REQUIRED),
+};
+OBJECT(resource_claim_template_v1beta1, "ResourceClaimTemplateV1beta1");
+
+static const struct field basic_device_fields[] = {
+    MAP("attributes", type_device_attribute, 1),
+    MAP("capacity", type_device_capacity, 2),
+    LIST("consumesCounters", type_device_counter_consumption, 3),
+    ONE("nodeName", type_string, 4, .flags = POINTER),
+    ONE("nodeSelector", type_node_selector, 5, .flags = ATOMIC),
+    ONE("allNodes", type_bool, 6, .flags = POINTER),
+    LIST("taints", type_device_taint, 7),
+    ONE("bindsToNode", type_bool, 8, .flags = POINTER),
+    LIST("bindingConditions", type_string, 9),
+    LIST("bindingFailureConditions", type_string, 10),
+    ONE("allowMultipleAllocations", type_bool, 11, .flags = POINTER),
+    MAP("nodeAllocatableResourceMappings", type_node_allocatable_resource_mapping, 12),
+};
+static OBJECT(basic_device, "BasicDevice");
+
+static const struct field device_v1beta1_fields[] = {
+    ONE("name", type_string, 1, .flags = REQUIRED),
+    ONE("basic", type_basic_device, 2),
+};
+static OBJECT(device_v1beta1, "DeviceV1beta1");
+
+static const struct field resource_slice_spec_v1beta1_fields[] = {
+    ONE("driver", type_string, 1, .flags = REQUIRED),
+    ONE("pool", type_resource_pool, 2, .flags = REQUIRED),
+    ONE("nodeName", type_string, 3, .flags = POINTER),
+    ONE("nodeSelector", type_node_selector, 4, .flags = ATOMIC),
+    ONE("allNodes", type_bool, 5, .flags = POINTER),
+    LIST("devices", type_device_v1beta1, 6),
+    ONE("perDeviceNodeSelection", type_bool, 7, .flags = POINTER),
+    LIST("sharedCounters", type_counter_set, 8),
+};
+static OBJECT(resource_slice_spec_v1beta1, "ResourceSliceSpecV1beta1");
+
+static const struct field resource_slice_v1beta1_fields[] = {
+    ONE("apiVersion", type_string, 0),
+    ONE("kind", type_string, 0),
+    ONE("metadata", type_object_meta, 1),
+    ONE("spec", type_resource_slice_spec_v1beta1, 2, .flags = REQUIRED),
+};
+OBJECT(resource_slice_v1beta1, "ResourceSliceV1beta1");

@@ -378,3 +378,144 @@ TEST(loops_without_a_limit_are_counted)
     }
     arena_done(&a);
 }
+
+/* ---- what an expression makes ---- */
+
+static const struct {
+    enum cel_want want;
+    const char *text;
+    const char *made;   /* JSON; NULL: it is refused or fails */
+    const char *reason; /* then: what is said, or a part of it */
+} makes[] = {
+    {CEL_WANT_OBJECT, "Object{}", "{}", NULL},
+    {CEL_WANT_OBJECT, "Object{spec: Object.spec{replicas: 3}}", "{`spec`:{`replicas`:3}}", NULL},
+    {CEL_WANT_OBJECT, "Object{metadata: Object.metadata{labels: {'a/b': self.spec.mode}},}",
+     "{`metadata`:{`labels`:{`a/b`:`On`}}}", NULL},
+    {CEL_WANT_OBJECT,
+     "Object{spec: Object.spec{items: self.spec.items.map(i, Object.spec.items{name: i.name, n: "
+     "i.n + 1})}}",
+     "{`spec`:{`items`:[{`name`:`a`,`n`:2},{`name`:`b`,`n`:3}]}}", NULL},
+    {CEL_WANT_OBJECT, "Object{a: 1.5, b: 2u, c: null, d: true, e: b'abc', f: duration('90s')}",
+     "{`a`:1.5,`b`:2,`c`:null,`d`:true,`e`:`YWJj`,`f`:`90s`}", NULL},
+    {CEL_WANT_OBJECT, "has(self.spec.missing) ? Object{a: 1} : Object{a: 2}", NULL,
+     "undefined field 'missing'"},
+    {CEL_WANT_OBJECT, "self.spec.replicas > 2 ? Object{a: 1} : Object{}", "{`a`:1}", NULL},
+    /* what is optional */
+    {CEL_WANT_OBJECT, "Object{?a: optional.of(1), ?b: optional.none()}", "{`a`:1}", NULL},
+    {CEL_WANT_OBJECT, "Object{a: {?'x': optional.none(), ?'y': optional.of(2)}}", "{`a`:{`y`:2}}",
+     NULL},
+    {CEL_WANT_OBJECT, "Object{a: [?optional.none(), 1, ?optional.of(2)]}", "{`a`:[1,2]}", NULL},
+    {CEL_WANT_OBJECT, "Object{?a: 1}", NULL, "expected type 'optional_type(int)' but found 'int'"},
+    /* types are called after their places */
+    {CEL_WANT_OBJECT, "Object{spec: Object.wrong{a: 1}}", NULL,
+     "type mismatch: unexpected type name \"Object.wrong\", expected \"Object.spec\", which "
+     "matches field name path from root Object type"},
+    {CEL_WANT_OBJECT, "Object{spec: {'x': Object.spec{a: 1}}}", "{`spec`:{`x`:{`a`:1}}}", NULL},
+    {CEL_WANT_OBJECT, "Object.spec{a: 1}", NULL, "must evaluate to Object but got Object.spec"},
+    {CEL_WANT_OBJECT, "{'a': 1}", NULL, "must evaluate to Object but got map("},
+    {CEL_WANT_OBJECT, "Thing{a: 1}", NULL, "undeclared reference to 'Thing'"},
+    {CEL_WANT_OBJECT, "Object", NULL, "undeclared reference to 'Object'"},
+    {CEL_WANT_OBJECT, "Object{a}", NULL, "expecting ':'"},
+    {CEL_WANT_OBJECT, "Object{'a': 1}", NULL, "Syntax error"},
+    {CEL_WANT_OBJECT, "Object{a: {1: 'x'}}", NULL, "map key is of type int, not string"},
+    {CEL_WANT_OBJECT, "Object{a: 1.0 / 0.0}", NULL, "not finite"},
+    {CEL_WANT_OBJECT, "Object{a: optional.of(1)}", NULL, "cannot be written as JSON"},
+    {CEL_WANT_OBJECT, "Object{a: 1 / 0}", NULL, "division by zero"},
+    {CEL_WANT_OBJECT, "Object{a: 1, a: 2}", NULL, "repeated key"},
+    /* operations */
+    {CEL_WANT_PATCHES, "[]", "[]", NULL},
+    {CEL_WANT_PATCHES, "[JSONPatch{op: 'add', path: '/a', value: 1}]",
+     "[{`op`:`add`,`path`:`/a`,`value`:1}]", NULL},
+    {CEL_WANT_PATCHES,
+     "[JSONPatch{op: 'add', path: '/metadata/labels/' + jsonpatch.escapeKey('k8s.io/my~label'), "
+     "value: Object.metadata.labels{x: [1]}}, JSONPatch{op: 'move', from: '/a', path: '/b'}]",
+     "[{`op`:`add`,`path`:`/metadata/labels/k8s.io~1my~0label`,`value`:{`x`:[1]}},{`op`:`move`,"
+     "`from`:`/a`,`path`:`/b`}]",
+     NULL},
+    {CEL_WANT_PATCHES, "self.spec.replicas > 9 ? [JSONPatch{op: 'remove', path: '/a'}] : []", "[]",
+     NULL},
+    {CEL_WANT_PATCHES,
+     "self.spec.tags.map(t, JSONPatch{op: 'test', path: '/' + t, value: t}).filter(p, p.path == "
+     "'/x')",
+     "[{`op`:`test`,`path`:`/x`,`value`:`x`}]", NULL},
+    {CEL_WANT_PATCHES, "JSONPatch{op: 'add'}", NULL,
+     "must evaluate to list(JSONPatch) but got JSONPatch"},
+    {CEL_WANT_PATCHES, "[1]", NULL, "must evaluate to list(JSONPatch) but got list(int)"},
+    {CEL_WANT_PATCHES, "[Object{}]", NULL, "must evaluate to list(JSONPatch) but got list(Object)"},
+    {CEL_WANT_PATCHES, "[dyn(1)]", NULL, "should evaluate to array of JSONPatch"},
+    {CEL_WANT_PATCHES, "[JSONPatch{op: 1}]", NULL,
+     "expected type of field 'op' is 'string' but provided type is 'int'"},
+    {CEL_WANT_PATCHES, "[JSONPatch{op: dyn(1)}]", NULL,
+     "unexpected type for JSONPatchType 'op' field"},
+    {CEL_WANT_PATCHES, "[JSONPatch{operation: 'add'}]", NULL, "undefined field 'operation'"},
+};
+
+TEST(an_expression_makes_objects_and_operations)
+{
+    for (size_t i = 0; i < ARRAY_LEN(makes); i++) {
+        struct arena a = ARENA_INIT;
+        struct err err = ERR_INIT;
+        struct doc *made = NULL;
+        jval vars[] = {parse(&a, object)};
+        const struct cel_decl decls[] = {{"self", parse(&a, schema), true, false}};
+        const struct cel_scope scope = {.vars = decls, .n_vars = 1, .has_patches = true};
+        uint64_t cost = COST;
+        struct cel_input in = {.vars = vars, .cost = &cost};
+        const struct cel *c =
+            cel_compile_in(&a, str_of(makes[i].text), &scope, makes[i].want, &err);
+        int code = c ? cel_run_doc(cel_run_new(&a, &in), c, &made, &err) : ERR_INVALID;
+        if (makes[i].made) {
+            CHECK_INT(code, 0);
+            jval want = parse(&a, makes[i].made);
+            if (!CHECK(made && jequal(doc_root(made), want)))
+                test_note("%s: %s %.*s", makes[i].text, err.message,
+                          STR_ARG(made ? doc_text(made) : STR("nothing")));
+        } else if (!CHECK(code < 0 && strstr(err.message, makes[i].reason))) {
+            test_note("%s: %s", makes[i].text, err.message);
+        }
+        arena_done(&a);
+    }
+}
+
+TEST(objects_are_made_only_where_they_may_be)
+{
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    const struct cel_scope scope = {0};
+    CHECK(!cel_compile_in(&a, STR("Object{a: 1} == Object{a: 1}"), &scope, CEL_WANT_BOOL, &err));
+    CHECK(strstr(err.message, "undeclared reference to 'Object' (in container '')"));
+    const struct cel_scope patches = {.has_patches = true};
+    const struct cel *c =
+        cel_compile_in(&a,
+                       STR("Object{a: 1} == Object{a: 1} && Object{a: 1} != Object.b{a: 1} && "
+                           "has(Object{a: 1}.a) && !has(Object{a: 1}.b) && Object{a: 1}.a == 1"),
+                       &patches, CEL_WANT_BOOL, &err);
+    bool said = false;
+    REQUIRE(c);
+    CHECK_INT(cel_eval(c, &a, NULL, COST, &said, &err), 0);
+    CHECK(said);
+    arena_done(&a);
+}
+
+/* What is small to evaluate may be large to write. */
+TEST(what_an_expression_makes_is_bounded)
+{
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    char long_text[4096], text[8192];
+    memset(long_text, 'x', sizeof(long_text) - 1);
+    long_text[sizeof(long_text) - 1] = '\0';
+    (void)snprintf(text, sizeof(text),
+                   "Object{a: [1,2,3,4,5,6,7,8,9,10].map(a, [1,2,3,4,5,6,7,8,9,10].map(b, "
+                   "[1,2,3,4,5,6,7,8,9,10].map(c, '%s')))}",
+                   long_text);
+    const struct cel_scope scope = {.has_patches = true};
+    const struct cel *c = cel_compile_in(&a, str_of(text), &scope, CEL_WANT_OBJECT, &err);
+    uint64_t cost = 1000000;
+    struct cel_input in = {.cost = &cost};
+    struct doc *made = NULL;
+    REQUIRE(c);
+    CHECK(cel_run_doc(cel_run_new(&a, &in), c, &made, &err) < 0);
+    CHECK_STR(str_of(err.message), STR("the result is too large"));
+    arena_done(&a);
+}
