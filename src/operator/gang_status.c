@@ -9,14 +9,20 @@
  * gang is written by the scheduler under its own name.
  *
  * DisruptionTarget is the scheduler's: the gang must make room. It asks, we delete: the pods that
- * were on nodes when it asked, through the ledger. Where pods above the minimum are enough
- * (TrimmedByScheduler), those that carry the scheduler's own mark; the ledger may refuse them.
+ * it names beside the condition (status.disruptedPods), by UID, since what stands for them later is
+ * not meant and our caches show it before they show that the request was taken back. A scheduler
+ * that names none means the pods that were on nodes when it asked. All of it goes through the
+ * ledger. Where pods above the minimum are enough (TrimmedByScheduler), those that carry the
+ * scheduler's own mark; the ledger may refuse them.
  */
+#include "base/map.h"
 #include "operator/gang.h"
 #include "operator/pod.h"
 
 #define MANAGER "podgang-controller"
 enum { N_CONDITIONS = 5 };
+/* How long a request that names nobody stands before it means pods made in the same second. */
+#define DISRUPTION_DOUBT (5 * USEC_PER_SEC)
 
 bool gang_was(const struct gang_work *g, const char *type)
 {
@@ -132,7 +138,29 @@ static void trim_clique(struct gang_work *g, str pclq_name, str why)
     }
 }
 
-static void disrupt_clique(struct gang_work *g, str pclq_name, usec asked, str why)
+struct disruption {
+    usec asked;
+    str why;
+    struct map named; /* UIDs; empty: those are meant that were there when it was asked */
+};
+
+/* The request names its pods. Where it does not, it is about those on nodes that are older than it;
+ * times are whole seconds, so that of the same second may be one that stands for what went. When
+ * the request still stands after a while, it was not. */
+static bool is_meant(struct gang_work *g, const struct disruption *d, const struct obj *pod)
+{
+    usec created = obj_created(pod), sure = d->asked + DISRUPTION_DOUBT;
+    if (d->named.len > 0)
+        return map_get(&d->named, pod->uid) != NULL;
+    if (!pod_is_scheduled(pod) || created > d->asked)
+        return false;
+    if (created + USEC_PER_SEC <= d->asked || g->world->now >= sure)
+        return true;
+    plan_look_again(g->plan, sure);
+    return false;
+}
+
+static void disrupt_clique(struct gang_work *g, str pclq_name, const struct disruption *d)
 {
     const struct obj *pclq = world_get(g->world, &kind_pclq, g->pcs->ns, pclq_name);
     struct obj *pod;
@@ -140,9 +168,8 @@ static void disrupt_clique(struct gang_work *g, str pclq_name, usec asked, str w
         return;
     for (struct cache_iter it = world_owned(g->world, &kind_pod, pclq->uid);
          (pod = cache_next(&it));) {
-        /* What was made since it asked stands for what went. */
-        if (pod->deleting || !gang_holds(g, pod) || !pod_is_scheduled(pod) ||
-            obj_created(pod) > asked || world_is_intended(g->world, pod->uid))
+        if (pod->deleting || !gang_holds(g, pod) || world_is_intended(g->world, pod->uid) ||
+            !is_meant(g, d, pod))
             continue;
         struct plan_write *w = plan_delete(g->plan, GANG_STAGE_PODS, pod);
         w->component_uid = pclq->uid;
@@ -150,23 +177,34 @@ static void disrupt_clique(struct gang_work *g, str pclq_name, usec asked, str w
         /* The whole gang goes, and goes below its minimum: that is what its priority means. The
          * ledger books it, so that nobody else takes more meanwhile. */
         w->user_scale_in = true;
-        plan_why(w, g->plan, "gang %.*s must make room: %.*s", STR_ARG(g->name), STR_ARG(why));
+        plan_why(w, g->plan, "gang %.*s must make room: %.*s", STR_ARG(g->name), STR_ARG(d->why));
+    }
+}
+
+static void read_named(jval list, struct map *named)
+{
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        str uid = jstr(jgetc(it.value, "uid"));
+        if (!str_is_empty(uid))
+            (void)map_put(named, uid, named);
     }
 }
 
 void gang_plan_disruption(struct gang_work *g)
 {
     jval c = condition_find(jgetc(obj_status(g->gang), "conditions"), STR("DisruptionTarget"));
-    usec asked;
+    struct disruption d = {.named = MAP_INIT};
     if (!str_is(jstr(jgetc(c, "status")), "True") ||
-        !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &asked))
+        !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &d.asked))
         return;
     bool trim = str_is(jstr(jgetc(c, "reason")), "TrimmedByScheduler");
-    str why = jstr(jgetc(c, "message"));
+    d.why = jstr(jgetc(c, "message"));
+    read_named(jgetc(obj_status(g->gang), "disruptedPods"), &d.named);
     for (size_t i = 0; i < g->members.len; i++) {
         if (trim)
-            trim_clique(g, g->members.p[i].pclq, why);
+            trim_clique(g, g->members.p[i].pclq, d.why);
         else
-            disrupt_clique(g, g->members.p[i].pclq, asked, why);
+            disrupt_clique(g, g->members.p[i].pclq, &d);
     }
+    map_done(&d.named);
 }

@@ -202,7 +202,8 @@ struct doc *make_drift_patch(jval desired, jval actual)
  * says now. */
 static bool is_others_key(str key)
 {
-    if (str_is(key, ANNOTATION_TOPOLOGY) || str_is(key, ANNOTATION_REPLICA_SPREAD))
+    if (str_is(key, ANNOTATION_TOPOLOGY) || str_is(key, ANNOTATION_REPLICA_SPREAD) ||
+        str_is(key, ANNOTATION_SCALED_PODS))
         return false;
     static const char *const prefixes[] = {"grove.io/", "kai.scheduler/", "kubectl.kubernetes.io/",
                                            "simulation.grove.io/"};

@@ -357,6 +357,35 @@ static str replica_spread(const struct gang_work *g)
     return text;
 }
 
+/* "ten-0-g-0-worker=14,...": the base gang says how many pods like those of its first copy of a
+ * group come in scaled gangs, so that it goes where these find room. Of a whole replica that must
+ * be, or had better be, in one place. */
+static str scaled_pods(const struct gang_work *g)
+{
+    struct arena *a = g->plan->arena;
+    jval constraint = jpath(obj_root(g->pcs), "spec.template.topologyConstraint");
+    str text = STR_NONE;
+    if (g->pcsg || g->entry ||
+        (!topology_applies(&g->topology, constraint) && str_is_empty(replica_spread(g))))
+        return text;
+    for (struct jiter it = jiter(g->set.scaling_groups); jnext(&it);) {
+        struct group_view group;
+        struct clique_view clique;
+        group_view(it.value, &group);
+        str pcsg = name_pcsg(a, g->pcs->name, g->pcs_index, group.name);
+        for (struct jiter k = jiter(group.clique_names); jnext(&k);) {
+            int64_t more = MAX(0, group.replicas - group.min_available);
+            if (more == 0 || !pcs_find_clique(&g->set, jstr(k.value), &clique))
+                continue;
+            more *= clique.replicas;
+            text =
+                arena_printf(a, "%.*s%s%.*s=%lld", STR_ARG(text), text.len ? "," : "",
+                             STR_ARG(name_member_pclq(a, pcsg, 0, clique.name)), (long long)more);
+        }
+    }
+    return text;
+}
+
 /* ---- the object ---- */
 
 static void write_spec(struct gang_work *g, struct jw *w)
@@ -389,12 +418,14 @@ static void write_spec(struct gang_work *g, struct jw *w)
 
 static void gang_annotations(struct gang_work *g, struct labels *l)
 {
-    str spread = replica_spread(g);
+    str spread = replica_spread(g), scaled = scaled_pods(g);
     mirror(l, g->pcs->annotations);
     if (g->constrained)
         labels_set(l, ANNOTATION_TOPOLOGY, g->topology.name);
     if (!str_is_empty(spread))
         labels_set(l, ANNOTATION_REPLICA_SPREAD, spread);
+    if (!str_is_empty(scaled))
+        labels_set(l, ANNOTATION_SCALED_PODS, scaled);
 }
 
 /* The object with these annotations; whether its topology is named is known when its spec is. */

@@ -270,16 +270,17 @@ static void add_pod(struct ask *q, const struct tables *t, struct ask_group *g, 
     }
 }
 
-static void finish_group(struct ask *q, struct ask_group *g, bool scheduled)
+/* runs: the gang was placed and some of it is on nodes to stay. */
+static void finish_group(struct ask *q, struct ask_group *g, bool runs)
 {
     g->need = MAX(0, g->min - g->bound);
-    /* Once a gang was placed, what there is of it may run: somebody scaled a role below its
-     * minimum. Pods that are gated yet, or not seen yet, are there all the same. */
-    if (scheduled)
+    /* Then what there is of it may run: somebody scaled a role below its minimum. Pods that are
+     * gated yet, or not seen yet, are there all the same. Of one that lost everything the pods
+     * come back one by one, and it is whole again or nothing. */
+    if (runs)
         g->need = MIN(g->need, g->coming);
     q->short_of = q->short_of || (int64_t)g->n_pods < g->need;
     q->waiting += g->n_pods;
-    q->bound += g->bound;
 }
 
 /* ---- who is named ---- */
@@ -329,24 +330,32 @@ static void find_unknown(struct ask *q, const struct tables *t, struct arena *a)
 
 /* A group is of the first set that names it. What a second one prefers becomes a preference of the
  * whole gang; what it requires cannot be had beside the first. */
-static int32_t bundle_of(struct ask *q, jval configs, str group)
+static void join_bundle(struct ask *q, struct ask_group *g, int32_t bundle)
 {
-    int32_t b = 0, found = CORE_NONE;
+    if (g->bundle == CORE_NONE) {
+        g->bundle = bundle;
+        return;
+    }
+    q->scope.pref = MAX(q->scope.pref, q->bundles[bundle].pref);
+    if (q->bundles[bundle].req > q->scope.req)
+        q->wrong = STR("its topologyConstraintGroupConfigs overlap and both require a level");
+}
+
+/* Sets and groups may both be many: each name is looked up once. */
+static void read_members(struct ask *q, jval configs)
+{
+    struct map first = MAP_INIT; /* 1 + number of the first group with a name */
+    int32_t b = 0;
+    for (size_t i = q->n_groups; q->n_bundles > 0 && i-- > 0;)
+        (void)map_put(&first, q->groups[i].name, (void *)(i + 1));
     for (struct jiter it = jiter(configs); jnext(&it); b++) {
         for (struct jiter k = jiter(jgetc(it.value, "podGroupNames")); jnext(&k);) {
-            if (!str_eq(jstr(k.value), group))
-                continue;
-            if (found == CORE_NONE) {
-                found = b;
-                continue;
-            }
-            q->scope.pref = MAX(q->scope.pref, q->bundles[b].pref);
-            if (q->bundles[b].req > q->scope.req)
-                q->wrong =
-                    STR("its topologyConstraintGroupConfigs overlap and both require a level");
+            size_t group = (size_t)map_get(&first, jstr(k.value));
+            if (group)
+                join_bundle(q, &q->groups[group - 1], b);
         }
     }
-    return found;
+    map_done(&first);
 }
 
 static void read_reference(struct ask *q, struct tables *t, struct ask_group *g, str name,
@@ -372,7 +381,13 @@ static void read_gang(struct ask *q, struct tables *t, struct arena *a)
     jval configs = jgetc(spec, "topologyConstraintGroupConfigs");
     bool scheduled = condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled"));
     q->scope = read_scope(q, t, spec, a);
-    q->bundles = arena_array(a, struct core_scope, jlen(configs) + 1);
+    /* And one for each group, see tie. */
+    q->bundles = arena_array(a, struct core_scope, jlen(configs) + jlen(list) + 1);
+    q->inside = arena_array(a, int32_t, jlen(configs) + jlen(list) + 1);
+    for (size_t i = 0; i < jlen(configs) + jlen(list); i++) {
+        q->bundles[i] = (struct core_scope){0, 0, CORE_NONE};
+        q->inside[i] = CORE_NONE;
+    }
     q->bundle_names = arena_array(a, str, jlen(configs) + 1);
     for (struct jiter it = jiter(configs); jnext(&it);) {
         q->bundle_names[q->n_bundles] = jstr(jgetc(it.value, "name"));
@@ -381,17 +396,23 @@ static void read_gang(struct ask *q, struct tables *t, struct arena *a)
     q->groups = arena_array(a, struct ask_group, jlen(list) + 1);
     for (struct jiter it = jiter(list); jnext(&it);) {
         struct ask_group *g = &q->groups[q->n_groups++];
-        jval references = jgetc(it.value, "podReferences");
         g->name = jstr(jgetc(it.value, "name"));
+        g->bundle = CORE_NONE;
+    }
+    read_members(q, configs);
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        struct ask_group *g = &q->groups[it.index];
+        jval references = jgetc(it.value, "podReferences");
         g->min = jint(jgetc(it.value, "minReplicas"), 0);
         g->scope = read_scope(q, t, it.value, a);
-        g->bundle = bundle_of(q, configs, g->name);
         g->pods = arena_array(a, struct tpod *, jlen(references) + 1);
         g->members = arena_array(a, struct tpod *, jlen(references) + 1);
         for (struct jiter k = jiter(references); jnext(&k);)
             read_reference(q, t, g, jstr(jgetc(k.value, "name")), a);
-        finish_group(q, g, scheduled);
+        q->bound += g->bound;
     }
+    for (size_t i = 0; i < q->n_groups; i++)
+        finish_group(q, &q->groups[i], scheduled && q->bound > 0);
     if (q->gang->n_pods + q->faults.missing > q->faults.named)
         find_unknown(q, t, a);
 }
@@ -399,6 +420,8 @@ static void read_gang(struct ask *q, struct tables *t, struct arena *a)
 static void read_single(struct ask *q, struct tables *t, struct arena *a)
 {
     struct tpod *p = list_entry(q->gang->pods.next, struct tpod, link);
+    q->bundles = arena_new(a, struct core_scope);
+    q->inside = arena_new(a, int32_t);
     q->groups = arena_new(a, struct ask_group);
     *q->groups = (struct ask_group){
         .name = p->obj->name, .min = 1, .scope = {0, 0, CORE_NONE}, .bundle = CORE_NONE};
@@ -407,6 +430,7 @@ static void read_single(struct ask *q, struct tables *t, struct arena *a)
     q->scope.pin = CORE_NONE;
     if (tables_serve(t, p->obj))
         add_pod(q, t, q->groups, p);
+    q->bound = q->groups->bound;
     finish_group(q, q->groups, false);
 }
 
@@ -425,41 +449,57 @@ void ask_read(struct ask *q, struct tables *t, struct tgang *g, struct arena *a)
 
 /* ---- questions ---- */
 
-static struct core_leaf *add_leaf(struct ask *q, struct core_leaf *leaves, size_t group,
-                                  int32_t cls, int32_t need)
+static struct core_leaf *find_leaf(struct ask *q, struct core_leaf *leaves, size_t group,
+                                   size_t first, int32_t cls)
 {
     const struct ask_group *g = &q->groups[group];
+    for (size_t i = q->core.n_leaves; i-- > first;) {
+        if (leaves[i].cls == cls)
+            return &leaves[i];
+    }
     size_t n = q->core.n_leaves++;
-    leaves[n] = (struct core_leaf){g->scope, cls, need, g->bundle};
+    leaves[n] = (struct core_leaf){g->scope, cls, 0, g->bundle};
     q->leaf_group[n] = (int32_t)group;
     return &leaves[n];
 }
 
-/* Pods [from, to) of a group, one leaf for each run of equal class. False: they may not be placed
- * as they are. */
+/* Leaves of a group that must share a domain are a bundle of their own; see ask.h. */
+static void tie(struct ask *q, struct core_leaf *leaves, size_t group, size_t first)
+{
+    const struct ask_group *g = &q->groups[group];
+    size_t own = q->n_bundles + group;
+    q->bundles[own] = g->scope;
+    q->inside[own] = g->bundle;
+    q->core.inside = q->inside;
+    q->core.n_bundles = q->n_bundles + q->n_groups;
+    for (size_t i = first; i < q->core.n_leaves; i++) {
+        leaves[i].bundle = (int32_t)own;
+        leaves[i].scope = (struct core_scope){0, 0, CORE_NONE};
+    }
+}
+
+/* Pods [from, to) of a group, one leaf for each class. False: they may not be placed as they are.
+ */
 static bool add_group(struct ask *q, struct tables *t, struct core_leaf *leaves, size_t group,
                       size_t from, size_t to, struct arena *a)
 {
     struct ask_group *g = &q->groups[group];
-    struct core_leaf *leaf = NULL;
+    size_t first = q->core.n_leaves;
     for (size_t i = from; i < to; i++) {
         struct tpod *p = g->pods[i];
         if (!tables_judge(t, p)) {
             q->wrong = arena_printf(a, "%.*s: %.*s", STR_ARG(g->name), STR_ARG(p->refused));
             return false;
         }
-        if (leaf && leaf->cls == p->cls) {
-            leaf->need++;
-            continue;
-        }
-        if (leaf && g->scope.req > 0 && g->scope.pin == CORE_NONE) {
-            q->wrong =
-                arena_printf(a, "%.*s: its pods differ and must share a domain", STR_ARG(g->name));
-            return false;
-        }
-        leaf = add_leaf(q, leaves, group, p->cls, 1);
+        find_leaf(q, leaves, group, first, p->cls)->need++;
     }
     return true;
+}
+
+static bool must_be_tied(const struct ask *q, size_t group, size_t first)
+{
+    const struct core_scope *s = &q->groups[group].scope;
+    return q->core.n_leaves > first + 1 && (s->req > 0 || s->pref > 0) && s->pin == CORE_NONE;
 }
 
 static struct core_leaf *begin(struct ask *q, struct arena *a)
@@ -487,8 +527,11 @@ bool ask_minimum(struct ask *q, struct tables *t, struct arena *a)
         q->core.gang.req = MAX(q->core.gang.req, q->spread_level);
     }
     for (size_t i = 0; i < q->n_groups; i++) {
+        size_t first = q->core.n_leaves;
         if (!add_group(q, t, leaves, i, 0, (size_t)q->groups[i].need, a))
             return false;
+        if (must_be_tied(q, i, first))
+            tie(q, leaves, i, first);
     }
     return q->core.n_leaves > 0;
 }

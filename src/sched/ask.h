@@ -14,6 +14,7 @@ struct ask_group {
     struct tpod **pods; /* waiting, of all classes, in name order */
     size_t n_pods;
     size_t n_placed; /* of them, so far */
+    size_t n_aside;  /* behind the waiting ones: no node will do for them; see choose.h */
     int64_t min;
     int64_t need; /* how many must be placed with the others */
     int64_t bound;
@@ -39,9 +40,12 @@ struct ask {
     struct ask_faults faults;
     struct ask_group *groups;
     size_t n_groups;
+    /* Sets of groups; behind them, one for each group: when its pods are of several classes, and
+     * must share a domain, its leaves are a bundle of the core's question. */
     struct core_scope *bundles;
+    int32_t *inside; /* by bundle of the core's question: which it is a part of */
     str *bundle_names;
-    size_t n_bundles;
+    size_t n_bundles; /* sets of groups */
     struct core_scope scope;
     int32_t tree;
     int32_t within;        /* where it may be at all; 0: anywhere */

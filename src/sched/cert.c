@@ -22,6 +22,11 @@ uint64_t core_growth(const struct core *c)
     return c->forgotten + c->grown.len;
 }
 
+size_t core_grown(const struct core *c)
+{
+    return c->grown.len;
+}
+
 void core_grow(struct core *c, int32_t node)
 {
     if (c->grown.len > 4 * c->n_nodes + 1024) {

@@ -160,6 +160,7 @@ static void topo_fill(struct topo *t, const struct path_key *keys, size_t n)
         int32_t node = keys[i].node;
         int depth = t->depth[node];
         t->order[i] = node;
+        t->at[node] = (int32_t)i;
         for (int l = 1; l <= depth; l++) {
             if (begins(keys, i, l)) {
                 current[l] = next[l]++;
@@ -188,6 +189,7 @@ int32_t core_add_tree(struct core *c, int n_levels, const int32_t *paths)
     topo_count(t, keys, c->n_nodes);
     size_t n = (size_t)t->n_domains;
     t->order = xcalloc(c->n_nodes + 1, sizeof(int32_t));
+    t->at = xcalloc(c->n_nodes + 1, sizeof(int32_t));
     t->lo = xcalloc(n, sizeof(int32_t));
     t->hi = xcalloc(n, sizeof(int32_t));
     t->child_lo = xcalloc(n, sizeof(int32_t));
@@ -203,6 +205,7 @@ int32_t core_add_tree(struct core *c, int n_levels, const int32_t *paths)
 static void topo_free(struct topo *t)
 {
     free(t->order);
+    free(t->at);
     free(t->lo);
     free(t->hi);
     free(t->child_lo);
@@ -282,11 +285,8 @@ const int32_t *core_nodes_in(const struct core *c, int32_t tree, int32_t domain,
 {
     const struct topo *t = c->trees.p[tree];
     if (domain >= t->n_domains) {
-        const int32_t *at = t->order;
-        while (*at != domain - t->n_domains)
-            at++;
         *ret_n = 1;
-        return at;
+        return t->order + t->at[domain - t->n_domains];
     }
     *ret_n = (size_t)(t->hi[domain] - t->lo[domain]);
     return t->order + t->lo[domain];
@@ -302,16 +302,27 @@ struct core *core_new(size_t n_resources)
     return c;
 }
 
-static void class_free(struct core *c, struct class *k)
+/* What it counted; it counts again when it is asked for. */
+static void class_fold(struct core *c, struct class *k)
 {
     for (size_t i = 0; i < c->trees.len; i++) {
-        struct view *v = k->views[i];
+        struct view *v = TAKE_PTR(k->views[i]);
         for (int l = 1; v && l <= c->trees.p[i]->n_levels; l++)
             fit_done(&v->fit[l]);
         if (v)
             free(v->sum);
         free(v);
     }
+    if (k->fit)
+        fit_done(k->fit);
+    free(TAKE_PTR(k->fit));
+    free(TAKE_PTR(k->slots));
+    k->seen = SIZE_MAX;
+}
+
+static void class_free(struct core *c, struct class *k)
+{
+    class_fold(c, k);
     free(k->admitted);
     free(k->penalty);
     free(k->counts);
@@ -319,8 +330,6 @@ static void class_free(struct core *c, struct class *k)
     free(k->wants);
     free(k->spreads);
     free(k->wishes);
-    free(k->slots);
-    fit_done(&k->fit);
     free(k);
 }
 
@@ -333,7 +342,7 @@ void core_free(struct core *c)
     for (size_t i = 0; i < c->trees.len; i++)
         topo_free(c->trees.p[i]);
     for (size_t i = 0; i < c->terms.len; i++) {
-        free(c->terms.p[i].count);
+        sparse_done(&c->terms.p[i].count);
         free(c->terms.p[i].mask);
         free(c->terms.p[i].live);
     }
@@ -411,31 +420,21 @@ int32_t core_add_term(struct core *c, int32_t tree, int level)
 {
     const struct topo *t = c->trees.p[tree];
     bool hosts = level == t->host_level;
-    *vec_push(&c->terms) = (struct term){
-        .tree = tree,
-        .level = level,
-        .count = xcalloc((size_t)t->n_domains + c->n_nodes + 1, sizeof(int32_t)),
-        .n_live = hosts ? (int32_t)c->n_nodes : t->first[level + 1] - t->first[level]};
+    int32_t n = hosts ? (int32_t)c->n_nodes : t->first[level + 1] - t->first[level];
+    struct term *x = vec_push(&c->terms);
+    *x = (struct term){.tree = tree, .level = level, .n = n, .n_live = n};
+    sparse_init(&x->count, n);
     return (int32_t)c->terms.len - 1;
 }
 
-int32_t core_term_count(const struct core *c, int32_t term, int32_t domain)
-{
-    return c->terms.p[term].count[domain];
-}
-
+/* The how-manieth domain of the term's level the node is in; CORE_NONE: in none. */
 static int32_t term_domain(const struct core *c, const struct term *t, int32_t node)
 {
     const struct topo *tree = c->trees.p[t->tree];
-    /* Hosts count wherever they are in the tree. */
-    return t->level == tree->host_level ? tree->n_domains + node
-                                        : core_domain_of(c, t->tree, node, t->level);
-}
-
-/* The first domain of the term's level, hosts included. */
-static int32_t term_first(const struct core *c, const struct term *t)
-{
-    return c->trees.p[t->tree]->first[t->level];
+    if (t->level == tree->host_level)
+        return node; /* hosts count wherever they are in the tree */
+    int32_t d = core_domain_of(c, t->tree, node, t->level);
+    return d < 0 ? CORE_NONE : d - tree->first[t->level];
 }
 
 void core_mask_term(struct core *c, int32_t term, const uint8_t *mask)
@@ -447,9 +446,9 @@ void core_mask_term(struct core *c, int32_t term, const uint8_t *mask)
     t->n_live = 0;
     for (size_t i = 0; i < c->n_nodes; i++) {
         int32_t d = mask[i] ? term_domain(c, t, (int32_t)i) : CORE_NONE;
-        if (d < 0 || t->live[d - term_first(c, t)])
+        if (d < 0 || t->live[d])
             continue;
-        t->live[d - term_first(c, t)] = 1;
+        t->live[d] = 1;
         t->n_live++;
     }
 }
@@ -458,7 +457,12 @@ int32_t term_at(const struct core *c, int32_t term, int32_t node)
 {
     const struct term *t = &c->terms.p[term];
     int32_t d = term_domain(c, t, node);
-    return d < 0 ? CORE_NONE : t->count[d];
+    return d < 0 ? CORE_NONE : sparse_get(&t->count, d);
+}
+
+int32_t core_term_count(const struct core *c, int32_t term, int32_t node)
+{
+    return term_at(c, term, node);
 }
 
 static bool term_is_wide(const struct core *c, int32_t term)
@@ -468,16 +472,14 @@ static bool term_is_wide(const struct core *c, int32_t term)
 }
 
 /* Fewest that one of the term's domains counts. */
-static int32_t term_least(const struct core *c, struct term *t)
+static int32_t term_least(struct term *t)
 {
     if (t->least_known)
         return t->least;
-    const struct topo *tree = c->trees.p[t->tree];
-    int32_t lo = tree->first[t->level], least = INT32_MAX;
-    int32_t n = t->level == tree->host_level ? (int32_t)c->n_nodes : tree->first[t->level + 1] - lo;
-    for (int32_t i = 0; i < n; i++) {
+    int32_t least = t->total < t->n_live ? 0 : INT32_MAX;
+    for (int32_t i = 0; least > 0 && i < t->n; i++) {
         if (!t->live || t->live[i])
-            least = MIN(least, t->count[lo + i]);
+            least = MIN(least, sparse_get(&t->count, i));
     }
     t->least = least == INT32_MAX ? 0 : least;
     t->least_known = true;
@@ -488,8 +490,8 @@ static bool spread_admits(const struct core *c, const struct core_spread *s, int
 {
     struct term *t = &c->terms.p[s->term];
     int32_t d = term_domain(c, t, node);
-    int32_t least = t->n_live < s->min_domains ? 0 : term_least(c, t);
-    return d >= 0 && t->count[d] + s->own - least <= s->max_skew;
+    int32_t least = t->n_live < s->min_domains ? 0 : term_least(t);
+    return d >= 0 && sparse_get(&t->count, d) + s->own - least <= s->max_skew;
 }
 
 static bool company_admits(const struct core *c, const struct class *k, int32_t node)
@@ -559,15 +561,21 @@ static int32_t count_slots(const struct core *c, const struct class *k, int32_t 
     return MIN(slots, MAX_SLOTS);
 }
 
-static void count_all(const struct core *c, struct class *k)
+static void count_all(struct core *c, struct class *k)
 {
+    if (!k->slots) {
+        k->slots = xcalloc(c->n_nodes + 1, sizeof(*k->slots));
+        k->fit = xnew(struct fit);
+        fit_init(k->fit, c->n_nodes);
+    }
+    c->counted += c->n_nodes;
     k->total = 0;
-    memset(k->fit.heads, 0xff, sizeof(k->fit.heads));
-    memset(k->fit.bits, 0, sizeof(k->fit.bits));
+    memset(k->fit->heads, 0xff, sizeof(k->fit->heads));
+    memset(k->fit->bits, 0, sizeof(k->fit->bits));
     for (size_t i = c->n_nodes; i-- > 0;) {
         k->slots[i] = count_slots(c, k, (int32_t)i);
         k->total += k->slots[i];
-        fit_insert(&k->fit, (int32_t)i, k->slots[i]);
+        fit_insert(k->fit, (int32_t)i, k->slots[i]);
     }
 }
 
@@ -622,8 +630,8 @@ static void recount_node(struct core *c, struct class *k, int32_t node)
     k->slots[node] = new;
     k->total += new - old;
     if (fit_bucket(old) != fit_bucket(new)) {
-        fit_remove(&k->fit, node, old);
-        fit_insert(&k->fit, node, new);
+        fit_remove(k->fit, node, old);
+        fit_insert(k->fit, node, new);
     }
     for (size_t i = 0; i < c->trees.len; i++) {
         if (k->views[i])
@@ -631,8 +639,26 @@ static void recount_node(struct core *c, struct class *k, int32_t node)
     }
 }
 
+uint64_t core_counted(const struct core *c)
+{
+    return c->counted;
+}
+
+void core_trim(struct core *c, size_t keep)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->classes.len; i++)
+        n += c->classes.p[i]->slots != NULL;
+    for (size_t i = 0; n > keep && i < c->classes.len; i++) {
+        if (c->classes.p[i]->asked != c->trims)
+            class_fold(c, c->classes.p[i]);
+    }
+    c->trims++;
+}
+
 void class_follow(struct core *c, struct class *k)
 {
+    k->asked = c->trims;
     bool anew = k->seen > c->changes.len || c->changes.len - k->seen > 2 * c->n_nodes + 64;
     if (anew) {
         count_all(c, k);
@@ -688,7 +714,7 @@ int32_t core_add_class(struct core *c, const struct core_class_def *def)
         k->amounts[i] = def->amounts[i];
         k->inverse[i] = 1.0 / (double)def->amounts[i].amount;
     }
-    k->admitted = copy(def->admitted, c->n_nodes, 1);
+    k->admitted = def->admitted ? copy(def->admitted, c->n_nodes, 1) : xcalloc(c->n_nodes + 1, 1);
     k->penalty = def->penalty ? copy(def->penalty, c->n_nodes, 1) : NULL;
     k->even = def->even;
     k->per_node = def->per_node;
@@ -698,10 +724,8 @@ int32_t core_add_class(struct core *c, const struct core_class_def *def)
     k->spreads = copy(def->spreads, k->n_spreads = def->n_spreads, sizeof(*def->spreads));
     k->wishes = copy(def->wishes, k->n_wishes = def->n_wishes, sizeof(*def->wishes));
     class_read_terms(c, k);
-    k->slots = xcalloc(c->n_nodes + 1, sizeof(*k->slots));
-    fit_init(&k->fit, c->n_nodes);
-    count_all(c, k);
-    k->seen = c->changes.len;
+    k->seen = SIZE_MAX;
+    c->counted += c->n_nodes; /* whoever made it looked at each */
     c->n_looking += k->n_spreads + k->n_wants > 0;
     *vec_push(&c->classes) = k;
     return (int32_t)c->classes.len - 1;
@@ -755,7 +779,7 @@ void core_take(struct core *c, int32_t cls, int32_t node, int32_t count)
         if (d < 0)
             continue;
         t->total += count;
-        t->count[d] += count;
+        sparse_add(&t->count, d, count);
         t->least_known = false;
     }
     note_change(c, node);
@@ -806,7 +830,7 @@ int32_t core_most_at(struct core *c, int32_t cls, int32_t tree, int level)
     bool hosts = level == t->host_level;
     if (level == 0)
         return v->sum[0];
-    const struct fit *f = hosts ? &k->fit : &v->fit[level];
+    const struct fit *f = hosts ? k->fit : &v->fit[level];
     const int32_t *sums = hosts ? k->slots : v->sum + t->first[level];
     int b = fit_last(f);
     int32_t most = 0;

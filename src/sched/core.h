@@ -28,7 +28,7 @@
 
 #include "base/vec.h"
 
-enum { CORE_RES_MAX = 32, CORE_LEVELS_MAX = 12, CORE_TREES_MAX = 16, CORE_NONE = -1 };
+enum { CORE_RES_MAX = 64, CORE_LEVELS_MAX = 12, CORE_TREES_MAX = 16, CORE_NONE = -1 };
 #define CORE_UNLIMITED INT32_MAX
 
 struct core;
@@ -43,7 +43,8 @@ struct core_amount {
 struct core *core_new(size_t n_resources);
 void core_free(struct core *c);
 
-/* Nodes come before trees, trees before terms and classes. */
+/* Nodes come before all else, a tree before its terms, terms before classes that use them. A term
+ * counts the pods of classes that are made after it. */
 int32_t core_add_node(struct core *c, const int64_t *total);
 size_t core_n_nodes(const struct core *c);
 /* path: n_levels numbers of label values per node, node by node; CORE_NONE: has no such label. */
@@ -69,7 +70,7 @@ struct core_wish {
 struct core_class_def {
     const struct core_amount *amounts;
     size_t n_amounts;
-    const uint8_t *admitted; /* per node: 0 or 1 */
+    const uint8_t *admitted; /* per node: 0 or 1; NULL: none does */
     const uint8_t *penalty;  /* per node: wishes it does not fulfil; NULL: the same for all, */
     uint8_t even;            /* this */
     int32_t per_node;        /* at most; CORE_UNLIMITED */
@@ -100,6 +101,12 @@ void core_change_total(struct core *c, int32_t node, const int64_t *delta);
  * what is for good is also said to those who wait, see below. */
 void core_take(struct core *c, int32_t cls, int32_t node, int32_t count);
 
+/* A class that is asked about counts its places on all nodes, which takes time and room: how many
+ * nodes were counted so far; and, when more classes than these have counts, those that were not
+ * asked for since the last call forget theirs. */
+uint64_t core_counted(const struct core *c);
+void core_trim(struct core *c, size_t keep);
+
 /* ---- questions ---- */
 
 int64_t core_free_of(const struct core *c, int32_t node, int32_t resource);
@@ -126,7 +133,8 @@ bool core_admits(struct core *c, int32_t cls, int32_t node);
 int64_t core_amount_of(const struct core *c, int32_t cls, int32_t resource);
 int32_t core_per_node(const struct core *c, int32_t cls);
 bool core_is_admitted(const struct core *c, int32_t cls, int32_t node);
-int32_t core_term_count(const struct core *c, int32_t term, int32_t domain);
+/* What the term counts in the node's domain; CORE_NONE: the node is in none. */
+int32_t core_term_count(const struct core *c, int32_t term, int32_t node);
 /* Everything derived equals a computation from scratch; for tests. */
 bool core_is_consistent(struct core *c);
 
@@ -162,6 +170,9 @@ struct core_ask {
     struct core_scope gang;
     const struct core_scope *bundles;
     size_t n_bundles;
+    /* By bundle: the bundle that it is a part of, which is itself part of none; CORE_NONE: none.
+     * NULL: that is so of all. */
+    const int32_t *inside;
     const struct core_leaf *leaves;
     size_t n_leaves;
     /* The gang's domain should have room for these too; when none has, never mind. */
@@ -223,6 +234,8 @@ void core_cert_want(struct core *c, struct core_cert *cert, int32_t cls, int32_t
  * gives something back for good says so. Bounded; what is forgotten counts as growth of all.
  */
 uint64_t core_growth(const struct core *c);
+/* How much of it is remembered. */
+size_t core_grown(const struct core *c);
 void core_grow(struct core *c, int32_t node);
 /* Pods of the class are on the node for good: those who want to be near such, or spread evenly, may
  * fit now. */
@@ -232,7 +245,8 @@ struct core_result {
     bool placed;
     VEC(struct core_op) ops;
     struct core_cert cert;
-    uint32_t tries; /* domains tried: the work it was */
+    uint32_t
+        tries; /* domains tried, and steps of the exact search in proportion: the work it was */
 };
 
 /* All of it or nothing. What was placed is taken; core_undo gives it back. */

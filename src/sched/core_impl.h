@@ -4,6 +4,7 @@
 #define SCHED_CORE_IMPL_H
 
 #include "sched/core.h"
+#include "sched/sparse.h"
 
 /* ---- numbers by value: the smallest that is at least x, in constant time ---- */
 
@@ -38,18 +39,20 @@ struct topo {
     int32_t *child_lo, *child_hi;       /* by domain: domains one level down */
     uint8_t *level;                     /* by domain */
     uint8_t *depth;                     /* by node: levels it has the labels for */
+    int32_t *at;                        /* by node: its position in order */
 };
 
 struct term {
     int32_t tree;
     int level;
-    int32_t *count;   /* by domain, hosts included */
-    int64_t total;    /* in all domains of the level */
-    uint8_t *mask;    /* by node: counted there; NULL: everywhere */
-    uint8_t *live;    /* by domain of the level: has such a node; NULL: each has */
-    int32_t n_live;   /* of these */
-    int32_t least;    /* that one of them counts; valid as long as: */
-    bool least_known; /* nothing came or went since */
+    int32_t n;           /* domains of the level */
+    struct sparse count; /* by the how-manieth of them */
+    int64_t total;       /* in all domains of the level */
+    uint8_t *mask;       /* by node: counted there; NULL: everywhere */
+    uint8_t *live;       /* by domain of the level: has such a node; NULL: each has */
+    int32_t n_live;      /* of these */
+    int32_t least;       /* that one of them counts; valid as long as: */
+    bool least_known;    /* nothing came or went since */
 };
 
 /* A class seen through a tree. */
@@ -73,12 +76,13 @@ struct class
     size_t n_spreads;
     struct core_wish *wishes;
     size_t n_wishes;
-    bool sociable;  /* all it wants to be near is its like: it may be the first */
-    bool looks;     /* where its pods may go depends on who came before */
-    bool wide;      /* its terms look beyond one host: placed pod by pod */
-    int32_t *slots; /* by node */
-    int64_t total;  /* sum of slots */
-    struct fit fit; /* nodes by slots */
+    bool sociable;   /* all it wants to be near is its like: it may be the first */
+    bool looks;      /* where its pods may go depends on who came before */
+    bool wide;       /* its terms look beyond one host: placed pod by pod */
+    int32_t *slots;  /* by node */
+    int64_t total;   /* sum of slots */
+    struct fit *fit; /* nodes by slots; both NULL: not asked for, or folded up */
+    uint64_t asked;  /* trims before it was */
     struct view *views[CORE_TREES_MAX];
     size_t seen; /* position in the change log */
 };
@@ -94,6 +98,8 @@ struct core {
     VEC(int32_t) changes; /* nodes, in the order of change */
     VEC(int32_t) grown;   /* nodes, see core_growth; CORE_NONE: all */
     uint64_t forgotten;   /* entries that are no longer there */
+    uint64_t counted;     /* nodes, in all counts of classes from scratch so far */
+    uint64_t trims;       /* so far */
     size_t n_looking;     /* classes that want to be near others, or spread */
 };
 
@@ -132,7 +138,13 @@ bool topo_contains(const struct topo *t, int32_t outer, int32_t inner);
 
 /* ---- search ---- */
 
-enum { SEARCH_TRIES = 2048, SEARCH_NESTED = 16, EXACT_STEPS = 20000 };
+/* The bundle around one; CORE_NONE: the gang. */
+static inline int32_t bundle_outer(const struct core_ask *ask, int32_t bundle)
+{
+    return bundle >= 0 && ask->inside ? ask->inside[bundle] : CORE_NONE;
+}
+
+enum { SEARCH_TRIES = 2048, SEARCH_NESTED = 16, EXACT_STEPS = 20000, EXACT_STEPS_PER_TRY = 8 };
 
 /* A part of the gang that sits together: the gang, a bundle or a leaf. */
 struct part {
@@ -174,6 +186,8 @@ void search_undo(struct search *s, size_t mark);
 void search_begin(struct search *s, struct core *c, const struct core_ask *ask,
                   struct core_result *ret);
 void search_end(struct search *s);
+/* The part that this one is directly in; of the gang: itself. */
+int32_t part_outer(const struct search *s, int32_t part);
 /* Every class has room for what the part needs of it. */
 bool part_may_fit(struct search *s, const struct part *p, int32_t domain);
 bool domain_is_open(const struct search *s, int32_t domain);

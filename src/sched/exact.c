@@ -3,7 +3,7 @@
  * every way to choose domains for its parts and to spread its pods over nodes, depth first, until
  * one works or the budget ends. Wishes play no role here.
  *
- * Steps are the parts in order: gang, each bundle followed by its leaves, then the other leaves. A
+ * Steps are the parts in order, each followed by what it consists of: gang, bundle, leaves. A
  * node that is just like the one before it never takes more of a leaf than that one: exchanging
  * them gives the same solution.
  *
@@ -46,10 +46,10 @@ static bool rest_may_fit(struct exact *x, size_t step)
         const struct part *p = &x->s->parts[x->steps[i]];
         if (p->leaf < 0)
             continue;
-        int32_t bundle = x->s->ask->leaves[p->leaf].bundle;
-        int32_t outer =
-            bundle >= 0 && x->chosen[1 + bundle] >= 0 ? x->chosen[1 + bundle] : x->chosen[0];
-        if (!part_may_fit(x->s, p, outer))
+        int32_t outer = part_outer(x->s, x->steps[i]);
+        while (x->chosen[outer] < 0)
+            outer = part_outer(x->s, outer);
+        if (!part_may_fit(x->s, p, x->chosen[outer]))
             return false;
     }
     return true;
@@ -228,11 +228,7 @@ static bool step_run(struct exact *x, size_t step)
     const struct topo *t = s->tree;
     int32_t part = x->steps[step];
     const struct part *p = &s->parts[part];
-    int32_t outer = s->ask->within;
-    if (part > 0) {
-        int32_t bundle = p->leaf >= 0 ? s->ask->leaves[p->leaf].bundle : CORE_NONE;
-        outer = bundle >= 0 ? x->chosen[1 + bundle] : x->chosen[0];
-    }
+    int32_t outer = part > 0 ? x->chosen[part_outer(s, part)] : s->ask->within;
     if (p->scope->pin >= 0 && topo_level(t, p->scope->pin) > topo_level(t, outer)) {
         if (!topo_contains(t, outer, p->scope->pin))
             return false;
@@ -253,21 +249,23 @@ static bool step_run(struct exact *x, size_t step)
     return false;
 }
 
+/* A part before what it consists of. */
+static void add_steps(struct exact *x, int32_t part)
+{
+    const struct part *p = &x->s->parts[part];
+    x->steps[x->n_steps++] = part;
+    for (size_t i = 0; i < p->n_kids; i++)
+        add_steps(x, p->kids[i]);
+}
+
 bool exact_place(struct search *s)
 {
-    size_t nb = s->ask->n_bundles;
     struct exact x = {.s = s, .budget = EXACT_STEPS};
     x.steps = xcalloc(s->n_parts + 1, sizeof(int32_t));
     x.chosen = xcalloc(s->n_parts + 1, sizeof(int32_t));
     for (size_t i = 0; i < s->n_parts; i++)
         x.chosen[i] = CORE_NONE;
-    x.steps[x.n_steps++] = 0;
-    for (size_t k = 0; k < s->parts[0].n_kids; k++) {
-        int32_t kid = s->parts[0].kids[k];
-        x.steps[x.n_steps++] = kid;
-        for (size_t j = 0; (size_t)kid <= nb && j < s->parts[kid].n_kids; j++)
-            x.steps[x.n_steps++] = s->parts[kid].kids[j];
-    }
+    add_steps(&x, 0);
     for (size_t i = 0; i < s->ask->n_leaves; i++)
         x.looking = x.looking || core_class(s->core, s->ask->leaves[i].cls)->looks;
     if (x.looking) {
@@ -275,6 +273,7 @@ bool exact_place(struct search *s)
         x.dead = xcalloc(DEAD_SLOTS, sizeof(uint64_t));
     }
     bool placed = step_run(&x, 0);
+    s->result->tries += (EXACT_STEPS - x.budget) / EXACT_STEPS_PER_TRY;
     if (!placed)
         search_undo(s, 0);
     free(x.left);

@@ -163,14 +163,24 @@ static void count_most(const struct tables *t, int32_t cls, int32_t tree, struct
     }
 }
 
+static const struct tmost *most_of(struct tables *t, int32_t cls, int32_t tree)
+{
+    struct tmost *most = &tables_class(t, cls)->most;
+    if (most->shape != t->shape || most->tree != tree)
+        count_most(t, cls, tree, most);
+    return most;
+}
+
+int64_t hold_most(struct tables *t, int32_t cls, int32_t tree)
+{
+    return most_of(t, cls, tree)->at[0];
+}
+
 bool hold_is_hopeless(struct tables *t, int32_t tree, const struct core_cert *cert)
 {
     if (cert->why != CORE_TOO_FEW || t->class_list.len == 0)
         return false;
-    struct tmost *most = &tables_class(t, cert->cls)->most;
-    if (most->shape != t->shape || most->tree != tree)
-        count_most(t, cert->cls, tree, most);
-    return cert->need > most->at[cert->level];
+    return cert->need > most_of(t, cert->cls, tree)->at[cert->level];
 }
 
 /* All but the gang's own pods and what is kept leaves the tables (count -1), or returns (1). */

@@ -30,6 +30,8 @@ struct thold *hold_of(const struct tables *t, const struct tgang *g);
 /* The gang may hold room now, asking others or not. */
 bool hold_may(const struct round *r, struct tgang *g, bool asked);
 
+/* How many pods of the class an empty cluster would hold. */
+int64_t hold_most(struct tables *t, int32_t cls, int32_t tree);
 /* Not even an empty cluster would hold what the certificate says is lacking. */
 bool hold_is_hopeless(struct tables *t, int32_t tree, const struct core_cert *cert);
 /* Tried: it would not fit if it were alone in the cluster. False: it would, or that is not certain.

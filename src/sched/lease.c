@@ -358,6 +358,14 @@ static void scope_pin(const struct tables *t, int32_t tree, struct core_scope *s
         s->pin = core_domain_of(t->core, tree, node, s->req);
 }
 
+static bool bundles_allow(const struct ask *q, const struct tables *t, int32_t bundle, int32_t node)
+{
+    bool all = true;
+    for (int32_t b = bundle; b != CORE_NONE; b = q->inside[b])
+        all = all && scope_allows(t, q->tree, &q->bundles[b], node);
+    return all;
+}
+
 static bool may_go(struct ask *q, struct tables *t, const struct core_leaf *leaf, int32_t node)
 {
     int32_t host = core_domain_of(t->core, q->tree, node, core_host_level(t->core, q->tree));
@@ -365,9 +373,7 @@ static bool may_go(struct ask *q, struct tables *t, const struct core_leaf *leaf
             (host != CORE_NONE && core_contains(t->core, q->tree, q->core.within, host))) &&
            scope_allows(t, q->tree, &q->core.gang, node) &&
            scope_allows(t, q->tree, &leaf->scope, node) &&
-           (leaf->bundle == CORE_NONE ||
-            scope_allows(t, q->tree, &q->bundles[leaf->bundle], node)) &&
-           core_admits(t->core, leaf->cls, node);
+           bundles_allow(q, t, leaf->bundle, node) && core_admits(t->core, leaf->cls, node);
 }
 
 /* Pods of one group may be of several classes, and then of several leaves. */
@@ -379,8 +385,8 @@ static void pin_leaf(struct ask *q, const struct tables *t, struct core_leaf *le
             scope_pin(t, q->tree, &leaves[i].scope, node);
     }
     scope_pin(t, q->tree, &q->core.gang, node);
-    if (leaves[leaf].bundle != CORE_NONE)
-        scope_pin(t, q->tree, &q->bundles[leaves[leaf].bundle], node);
+    for (int32_t b = leaves[leaf].bundle; b != CORE_NONE; b = q->inside[b])
+        scope_pin(t, q->tree, &q->bundles[b], node);
 }
 
 static bool is_for(const struct tlease *l, const struct ask *q, size_t leaf)
@@ -397,8 +403,8 @@ void lease_fill(struct ask *q, struct tables *t, struct arena *a, struct lease_f
     struct core_leaf *leaves = arena_array(a, struct core_leaf, q->core.n_leaves);
     memcpy(leaves, q->core.leaves, q->core.n_leaves * sizeof(*leaves));
     ret->leaves = leaves;
-    ret->bundles = arena_array(a, struct core_scope, q->n_bundles + 1);
-    memcpy(ret->bundles, q->bundles, q->n_bundles * sizeof(*q->bundles));
+    ret->bundles = arena_array(a, struct core_scope, q->core.n_bundles + 1);
+    memcpy(ret->bundles, q->bundles, q->core.n_bundles * sizeof(*q->bundles));
     leaves = (struct core_leaf *)q->core.leaves; /* the ask's own, see ask_minimum */
     for (size_t i = 0; i < t->leases.len; i++) {
         struct tlease *l = &t->leases.p[i];
@@ -425,7 +431,7 @@ void lease_unfill(struct ask *q, struct tables *t, struct lease_fill *f)
     core_undo(t->core, &f->result);
     vec_clear(&f->result.ops);
     memcpy((struct core_leaf *)q->core.leaves, f->leaves, q->core.n_leaves * sizeof(*f->leaves));
-    memcpy(q->bundles, f->bundles, q->n_bundles * sizeof(*f->bundles));
+    memcpy(q->bundles, f->bundles, q->core.n_bundles * sizeof(*f->bundles));
     q->core.gang = f->gang;
 }
 

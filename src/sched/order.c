@@ -114,10 +114,26 @@ static int cmp_groups(const void *a, const void *b)
     return c ? c : cmp_numbers(x->index, y->index);
 }
 
+/* Gangs of a group go by their number: they wait together, as long as the one of them that waits
+ * longest. */
+static void share_age(struct tgang **gangs, size_t n)
+{
+    int age = 0;
+    for (size_t i = 0; i < n; i++)
+        age = MAX(age, gangs[i]->age);
+    for (size_t i = 0; i < n; i++)
+        gangs[i]->age = age;
+}
+
 /* The how-manieth of its group each will be when it is placed. */
 static void give_turns(struct tgang **gangs, size_t n)
 {
     qsort(gangs, n, sizeof(*gangs), cmp_groups);
+    for (size_t i = 0, end; i < n && gangs[i]->group; i = end) {
+        for (end = i + 1; end < n && gangs[end]->group == gangs[i]->group;)
+            end++;
+        share_age(gangs + i, end - i);
+    }
     for (size_t i = 0; i < n && gangs[i]->group; i++) {
         bool first = i == 0 || gangs[i - 1]->group != gangs[i]->group;
         gangs[i]->turn = first ? gangs[i]->group->placed : gangs[i - 1]->turn + 1;

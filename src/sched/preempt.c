@@ -29,12 +29,40 @@ static usec marked_since(const struct tgang *g)
 
 /* ---- who is going ---- */
 
+/* Pods of a gang that must make room: which of them are meant. */
+struct meant {
+    bool trim;       /* those that say so */
+    bool all;        /* whichever is on a node */
+    uint64_t naming; /* else: those that were noted as */
+};
+
+static struct meant who_is_meant(struct tables *t, const struct tgang *g)
+{
+    jval named = jgetc(obj_status(g->obj), "disruptedPods");
+    struct meant m = {.trim = gang_is_trimmed(g->obj), .naming = ++t->naming};
+    m.all = !m.trim && jlen(named) == 0;
+    for (struct jiter it = jiter(named); jnext(&it);) {
+        struct tpod *p = tables_pod(t, g->obj->ns, jstr(jgetc(it.value, "name")));
+        if (p && str_eq(p->obj->uid, jstr(jgetc(it.value, "uid"))))
+            p->named = m.naming;
+    }
+    return m;
+}
+
+static bool is_meant(const struct meant *m, const struct tpod *p)
+{
+    return p->node != CORE_NONE &&
+           (m->all || (m->trim ? pod_is_trimmed(p->obj) : p->named == m->naming));
+}
+
 static void add_releasing(struct round *r, const struct tgang *g)
 {
-    bool whole = gang_is_marked(g->obj) && !gang_is_trimmed(g->obj);
+    struct meant m = {.trim = true};
+    if (gang_is_marked(g->obj))
+        m = who_is_meant(r->tables, g);
     list_foreach (it, &g->pods) {
         const struct tpod *p = list_entry(it, struct tpod, link);
-        if (p->node != CORE_NONE && (whole || p->obj->deleting || pod_is_trimmed(p->obj)))
+        if (is_meant(&m, p) || (p->node != CORE_NONE && p->obj->deleting))
             *vec_push(&r->releasing) = (struct core_op){0, p->cls, p->node, 1};
     }
 }
@@ -71,7 +99,8 @@ static void mark(struct round *r, struct tgang *g, const char *reason, str why)
         return;
     }
     g->marked = r->tables->rounds;
-    struct verdict v = {.score = -1};
+    /* Of those who are trimmed each pod says so itself. */
+    struct verdict v = {.score = -1, .goes = reason ? NULL : g};
     v.words[WORD_DISRUPT] = (struct word){true, true, reason, why};
     tell_gang(r->plan, r->world, g->obj, &v);
 }
@@ -240,7 +269,7 @@ static void seek_to_drain(struct round *r, struct ask *q)
     }
 }
 
-void preempt_seek(struct round *r, struct ask *q)
+static void seek(struct round *r, struct ask *q)
 {
     const struct thold *held = hold_of(r->tables, q->gang);
     if (q->core.n_leaves == 0 || q->gang->hopeless == r->tables->shape)
@@ -253,6 +282,41 @@ void preempt_seek(struct round *r, struct ask *q)
         return;
     if (!seek_victims(r, q) && !hold_again(r, q))
         seek_to_drain(r, q);
+}
+
+/* Which pod will go where, by group and pod: as they will be assigned when the room is there. */
+static str **nominate(struct round *r, const struct ask *q, const struct thold *h)
+{
+    size_t *from = arena_array(r->plan->arena, size_t, q->n_groups + 1);
+    str **nodes = arena_array(r->plan->arena, str *, q->n_groups + 1);
+    for (size_t i = 0; i < q->n_groups; i++)
+        nodes[i] = arena_array(r->plan->arena, str, q->groups[i].n_pods + 1);
+    for (size_t i = 0; i < h->ops.len; i++) {
+        const struct core_op *op = &h->ops.p[i];
+        size_t group = (size_t)q->leaf_group[op->leaf];
+        const struct ask_group *g = &q->groups[group];
+        int32_t left = op->count;
+        while (from[group] < g->n_pods && !str_is_empty(nodes[group][from[group]]))
+            from[group]++;
+        for (size_t k = from[group]; k < g->n_pods && left > 0; k++) {
+            if (g->pods[k]->cls != op->cls || !str_is_empty(nodes[group][k]))
+                continue;
+            nodes[group][k] = r->tables->snap.nodes.p[op->node].name;
+            left--;
+        }
+    }
+    return nodes;
+}
+
+void preempt_seek(struct round *r, struct ask *q)
+{
+    seek(r, q);
+    const struct thold *h = hold_of(r->tables, q->gang);
+    str **nodes = h && h->asked && h->taken ? nominate(r, q, h) : NULL;
+    for (size_t i = 0; i < q->n_groups; i++) {
+        for (size_t k = 0; k < q->groups[i].n_pods; k++)
+            tell_nominated(r->plan, q->groups[i].pods[k]->obj, nodes ? nodes[i][k] : STR_NONE);
+    }
 }
 
 /* ---- a queue that has its limit ---- */
@@ -428,16 +492,17 @@ static void give_up_trim(struct round *r, struct tgang *g)
 
 bool preempt_goes_on(struct round *r, struct tgang *g)
 {
+    if (g->marked == r->tables->rounds)
+        return true; /* asked just now: what else is said of it would take that back */
     if (!gang_is_marked(g->obj))
         return false;
-    bool holds = false, trim = gang_is_trimmed(g->obj);
-    list_foreach (it, &g->pods) {
-        const struct tpod *p = list_entry(it, struct tpod, link);
-        holds = holds || (p->node != CORE_NONE && (!trim || pod_is_trimmed(p->obj)));
-    }
+    bool holds = false;
+    struct meant m = who_is_meant(r->tables, g);
+    list_foreach (it, &g->pods)
+        holds = holds || is_meant(&m, list_entry(it, struct tpod, link));
     if (!holds)
         take_back(r, g);
-    else if (trim && marked_since(g) + TRIM_PATIENCE <= r->world->now)
+    else if (m.trim && marked_since(g) + TRIM_PATIENCE <= r->world->now)
         give_up_trim(r, g);
     return true;
 }

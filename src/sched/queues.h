@@ -20,7 +20,7 @@
 
 #include "base/vec.h"
 
-enum { QUEUES_MAX = 256, QUEUE_RES_MAX = 32 };
+enum { QUEUES_MAX = 256, QUEUE_RES_MAX = 64 };
 #define QUEUE_UNLIMITED INT64_MAX
 
 struct queue {

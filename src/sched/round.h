@@ -5,8 +5,17 @@
 
 #include "sched/ask.h"
 
-/* Pods placed and domains tried in one call. */
+/* The work of one call: pods placed and domains tried count one each, the rest in proportion. */
 #define ROUND_BUDGET 4096
+enum {
+    WORK_LOOK = 2,      /* at a gang */
+    WORK_WRITE = 8,     /* that is planned */
+    WORK_TOLD = 6,      /* a gang that is told why it waits, whether that is news or not */
+    WORK_MEMBERS = 16,  /* pods of a gang, or nodes, that are looked at, for one */
+    WORK_COUNTED = 128, /* nodes on which a class counts its places, for one */
+};
+/* Classes that remember how many of them fit each node, if they were not asked for lately. */
+enum { CLASSES_COUNTED = 512 };
 #define HOLD_AFTER (30 * USEC_PER_SEC)
 #define ROUND_SEEKS 4
 /* A gang for whose sake nobody could be asked tries again after so long at the earliest. */
@@ -17,6 +26,8 @@
 /* And not again for so long. */
 #define TRIM_PAUSE (300 * USEC_PER_SEC)
 
+struct refusal;
+
 struct round {
     const struct world *world;
     struct plan *plan;
@@ -25,6 +36,9 @@ struct round {
     size_t at;                 /* how many were looked at */
     size_t *heads, *next;      /* by queue, by gang: see quota.c */
     VEC(struct ask *) surplus;
+    bool rest; /* only those that were put off have their turn */
+    bool more; /* only minimums have their turn; others wait for what is beyond theirs */
+    VEC(struct refusal) refusals; /* see refusals.h */
     size_t budget;
     unsigned seeks; /* how often room may yet be sought: it is dear */
     bool lowest_known;
@@ -33,6 +47,11 @@ struct round {
     VEC(struct core_op) releasing; /* see preempt_releasing */
     VEC(struct tgang *) asked;     /* to go whole, in this round */
 };
+
+static inline void round_spend(struct round *r, size_t work)
+{
+    r->budget -= MIN(r->budget, work);
+}
 
 /* It does not fit now: may it have room of others, or keep what becomes free? */
 void preempt_seek(struct round *r, struct ask *q);

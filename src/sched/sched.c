@@ -11,23 +11,29 @@
 #include "sched/sched.h"
 
 #include "grove/types.h"
+#include "sched/choose.h"
 #include "sched/claims.h"
+#include "sched/headroom.h"
 #include "sched/health.h"
 #include "sched/hold.h"
 #include "sched/lease.h"
 #include "sched/order.h"
 #include "sched/quota.h"
+#include "sched/refusals.h"
 #include "sched/round.h"
 #include "sched/score.h"
 #include "sched/tell.h"
+#include "sched/terms.h"
 #include "sched/why.h"
 
 /* ---- order ---- */
 
-static void touch_again(struct round *r, struct tgang *g)
+/* What is beyond its minimum has its turn when all minimums had theirs. */
+static void put_off(struct round *r, struct tgang *g)
 {
     list_remove(&g->link);
     list_push_back(&r->tables->ready, &g->link);
+    g->later = true;
 }
 
 static bool says_any(const struct obj *gang)
@@ -38,18 +44,35 @@ static bool says_any(const struct obj *gang)
     return any;
 }
 
+static bool has_business(const struct tgang *g)
+{
+    bool there = g->single ? !list_is_empty(&g->pods) : g->obj && !g->obj->deleting;
+    return there && (g->n_waiting > 0 || g->unsure || says_any(g->obj));
+}
+
 /* Whoever is ready and has something to place, to be looked at or to take back; the others rest
- * until touched. */
+ * until touched. Those that were put off come only when nobody else does: else they would be looked
+ * at in each of many calls, and be all that these have time for. */
 static void collect(struct round *r)
 {
     struct tables *t = r->tables;
+    size_t firsts = 0, laters = 0;
+    for (struct list *it = t->ready.next, *next; it != &t->ready; it = next) {
+        struct tgang *g = list_entry(it, struct tgang, link);
+        next = it->next;
+        if (!has_business(g))
+            list_remove(&g->link);
+        else if (g->later)
+            laters++;
+        else
+            firsts++;
+    }
+    r->more = firsts > 0 && laters > 0;
+    r->rest = firsts == 0;
     list_foreach (it, &t->ready) {
         struct tgang *g = list_entry(it, struct tgang, link);
-        bool there = g->single ? !list_is_empty(&g->pods) : g->obj && !g->obj->deleting;
-        if (!there || (g->n_waiting == 0 && !g->unsure && !says_any(g->obj))) {
-            list_remove(&g->link);
+        if (g->later && firsts > 0)
             continue;
-        }
         *vec_push(&r->gangs) = g;
         g->round = t->rounds;
     }
@@ -62,13 +85,14 @@ static void on_assigned(void *ctx, struct tpod *p, int32_t node)
 {
     struct round *r = ctx;
     (void)plan_bind(r->plan, 0, p->obj, r->tables->snap.nodes.p[node].name);
+    tell_nominated(r->plan, p->obj, STR_NONE);
 }
 
 static void assign(struct round *r, struct ask *q, const struct core_result *result)
 {
     for (size_t i = 0; i < result->ops.len; i++) {
         ask_assign(q, r->tables, &result->ops.p[i], on_assigned, r);
-        r->budget -= MIN(r->budget, (size_t)result->ops.p[i].count);
+        round_spend(r, (size_t)result->ops.p[i].count);
     }
 }
 
@@ -98,6 +122,7 @@ static void tell_placed(struct round *r, struct ask *q)
 static void tell_waiting(struct round *r, struct ask *q, const struct facts *facts)
 {
     struct reasons why;
+    size_t writes = r->plan->writes.len;
     why_say(facts, r->plan->arena, &why);
     struct doc *doc = why_doc(facts, r->plan->arena);
     struct verdict v = calm(q);
@@ -109,13 +134,37 @@ static void tell_waiting(struct round *r, struct ask *q, const struct facts *fac
         for (size_t k = 0; k < q->groups[i].n_pods; k++)
             tell_pod(r->plan, r->world, q->groups[i].pods[k]->obj, why.cause);
     }
+    round_spend(r, WORK_TOLD + WORK_WRITE * (r->plan->writes.len - writes));
 }
 
-static void refuse(struct round *r, struct ask *q, const struct core_cert *cert)
+/* Those that wait for themselves say so; true: there are some. */
+static bool tell_aside(struct round *r, const struct ask *q)
+{
+    bool any = false;
+    for (size_t i = 0; i < q->n_groups; i++) {
+        const struct ask_group *g = &q->groups[i];
+        for (size_t k = g->n_pods; k < g->n_pods + g->n_aside; k++)
+            tell_pod(r->plan, r->world, g->pods[k]->obj,
+                     arena_printf(r->plan->arena, "%.*s: %.*s", STR_ARG(g->name),
+                                  STR_ARG(g->pods[k]->refused)));
+        any = any || g->n_aside > 0;
+    }
+    return any;
+}
+
+/* known: the same question was refused before; else this answer is kept for the next who ask it. */
+static void refuse(struct round *r, struct ask *q, const struct core_cert *cert,
+                   const struct refusal *known, str question)
 {
     struct facts facts;
     usec since = gang_waits_since(q->gang);
-    why_find(q, r->tables, cert, &facts);
+    if (known) {
+        why_again(&known->facts, q, &facts);
+    } else {
+        why_find(q, r->tables, cert, &facts);
+        round_spend(r, why_work(&facts) / WORK_MEMBERS);
+        refusals_keep(r, question, cert, &facts);
+    }
     q->gang->hold_due = 0;
     q->gang->over = q->wrong_for_now;
     if (q->wrong_for_now)
@@ -125,6 +174,8 @@ static void refuse(struct round *r, struct ask *q, const struct core_cert *cert)
         if (hold_is_hopeless(r->tables, q->tree, cert))
             q->gang->hopeless = r->tables->shape;
         preempt_seek(r, q);
+        if (hold_of(r->tables, q->gang))
+            refusals_forget(r);
     }
     tell_waiting(r, q, &facts);
     tables_park(r->tables, q->gang, cert, q->tree);
@@ -143,7 +194,7 @@ static void lacks_pods(struct round *r, struct ask *q)
             arena_printf(r->plan->arena, "%.*s; %.*s", STR_ARG(q->wrong), STR_ARG(q->misnamed));
         q->wrong_reason = "InvalidPodReference";
     }
-    refuse(r, q, &(struct core_cert){.why = CORE_ITSELF});
+    refuse(r, q, &(struct core_cert){.why = CORE_ITSELF}, NULL, STR_NONE);
 }
 
 /* Pods go where their clique's room is kept, if they may; the others, or else all of them, where
@@ -181,13 +232,65 @@ static bool place_all(struct round *r, struct ask *q, struct core_result *ret)
     return placed;
 }
 
+static bool ask_all(struct round *r, struct ask *q)
+{
+    bool asked = ask_minimum(q, r->tables, r->plan->arena);
+    if (asked)
+        headroom_add(q, r->tables, r->plan->arena);
+    return asked;
+}
+
+static bool ask_again(struct round *r, struct ask *q)
+{
+    q->wrong = STR_NONE;
+    q->wrong_for_now = false;
+    q->wrong_reason = NULL;
+    return ask_all(r, q) && quota_admits(r, q);
+}
+
+/* With the first pods of each group; when these find no room, with others of it, those that most
+ * probably do at last: that is what the answer is about then. */
+static bool place_any(struct round *r, struct ask *q, struct core_result *ret)
+{
+    bool placed = place_all(r, q, ret), open = !placed && choose_is_open(q);
+    for (size_t i = CHOICES_MAX; open && !placed && i-- > 0;) {
+        if (!choose_again(q, r->tables, i, r->plan->arena))
+            continue;
+        round_spend(r, (size_t)ret->tries);
+        core_result_done(ret);
+        *ret = (struct core_result){0};
+        placed = ask_again(r, q) && place_all(r, q, ret);
+    }
+    /* Room for any of the others would do as well. */
+    ret->cert.vague = ret->cert.vague || open;
+    return placed;
+}
+
+/* The first pods of a group may be such as cannot be together. */
+static bool ask_first(struct round *r, struct ask *q)
+{
+    if (!str_is_empty(q->wrong))
+        return false;
+    bool asked = ask_all(r, q);
+    if (!str_is_empty(q->wrong) && choose_again(q, r->tables, 0, r->plan->arena))
+        return ask_again(r, q);
+    return str_is_empty(q->wrong) && quota_admits(r, q) && asked;
+}
+
 static void place_asked(struct round *r, struct ask *q)
 {
     struct core_result result = {0};
-    bool asked = str_is_empty(q->wrong) && ask_minimum(q, r->tables, r->plan->arena);
-    asked = str_is_empty(q->wrong) && quota_admits(r, q) && asked;
+    choose_judged(q, r->tables);
+    bool asked = ask_first(r, q);
+    str question = asked && !choose_is_open(q) ? refusals_question(r, q) : STR_NONE;
+    const struct refusal *known = refusals_find(r, question);
+    if (known) {
+        (void)ask_less(q);
+        result.cert = known->cert;
+    }
     lease_open(r->tables, q->gang);
-    bool placed = asked && place_all(r, q, &result);
+    r->tables->searches += asked && !known;
+    bool placed = asked && !known && place_any(r, q, &result);
     if (placed)
         lease_settle(r->tables, q->gang, result.ops.p, result.ops.len);
     lease_close(r->tables);
@@ -196,12 +299,13 @@ static void place_asked(struct round *r, struct ask *q)
                                          .vague = true,
                                          .growth = core_growth(r->tables->core)};
     if (!str_is_empty(q->wrong) || (asked && !placed)) {
-        refuse(r, q, &result.cert);
+        refuse(r, q, &result.cert, known, question);
+        (void)tell_aside(r, q);
     } else {
         assign(r, q, &result);
         *vec_push(&r->surplus) = q;
     }
-    r->budget -= MIN(r->budget, (size_t)result.tries);
+    round_spend(r, (size_t)result.tries);
     core_result_done(&result);
 }
 
@@ -216,10 +320,12 @@ static void place_minimum(struct round *r, struct tgang *g)
 {
     struct ask *q = arena_new(r->plan->arena, struct ask);
     g->round = 0;
+    g->later = false;
     g->seeks = g->over = false;
     if (preempt_goes_on(r, g))
         return;
     ask_read(q, r->tables, g, r->plan->arena);
+    round_spend(r, WORK_LOOK + q->faults.named / WORK_MEMBERS);
     health_check(q, r->tables, r->world->now, r->plan->arena);
     warn_apart(r, q);
     list_remove(&g->link);
@@ -249,6 +355,7 @@ static void place_leaf(struct round *r, struct ask *q, size_t leaf)
     struct core_leaf *f = (struct core_leaf *)&q->core.leaves[leaf]; /* the ask's own */
     int32_t barred = f->need - quota_room(r->tables, q->gang, f->cls, f->need);
     f->need -= barred;
+    f->scope = q->groups[q->leaf_group[leaf]].scope; /* others of the group may be pinned by now */
     for (int turn = 0; turn < 2 && f->need > 0; turn++) {
         struct core_result result = {0};
         f->need -= core_place_some(c, &q->core, (int32_t)leaf, &result);
@@ -284,7 +391,7 @@ static bool place_leaves(struct round *r, struct ask *q, struct core_cert *ret)
         if (leaf->need <= 0)
             continue;
         if (ret->need == 0) {
-            ret->scope = (int32_t)(1 + q->n_bundles + i);
+            ret->scope = (int32_t)(1 + q->core.n_bundles + i);
             ret->cls = leaf->cls;
             ret->need = leaf->need;
             ret->domain = domain;
@@ -292,6 +399,18 @@ static bool place_leaves(struct round *r, struct ask *q, struct core_cert *ret)
         core_cert_want(t->core, ret, leaf->cls, 1, domain);
     }
     return ret->need > 0;
+}
+
+static void tell_left(struct round *r, struct ask *q, const struct core_cert *cert)
+{
+    struct facts facts;
+    struct reasons why;
+    why_find(q, r->tables, cert, &facts);
+    why_say(&facts, r->plan->arena, &why);
+    for (size_t i = 0; i < q->n_groups; i++) {
+        for (size_t k = q->groups[i].n_placed; k < q->groups[i].n_pods; k++)
+            tell_pod(r->plan, r->world, q->groups[i].pods[k]->obj, why.cause);
+    }
 }
 
 /* What is left over of a leaf, the last pods of its group, waits. */
@@ -305,17 +424,11 @@ static void place_surplus(struct round *r, struct ask *q)
     else
         left = !str_is_empty(q->wrong);
     tell_placed(r, q);
-    if (!left)
+    if (left)
+        tell_left(r, q, &cert);
+    if (!tell_aside(r, q) && !left)
         return;
-    struct facts facts;
-    struct reasons why;
-    why_find(q, t, &cert, &facts);
-    why_say(&facts, r->plan->arena, &why);
-    for (size_t i = 0; i < q->n_groups; i++) {
-        for (size_t k = q->groups[i].n_placed; k < q->groups[i].n_pods; k++)
-            tell_pod(r->plan, r->world, q->groups[i].pods[k]->obj, why.cause);
-    }
-    cert.why = str_is_empty(q->wrong) ? CORE_SURPLUS : CORE_ITSELF;
+    cert.why = left && str_is_empty(q->wrong) ? CORE_SURPLUS : CORE_ITSELF;
     cert.growth = core_growth(t->core);
     q->gang->hold_due = 0;
     tables_park(t, q->gang, &cert, q->tree);
@@ -335,6 +448,41 @@ static bool queues_are_known(struct sched *s, const struct world *w, struct plan
     return s->queues_due <= w->now;
 }
 
+/* All minimums before any surplus. */
+static void place_all_surplus(struct round *r)
+{
+    bool now = r->rest || (r->at == r->gangs.len && !r->more);
+    for (size_t i = 0; i < r->surplus.len; i++) {
+        struct ask *q = r->surplus.p[i];
+        if (now && (r->budget > 0 || r->rest)) {
+            quota_open_for(r->tables, q->gang);
+            place_surplus(r, q);
+            continue;
+        }
+        tell_placed(r, q);
+        put_off(r, q->gang);
+        r->more = true;
+    }
+    vec_clear(&r->surplus);
+}
+
+/* As far as the budget goes. Those for whom room is held are looked at in every call: they alone do
+ * not use it up. */
+static void place_gangs(struct round *r)
+{
+    bool any = false;
+    for (struct tgang *g; (r->budget > 0 || !any) && (g = quota_next(r));) {
+        uint64_t counted = core_counted(r->tables->core);
+        any = any || !hold_of(r->tables, g);
+        quota_open_for(r->tables, g);
+        place_minimum(r, g);
+        round_spend(r, (size_t)(core_counted(r->tables->core) - counted) / WORK_COUNTED);
+        if (r->rest)
+            place_all_surplus(r);
+    }
+    place_all_surplus(r);
+}
+
 void sched_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
     if (!queues_are_known(ctx, w, p))
@@ -347,6 +495,7 @@ void sched_plan(const struct world *w, const struct key *key, void *ctx, struct 
                       .lowest = INT64_MAX};
     (void)key;
     r.tables->rounds++;
+    core_trim(r.tables->core, CLASSES_COUNTED);
     tables_release_assumed(r.tables);
     usec kept = lease_review(r.tables, w->now);
     if (kept)
@@ -356,34 +505,25 @@ void sched_plan(const struct world *w, const struct key *key, void *ctx, struct 
     usec doubt = health_review(r.tables, w->now);
     if (doubt)
         plan_look_again(p, doubt);
-    tables_wake(r.tables);
+    terms_retry(r.tables);
+    bool known = terms_settle(r.tables, &r.budget) && tables_wake(r.tables, &r.budget);
     quota_begin(&r);
     collect(&r);
     quota_order(&r);
-    for (struct tgang *g; r.budget > 0 && (g = quota_next(&r));) {
-        quota_open_for(r.tables, g);
-        place_minimum(&r, g);
-    }
-    /* All minimums before any surplus. */
-    for (size_t k = 0; k < r.surplus.len; k++) {
-        if (r.at == r.gangs.len) {
-            quota_open_for(r.tables, r.surplus.p[k]->gang);
-            place_surplus(&r, r.surplus.p[k]);
-            continue;
-        }
-        tell_placed(&r, r.surplus.p[k]);
-        touch_again(&r, r.surplus.p[k]->gang);
-    }
+    if (known)
+        place_gangs(&r);
     quota_open_for(r.tables, NULL);
     hold_end(&r);
     preempt_end(&r);
     lease_store(r.tables, w, p);
     if (!list_is_empty(&r.tables->doubts))
         plan_look_again(p, w->now + HEALTH_DOUBT);
-    if (r.at < r.gangs.len || core_growth(r.tables->core) != r.tables->growth_seen)
+    if (!known || r.at < r.gangs.len || r.more ||
+        core_growth(r.tables->core) != r.tables->growth_seen)
         plan_look_again(p, w->now);
     vec_done(&r.gangs);
     vec_done(&r.surplus);
+    vec_done(&r.refusals);
     vec_done(&r.releasing);
     vec_done(&r.asked);
 }
@@ -401,7 +541,7 @@ static void map_pod(struct controller *c, const struct world *w, const struct ob
     (void)w;
     bool waits = new &&pod_waits(new) && !(old && pod_waits(old));
     bool freed = old && pod_holds_node(old) && !(new &&pod_holds_node(new));
-    bool gone = !new &&pod_waits(old);
+    bool gone = !new; /* what it said of others, too */
     bool claims = old && new &&claims_differ(old, new);
     if (waits || freed || gone || claims)
         next_round(c);
@@ -454,6 +594,7 @@ struct sched *sched_new(struct runtime *r, const struct sched_options *o)
 {
     struct sched *s = xnew(struct sched);
     s->runtime = r;
+    s->terms_max = TERMS_MAX;
     s->unbound_ok = o->unbound_ok;
     s->n_names = o->n_names;
     s->names = xcalloc(o->n_names + 1, sizeof(*s->names));

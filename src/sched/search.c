@@ -106,7 +106,7 @@ static int32_t best_fit(struct search *s, struct class *k, int32_t domain, int l
     const struct topo *t = s->tree;
     if (level == t->host_level) {
         int32_t n =
-            domain == 0 ? best_fit_root(&k->fit, k->slots, need) : best_host_in(s, k, domain, need);
+            domain == 0 ? best_fit_root(k->fit, k->slots, need) : best_host_in(s, k, domain, need);
         return n < 0 ? n : t->n_domains + n;
     }
     const struct view *v = class_view(s->core, k, s->ask->tree);
@@ -190,11 +190,11 @@ static void split_hosts(struct search *s, int32_t leaf, struct class *k, int32_t
 {
     int32_t cls = s->ask->leaves[leaf].cls;
     while (need > 0) {
-        int32_t n = best_fit_root(&k->fit, k->slots, need);
+        int32_t n = best_fit_root(k->fit, k->slots, need);
         if (n < 0) {
-            int b = fit_last(&k->fit);
-            n = k->fit.heads[b];
-            for (int32_t m = n; b >= FIT_EXACT && m >= 0; m = k->fit.next[m])
+            int b = fit_last(k->fit);
+            n = k->fit->heads[b];
+            for (int32_t m = n; b >= FIT_EXACT && m >= 0; m = k->fit->next[m])
                 n = k->slots[m] > k->slots[n] ? m : n;
         }
         int32_t count = MIN(need, k->slots[n]);
@@ -396,7 +396,7 @@ static void gather_level(struct search *s, const struct part *p, int32_t domain,
     size_t mark = s->picks.len;
     bool hosts = level == t->host_level;
     if (domain == 0 && max < SIZE_MAX) {
-        const struct fit *f = hosts ? &k->fit : &v->fit[level];
+        const struct fit *f = hosts ? k->fit : &v->fit[level];
         for (int b = fit_next(f, fit_bucket(w->need)); b >= 0; b = fit_next(f, b + 1)) {
             for (int32_t m = f->heads[b]; m >= 0; m = f->next[m]) {
                 int32_t d = hosts ? t->n_domains + m : t->first[level] + m;
@@ -524,6 +524,13 @@ static void add_kid(struct search *s, struct part *p, int32_t kid)
     p->kids[i] = kid;
 }
 
+int32_t part_outer(const struct search *s, int32_t part)
+{
+    int32_t leaf = s->parts[part].leaf;
+    int32_t b = leaf >= 0 ? s->ask->leaves[leaf].bundle : bundle_outer(s->ask, part - 1);
+    return b < 0 ? 0 : 1 + b;
+}
+
 void search_begin(struct search *s, struct core *c, const struct core_ask *ask,
                   struct core_result *ret)
 {
@@ -534,14 +541,15 @@ void search_begin(struct search *s, struct core *c, const struct core_ask *ask,
                          .result = ret,
                          .n_parts = n,
                          .tries_left = SEARCH_TRIES};
-    s->parts = xcalloc(1, n * sizeof(struct part) + 3 * (leaves + 1) * sizeof(struct want) +
-                              2 * (n + 1) * sizeof(int32_t));
+    /* A leaf is in at most two bundles, and in the gang. */
+    s->parts = xcalloc(1, n * sizeof(struct part) + 4 * (leaves + 1) * sizeof(struct want) +
+                              3 * (n + 1) * sizeof(int32_t));
     struct want *wants = (struct want *)(void *)(s->parts + n);
-    int32_t *kids = (int32_t *)(void *)(wants + 3 * (leaves + 1));
+    int32_t *kids = (int32_t *)(void *)(wants + 4 * (leaves + 1));
     size_t *members = xcalloc(ask->n_bundles + 1, sizeof(*members));
     for (size_t i = 0; i < leaves; i++) {
-        if (ask->leaves[i].bundle >= 0)
-            members[ask->leaves[i].bundle]++;
+        for (int32_t b = ask->leaves[i].bundle; b >= 0; b = bundle_outer(ask, b))
+            members[b]++;
     }
     for (size_t i = 0; i < n; i++) {
         struct part *p = &s->parts[i];
@@ -562,8 +570,8 @@ void search_begin(struct search *s, struct core *c, const struct core_ask *ask,
             continue;
         add_want(&s->parts[0], f->cls, f->need);
         add_want(&s->parts[1 + ask->n_bundles + i], f->cls, f->need);
-        if (f->bundle >= 0)
-            add_want(&s->parts[1 + f->bundle], f->cls, f->need);
+        for (int32_t b = f->bundle; b >= 0; b = bundle_outer(ask, b))
+            add_want(&s->parts[1 + b], f->cls, f->need);
     }
     s->twins = true;
     for (size_t i = 0; i < n; i++)
@@ -572,15 +580,13 @@ void search_begin(struct search *s, struct core *c, const struct core_ask *ask,
         s->twins = s->twins && !core_class(c, ask->leaves[i].cls)->wide;
     for (size_t i = n; i-- > 0;)
         s->parts[i].weight = weigh(s, &s->parts[i]);
-    for (size_t i = 0; i < leaves; i++) {
-        const struct core_leaf *f = &ask->leaves[i];
-        if (f->need > 0)
-            add_kid(s, &s->parts[f->bundle >= 0 ? 1 + f->bundle : 0],
-                    (int32_t)(1 + ask->n_bundles + i));
+    for (size_t i = 1 + ask->n_bundles; i < n; i++) {
+        if (s->parts[i].n_wants > 0)
+            add_kid(s, &s->parts[part_outer(s, (int32_t)i)], (int32_t)i);
     }
     for (size_t i = 1; i <= ask->n_bundles; i++) {
         if (s->parts[i].n_wants > 0)
-            add_kid(s, &s->parts[0], (int32_t)i);
+            add_kid(s, &s->parts[part_outer(s, (int32_t)i)], (int32_t)i);
     }
 }
 
@@ -662,14 +668,6 @@ static void certify(struct search *s, struct core_cert *ret)
         core_cert_want(s->core, ret, p->wants[i].cls, p->wants[i].need, ret->within);
 }
 
-/* No bound speaks against it. */
-static bool bounds_hold(struct search *s)
-{
-    struct core_cert cert;
-    certify(s, &cert);
-    return cert.why != CORE_TOO_FEW;
-}
-
 bool core_place(struct core *c, const struct core_ask *ask, struct core_result *ret)
 {
     struct search s;
@@ -683,10 +681,13 @@ bool core_place(struct core *c, const struct core_ask *ask, struct core_result *
     if (!ret->placed) {
         search_undo(&s, 0);
         s.gave_up = false;
-        if (bounds_hold(&s))
+        certify(&s, &ret->cert);
+        if (ret->cert.why != CORE_TOO_FEW) { /* no bound speaks against it */
             ret->placed = exact_place(&s);
-        if (!ret->placed)
-            certify(&s, &ret->cert);
+            ret->cert.why = s.gave_up ? CORE_BUDGET : CORE_TOGETHER;
+        }
+        if (ret->placed)
+            ret->cert = (struct core_cert){.why = CORE_PLACED};
         ret->cert.growth = core_growth(c);
     }
     search_end(&s);
@@ -700,8 +701,10 @@ int32_t core_place_some(struct core *c, const struct core_ask *ask, int32_t leaf
     const struct topo *t = c->trees.p[ask->tree];
     struct search s = {.core = c, .tree = t, .ask = ask, .result = ret, .tries_left = 1};
     int32_t domain = ask->within, need = f->need;
-    const struct core_scope *scopes[] = {
-        &ask->gang, f->bundle >= 0 ? &ask->bundles[f->bundle] : &ask->gang, &f->scope};
+    int32_t outer = bundle_outer(ask, f->bundle);
+    const struct core_scope *scopes[] = {&ask->gang, outer >= 0 ? &ask->bundles[outer] : &ask->gang,
+                                         f->bundle >= 0 ? &ask->bundles[f->bundle] : &ask->gang,
+                                         &f->scope};
     for (size_t i = 0; i < ARRAY_LEN(scopes); i++) {
         if (scopes[i]->pin >= 0 && topo_contains(t, domain, scopes[i]->pin))
             domain = scopes[i]->pin;

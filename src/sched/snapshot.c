@@ -2,6 +2,7 @@
 #include "sched/snapshot.h"
 
 #include "base/quantity.h"
+#include "json/write.h"
 
 static const char *const first_resources[RES_FIRST_OTHER] = {"cpu", "memory", "pods"};
 
@@ -70,23 +71,69 @@ bool pod_waits(const struct obj *pod)
            !str_is(phase, "Failed");
 }
 
+/* ---- pods that are resized ---- */
+
+static bool is_more(jval has, jval wanted)
+{
+    for (struct jiter it = jiter(has); jnext(&it);) {
+        int as = str_is(it.key, "cpu") ? RES_CPU : RES_MEMORY;
+        jval v = jget(wanted, it.key);
+        if (amount_of(as, it.value) > (j_has(v) ? amount_of(as, v) : 0))
+            return true;
+    }
+    return false;
+}
+
+/* What the node gave, or what runs with more while it is taken away. */
+static jval excess_of(jval status, jval wanted, bool instead)
+{
+    jval allocated = jgetc(status, "allocatedResources");
+    jval actual = jpath(status, "resources.requests");
+    if (is_more(allocated, wanted))
+        return allocated;
+    if (is_more(actual, wanted))
+        return actual;
+    return !instead ? JVAL_ABSENT : jlen(allocated) > 0 ? allocated : actual;
+}
+
+/* The node will never give what the pod asks for now: what it has counts. */
+static bool resize_is_infeasible(const struct obj *pod)
+{
+    jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodResizePending"));
+    return str_is(jstr(jgetc(c, "status")), "True") &&
+           str_is(jstr(jgetc(c, "reason")), "Infeasible");
+}
+
 jval container_excess(const struct obj *pod, jval container)
 {
     static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
-    jval allocated = JVAL_ABSENT;
+    jval status = JVAL_ABSENT;
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         for (struct jiter it = jiter(jget(obj_status(pod), str_of(lists[i]))); jnext(&it);) {
             if (str_eq(jstr(jgetc(it.value, "name")), jstr(jgetc(container, "name"))))
-                allocated = jgetc(it.value, "allocatedResources");
+                status = it.value;
         }
     }
-    for (struct jiter it = jiter(allocated); jnext(&it);) {
-        int as = str_is(it.key, "cpu") ? RES_CPU : RES_MEMORY;
-        jval wanted = jget(jpath(container, "resources.requests"), it.key);
-        if (amount_of(as, it.value) > (j_has(wanted) ? amount_of(as, wanted) : 0))
-            return allocated;
-    }
-    return JVAL_ABSENT;
+    if (j_is_absent(status))
+        return status;
+    return excess_of(status, jpath(container, "resources.requests"), resize_is_infeasible(pod));
+}
+
+/* The same of what is asked for the pod as a whole, if anything is. */
+static jval pod_excess(const struct obj *pod)
+{
+    jval wanted = jpath(obj_spec(pod), "resources.requests");
+    return jlen(wanted) == 0 ? JVAL_ABSENT
+                             : excess_of(obj_status(pod), wanted, resize_is_infeasible(pod));
+}
+
+void resize_key(const struct obj *pod, struct strbuf *out)
+{
+    jval excess = pod_excess(pod);
+    if (resize_is_infeasible(pod))
+        strbuf_add_char(out, '!');
+    if (j_has(excess))
+        json_pretty(excess, 0, out);
 }
 
 bool containers_differ(const struct obj *old, const struct obj *new)
@@ -98,23 +145,34 @@ bool containers_differ(const struct obj *old, const struct obj *new)
                 return true;
         }
     }
-    return false;
+    return resize_is_infeasible(old) != resize_is_infeasible(new) ||
+           !jequal(pod_excess(old), pod_excess(new));
 }
 
-/* Requests of a container, or what it has when that is more. */
+/* Requests, or what there is of them when that is more, or counts instead. */
+static bool read_requests(struct snapshot *s, const struct obj *pod, jval requests, jval excess,
+                          int64_t amount[RES_MAX])
+{
+    int64_t has[RES_MAX] = {0};
+    bool all = read_amounts(s, requests, amount);
+    if (!j_has(excess)) /* as a rule */
+        return all;
+    all &= read_amounts(s, excess, has);
+    bool instead = resize_is_infeasible(pod);
+    for (struct jiter it = jiter(excess); jnext(&it);) {
+        int r = resource_number(s, it.key, false);
+        if (r >= 0)
+            amount[r] = instead ? has[r] : MAX(amount[r], has[r]);
+    }
+    return all;
+}
+
 static bool read_container(struct snapshot *s, const struct obj *pod, jval container,
                            int64_t amount[RES_MAX])
 {
     memset(amount, 0, RES_MAX * sizeof(*amount));
-    bool all = read_amounts(s, jpath(container, "resources.requests"), amount);
-    jval excess = container_excess(pod, container);
-    if (!j_has(excess)) /* as a rule */
-        return all;
-    int64_t has[RES_MAX] = {0};
-    all &= read_amounts(s, excess, has);
-    for (size_t r = 0; r < RES_MAX; r++)
-        amount[r] = MAX(amount[r], has[r]);
-    return all;
+    return read_requests(s, pod, jpath(container, "resources.requests"),
+                         container_excess(pod, container), amount);
 }
 
 static bool is_sidecar(jval container)
@@ -146,7 +204,7 @@ static bool pod_amounts(struct snapshot *s, const struct obj *pod, int64_t amoun
     }
     for (size_t r = 0; r < RES_MAX; r++)
         amount[r] = MAX(amount[r], peak[r]);
-    all &= read_amounts(s, jpath(spec, "resources.requests"), amount);
+    all &= read_requests(s, pod, jpath(spec, "resources.requests"), pod_excess(pod), amount);
     memset(one, 0, sizeof(one));
     all &= read_amounts(s, jgetc(spec, "overhead"), one);
     for (size_t r = 0; r < RES_MAX; r++)
@@ -338,8 +396,9 @@ uint8_t node_penalty(const struct snap_node *n, const struct obj *pod)
 void snapshot_read_node(struct snapshot *s, const struct obj *o, struct snap_node *ret)
 {
     *ret = (struct snap_node){.obj = o, .name = o->name};
-    bool able = read_amounts(s, jgetc(obj_status(o), "allocatable"), ret->total) && !o->deleting &&
-                condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
+    /* What it has beyond the kinds that are counted is as if it were not there. */
+    (void)read_amounts(s, jgetc(obj_status(o), "allocatable"), ret->total);
+    bool able = !o->deleting && condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
     /* A pod that asks for the most there is, or more, fits nowhere. */
     for (size_t r = 0; r < s->n_resources; r++)
         ret->total[r] = MIN(ret->total[r], AMOUNT_MAX - 1);

@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "client/controller.h"
 
-enum { RES_CPU, RES_MEMORY, RES_PODS, RES_FIRST_OTHER, RES_MAX = 32 };
+enum { RES_CPU, RES_MEMORY, RES_PODS, RES_FIRST_OTHER, RES_MAX = 64 };
 /* Amounts end here, so that no sum over the pods of a node leaves the range and what is taken can
  * be given back exactly. */
 #define AMOUNT_MAX ((int64_t)1 << 50)
@@ -43,10 +43,13 @@ void snapshot_done(struct snapshot *s);
  * something this scheduler cannot judge or count; the rest is counted all the same. (Claims are
  * judged elsewhere, see claims.h.) */
 bool snapshot_demand(struct snapshot *s, const struct obj *pod, struct demand *ret, str *ret_why);
-/* What a container was given by its node, when some of it is more than it asks for: it is being
- * resized, and holds the larger of both. Absent otherwise. */
+/* What a container was given by its node, or runs with, when some of it is more than it asks for:
+ * it is being resized, and holds the larger of both. Where the node says that it will never give
+ * what is asked for, that counts instead. Absent otherwise. */
 jval container_excess(const struct obj *pod, jval container);
-/* That is another for one of the containers; both pods ask for the same. */
+/* The same of what is asked for the whole pod: the part of a class's key. */
+void resize_key(const struct obj *pod, struct strbuf *out);
+/* That is another for the pod or one of its containers; both pods ask for the same. */
 bool containers_differ(const struct obj *old, const struct obj *new);
 /* Taints, selector, required node affinity, readiness. */
 bool node_admits(const struct snap_node *n, const struct obj *pod);

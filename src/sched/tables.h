@@ -35,6 +35,8 @@ struct sched {
     usec queues_due;               /* until then they are waited for */
     struct controller *controller; /* NULL: a test plans */
     struct obj *wrong_queues;      /* a version of it that makes no sense, to be told */
+    size_t terms_max;              /* TERMS_MAX; tests have less */
+    uint64_t recounts;             /* so far; for tests */
     struct err queues_error;       /* why */
 };
 
@@ -63,6 +65,9 @@ struct tpod {
     struct list on_node;   /* with the others there */
     bool assumed;          /* by a plan of ours, not seen in the cache yet */
     bool waits;
+    struct list all, over; /* see tables */
+    int32_t *said;         /* terms, by number */
+    size_t n_said;
     uint64_t named; /* by the question that read it last */
     str refused;    /* why no node will do, whatever it has */
     char key[];     /* namespace/name */
@@ -121,6 +126,8 @@ struct tgang {
     uint64_t sought;    /* and not before pods moved */
     bool over;          /* its queue has its limit */
     uint64_t round;     /* the one in which its turn is yet to come */
+    uint64_t woken;     /* growth up to which it was seen whether it may fit; parked gangs */
+    bool later;         /* its minimum was placed, what is beyond follows after all minimums */
     int64_t priority;
     usec created;
     const struct obj *obj; /* the PodGang, held; NULL: not there */
@@ -140,6 +147,7 @@ struct tmatch {
     jval namespaces;
     const struct selector *ns_selector; /* NULL: none */
     const struct selector *selector;
+    str label, value; /* that the selector wants, among others; empty: none */
 };
 
 /* See terms.h. */
@@ -149,7 +157,10 @@ struct tterm {
     str key;
     struct tmatch *matches; /* all of them must hold */
     size_t n_matches;
-    const struct obj *model; /* who said it, held */
+    const struct obj *model; /* who said it first, held */
+    uint32_t sayers;         /* pods that say it */
+    int32_t next;            /* with the same label in its selector; CORE_NONE: the last */
+    bool settled;            /* pods that were there before it are counted */
     jval constraint;         /* of a spread */
     uint8_t *mask;           /* by node: it counts there; NULL: not a spread */
     int32_t term;            /* of the core; CORE_NONE: not placed */
@@ -169,6 +180,13 @@ struct tmost {
     uint64_t shape; /* of the cluster; 0: not known */
     int32_t tree;
     int64_t at[CORE_LEVELS_MAX + 2];
+};
+
+/* Nodes that let pods in that ask for the same ones, and what these wish; see tables_class.c. */
+struct tadmission {
+    uint8_t *admitted, *penalty; /* by node; no penalty: the same for all, */
+    uint8_t even;                /* this */
+    char key[];
 };
 
 struct tclass {
@@ -208,17 +226,27 @@ struct tables {
     struct core *core;
     VEC(struct ttree) trees;
     VEC(struct tterm) terms;
-    struct map term_ids;  /* number + 1, by id */
-    struct map claims;    /* what pods were judged by, "plural/namespace/name"; see claims.c */
-    bool stale;           /* a pod says what no term is kept of: to be counted anew */
-    struct map pods;      /* struct tpod by key */
-    struct map gangs;     /* struct tgang by key; singles begin with a slash */
-    struct map sets;      /* struct tset by owner's uid */
-    struct map groups;    /* struct tgroup by key */
-    struct list *on_node; /* pods, by node */
+    struct map term_ids;    /* number + 1, by id */
+    struct map term_labels; /* number + 1 of the first that wants it, by "label=value" */
+    int32_t term_loose;     /* the first that wants no certain value */
+    size_t terms_said;      /* that somebody says at present */
+    size_t terms_new;       /* not settled yet; terms.h */
+    struct list *settle_at; /* of all_pods */
+    struct list all_pods;   /* struct tpod, all */
+    struct list over;       /* struct tpod, over: those that say too much */
+    bool retry;             /* some of them may not any more */
+    bool treeless;          /* some term has no tree */
+    struct map claims;      /* what pods were judged by, "plural/namespace/name"; see claims.c */
+    bool stale;             /* to be counted anew */
+    struct map pods;        /* struct tpod by key */
+    struct map gangs;       /* struct tgang by key; singles begin with a slash */
+    struct map sets;        /* struct tset by owner's uid */
+    struct map groups;      /* struct tgroup by key */
+    struct list *on_node;   /* pods, by node */
     VEC(struct tlease) leases;
-    size_t n_open;      /* of them, given back for a while */
-    struct map classes; /* struct tclass by key */
+    size_t n_open;         /* of them, given back for a while */
+    struct map classes;    /* struct tclass by key */
+    struct map admissions; /* struct tadmission by key */
     VEC(struct tclass *) class_list;
     VEC(struct tpod *) assumed;
     struct list ready;    /* gangs to be looked at */
@@ -227,8 +255,10 @@ struct tables {
     struct list doubts;   /* gangs whose pods may not be their own */
     struct list stored;   /* gangs with room kept for them; see lease_store.c */
     uint64_t growth_seen; /* by the last wake-up */
+    uint64_t wake_to;     /* by the one that goes on */
     uint64_t shape;       /* raised when a node changes; from 1 */
     uint64_t looks;       /* gangs looked at so far; for tests */
+    uint64_t searches;    /* of them, those for which the core was asked; for tests */
     uint64_t naming;      /* questions read so far */
     uint64_t rounds;      /* so far */
     uint64_t moves;       /* pods that came to a node or left one so far; from 1 */
@@ -241,14 +271,17 @@ void tables_add_handlers(struct sched *s);
 /* Up to date; counts everything when there are none. */
 struct tables *tables_get(struct sched *s, const struct world *w);
 void tables_drop(struct sched *s);
-/* Parked gangs whose certificate may no longer hold become ready. */
-void tables_wake(struct tables *t);
+/* Parked gangs whose certificate may no longer hold become ready. False: the budget ended before
+ * all were looked at; the next call goes on. */
+bool tables_wake(struct tables *t, size_t *budget);
 void tables_park(struct tables *t, struct tgang *g, const struct core_cert *cert, int32_t tree);
 
 /* The pod asks for a scheduler that is us. */
 bool tables_serve(const struct tables *t, const struct obj *pod);
 /* Judges the pod; false, with p->refused, when no node will do whatever it has. */
 bool tables_judge(struct tables *t, struct tpod *p);
+/* A node is not what it was. */
+void tables_forget_admissions(struct tables *t);
 struct tclass *tables_class(struct tables *t, int32_t cls);
 /* Of a pod that is none of the tables'; CORE_NONE: it cannot be judged. */
 int32_t tables_class_of(struct tables *t, const struct obj *pod);
@@ -259,6 +292,10 @@ struct tgang *tables_gang(struct tables *t, str ns, str name);
 /* Takes what the pod asks for from the node until the cache shows it there, or release_assumed. */
 void tables_assume(struct tables *t, struct tpod *p, int32_t node);
 void tables_release_assumed(struct tables *t);
+/* Terms that speak of the pod, or what it says, are others now: it is of another class. */
+void tables_reclass(struct tables *t, struct tpod *p);
+/* Something about the gang changed: to be looked at, whatever was found out of it. */
+void tables_touch(struct tables *t, struct tgang *g);
 /* Takes the first entry off the annotation; false when there is none. */
 bool tables_next_spread(str *rest, str *ret_key, bool *ret_required);
 void tables_add_tree(struct tables *t, struct ttree tree);

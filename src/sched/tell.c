@@ -166,6 +166,42 @@ bool tell_is_told(const struct plan *p, const struct obj *gang)
     return false;
 }
 
+static bool must_go(const struct tpod *p)
+{
+    return p->node != CORE_NONE && !p->obj->deleting;
+}
+
+static void put_disrupted(struct jw *w, const struct tgang *g)
+{
+    size_t n = 0;
+    list_foreach (it, &g->pods)
+        n += must_go(list_entry(it, struct tpod, link));
+    if (n > DISRUPTED_MAX)
+        return;
+    jw_put_array(w, "disruptedPods");
+    list_foreach (it, &g->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        if (!must_go(p))
+            continue;
+        jw_object(w);
+        jw_put_str(w, "name", p->obj->name);
+        jw_put_str(w, "uid", p->obj->uid);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+/* They are named as long as they are asked to go. */
+static void put_targets(struct jw *w, const struct obj *gang, const struct verdict *v)
+{
+    const struct word *x = &v->words[WORD_DISRUPT];
+    jval old = jgetc(obj_status(gang), "disruptedPods");
+    if (!x->known && jlen(old) > 0)
+        jw_put(w, "disruptedPods", old);
+    else if (x->known && x->is && v->goes)
+        put_disrupted(w, v->goes);
+}
+
 static void put_numbers(struct jw *w, const struct obj *gang, const struct verdict *v)
 {
     jval score = jgetc(obj_status(gang), "placementScore");
@@ -203,6 +239,7 @@ void tell_gang(struct plan *p, const struct world *world, const struct obj *gang
     begin(&w, "scheduler.grove.io/v1alpha1", "PodGang", gang);
     jw_put_object(&w, "status");
     put_numbers(&w, gang, v);
+    put_targets(&w, gang, v);
     jw_put_array(&w, "conditions");
     for (int i = 0; i < N_WORDS; i++)
         put_word(&w, gang, v, i, world->now);
@@ -270,6 +307,31 @@ void tell_trim(struct plan *p, const struct world *world, const struct obj *pod,
     jw_end(&w);
     (void)plan_apply(p, STAGE_WAITING, &kind_pod, pod->ns, pod->name, STR("status"),
                      STR(MANAGER "-room"), jw_doc(&w));
+}
+
+static bool is_nominated_by_us(const struct obj *pod)
+{
+    for (struct jiter it = jiter(jpath(obj_root(pod), "metadata.managedFields")); jnext(&it);) {
+        if (str_is(jstr(jgetc(it.value, "manager")), MANAGER "-nominated"))
+            return true;
+    }
+    return false;
+}
+
+void tell_nominated(struct plan *p, const struct obj *pod, str node)
+{
+    str now = jstr(jgetc(obj_status(pod), "nominatedNodeName"));
+    if (str_eq(now, node) || (str_is_empty(node) && !is_nominated_by_us(pod)))
+        return;
+    struct jw w;
+    begin(&w, "v1", "Pod", pod);
+    jw_put_object(&w, "status");
+    if (!str_is_empty(node))
+        jw_put_str(&w, "nominatedNodeName", node);
+    jw_end(&w);
+    jw_end(&w);
+    (void)plan_apply(p, str_is_empty(node) ? STAGE_PLACED : STAGE_WAITING, &kind_pod, pod->ns,
+                     pod->name, STR("status"), STR(MANAGER "-nominated"), jw_doc(&w));
 }
 
 void tell_pod(struct plan *p, const struct world *world, const struct obj *pod, str cause)

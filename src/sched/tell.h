@@ -2,10 +2,13 @@
  * What the scheduler says about gangs and pods, as writes of a plan; nothing that is said already.
  *
  *   PodGang   conditions Unschedulable, DisruptionTarget, InvalidPodReference, TopologyViolated,
- *             placementScore, applied together
- *   Pod       condition PodScheduled=False with the cause, and one Event Unschedulable whose source
- *             is the scheduler the pod named. The cause has no numbers in it, so that it changes
- *             only when something else stands in the way.
+ *             placementScore, applied together. Beside DisruptionTarget, in the same write, the
+ * pods that must go (disruptedPods): by UID, so that whoever carries it out never takes what stands
+ * for them later, in whatever order he hears of all that. Of a gang that has more than
+ * DISRUPTED_MAX on nodes none are named: those are meant that are there. Pod       condition
+ * PodScheduled=False with the cause, and one Event Unschedulable whose source is the scheduler the
+ * pod named. The cause has no numbers in it, so that it changes only when something else stands in
+ * the way.
  */
 #ifndef SCHED_TELL_H
 #define SCHED_TELL_H
@@ -30,11 +33,15 @@ struct word {
 
 struct verdict {
     struct word words[N_WORDS];
-    jval facts;   /* of WORD_WAITS: status.unschedulable, see why.h */
+    jval facts; /* of WORD_WAITS: status.unschedulable, see why.h */
+    const struct tgang
+        *goes;    /* of WORD_DISRUPT: its pods on nodes are meant; NULL: none is named */
     double score; /* below 0: not said */
     bool kept_known;
     jval kept; /* status.reservations */
 };
+
+enum { DISRUPTED_MAX = 2000 };
 
 /* It is said now. */
 bool gang_says(const struct obj *gang, int word);
@@ -56,5 +63,8 @@ void tell_gang(struct plan *p, const struct world *w, const struct obj *gang,
 /* The pod must go for the sake of another gang, or need not any more. */
 void tell_trim(struct plan *p, const struct world *w, const struct obj *pod, bool is, str why);
 void tell_pod(struct plan *p, const struct world *w, const struct obj *pod, str cause);
+/* Room is being made for the pod on that node (status.nominatedNodeName); none: not any more, if we
+ * said so. Other schedulers and autoscalers read it, and leave the room alone. */
+void tell_nominated(struct plan *p, const struct obj *pod, str node);
 
 #endif

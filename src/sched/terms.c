@@ -17,6 +17,8 @@
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 #define ALL_ADDRESSES "0.0.0.0"
+/* Of a label and its value; longer ones are not looked up. */
+enum { LABEL_MAX = 512 };
 
 /* ---- walking through what a pod says ---- */
 
@@ -223,31 +225,94 @@ static const struct selector *read_selector(struct arena *a, const struct obj *p
     return all;
 }
 
+/* A certain value of a label that the selector wants: pods that do not have it need not be looked
+ * at. */
+static void read_wanted(jval selector, struct tmatch *m)
+{
+    for (struct jiter it = jiter(jgetc(selector, "matchLabels")); jnext(&it);) {
+        /* Long values are worn by few. */
+        if (str_is_empty(m->label) || jstr(it.value).len > m->value.len) {
+            m->label = it.key;
+            m->value = jstr(it.value);
+        }
+    }
+    for (struct jiter it = jiter(jgetc(selector, "matchExpressions"));
+         str_is_empty(m->label) && jnext(&it);) {
+        jval values = jgetc(it.value, "values");
+        if (!str_is(jstr(jgetc(it.value, "operator")), "In") || jlen(values) != 1)
+            continue;
+        m->label = jstr(jgetc(it.value, "key"));
+        m->value = jstr(jat(values, 0));
+    }
+    if (m->label.len + m->value.len >= LABEL_MAX)
+        m->label = STR_NONE;
+}
+
 static struct tmatch read_match(struct arena *a, const struct obj *pod, jval term)
 {
     jval selector = jgetc(term, "namespaceSelector");
-    return (struct tmatch){.ns = pod->ns,
-                           .namespaces = jgetc(term, "namespaces"),
-                           .ns_selector =
-                               j_has(selector) ? label_selector_from(a, selector, NULL) : NULL,
-                           .selector = read_selector(a, pod, term)};
+    struct tmatch m = {.ns = pod->ns,
+                       .namespaces = jgetc(term, "namespaces"),
+                       .ns_selector =
+                           j_has(selector) ? label_selector_from(a, selector, NULL) : NULL,
+                       .selector = read_selector(a, pod, term)};
+    read_wanted(jgetc(term, "labelSelector"), &m);
+    return m;
+}
+
+/* ---- who says what ---- */
+
+bool terms_are_over(const struct obj *pod)
+{
+    str phase = jstr(jgetc(obj_status(pod), "phase"));
+    return str_is(phase, "Succeeded") || str_is(phase, "Failed");
 }
 
 struct collector {
     struct tables *tables;
     const struct obj *pod;
     struct arena arena;
-    bool new;
+    bool held;    /* it is on a node: what it says is counted as far as possible */
+    bool over;    /* some of it cannot be */
+    size_t fresh; /* of what is said, that nobody else says */
+    VEC(int32_t) said;
 };
 
-static void collect_one(struct collector *c, const struct saying *s, char kind)
+static str label_key(char *buf, str label, str value)
+{
+    int n = snprintf(buf, LABEL_MAX + 2, "%.*s=%.*s", STR_ARG(label), STR_ARG(value));
+    return str_n(buf, (size_t)n);
+}
+
+static void add_to_index(struct tables *t, int32_t number)
+{
+    struct tterm *x = &t->terms.p[number];
+    char buf[LABEL_MAX + 2];
+    if (x->n_matches == 0)
+        return; /* whoever says it names it himself */
+    const struct tmatch *m = &x->matches[0];
+    if (str_is_empty(m->label)) {
+        x->next = t->term_loose;
+        t->term_loose = number;
+        return;
+    }
+    str key = arena_str(&t->arena, label_key(buf, m->label, m->value));
+    size_t first = (size_t)map_put(&t->term_labels, key, (void *)((size_t)number + 1));
+    x->next = first ? (int32_t)first - 1 : CORE_NONE;
+}
+
+static void place(struct tables *t, struct tterm *x);
+
+/* Its number; CORE_NONE: there are too many. */
+static int32_t add_term(struct collector *c, const struct saying *s, char kind, str id)
 {
     struct tables *t = c->tables;
-    str id = term_id(&c->arena, c->pod, s, kind);
-    if (find_term(t, id) || t->terms.len >= TERMS_KEPT)
-        return;
+    if (t->terms.len >= 4 * t->sched->terms_max)
+        return CORE_NONE;
+    int32_t number = (int32_t)t->terms.len;
     struct tterm *x = vec_push(&t->terms);
-    *x = (struct tterm){.kind = kind, .id = arena_str(&t->arena, id), .term = CORE_NONE};
+    *x = (struct tterm){
+        .kind = kind, .id = arena_str(&t->arena, id), .term = CORE_NONE, .next = CORE_NONE};
     (void)map_put(&t->term_ids, x->id, (void *)t->terms.len);
     x->key = arena_str(&t->arena, s->key);
     x->model = obj_hold(&t->arena, obj_ref(c->pod));
@@ -258,7 +323,33 @@ static void collect_one(struct collector *c, const struct saying *s, char kind)
         x->matches[0] = read_match(&t->arena, c->pod, s->term);
     for (struct jiter it = jiter(s->all); kind == 'n' && jnext(&it);)
         x->matches[it.index] = read_match(&t->arena, c->pod, it.value);
-    c->new = true;
+    place(t, x);
+    add_to_index(t, number);
+    /* Ports and claims are named by those who use them. */
+    x->settled = x->n_matches == 0 || list_is_empty(&t->all_pods);
+    if (!x->settled) {
+        t->terms_new++;
+        t->settle_at = t->all_pods.next;
+    }
+    return number;
+}
+
+static void collect_one(struct collector *c, const struct saying *s, char kind)
+{
+    struct tables *t = c->tables;
+    str id = term_id(&c->arena, c->pod, s, kind);
+    size_t known = (size_t)map_get(&t->term_ids, id);
+    bool said = known && t->terms.p[known - 1].sayers > 0;
+    if (!said && !c->held && t->terms_said + c->fresh >= t->sched->terms_max) {
+        c->over = true;
+        return;
+    }
+    int32_t number = known ? (int32_t)known - 1 : add_term(c, s, kind, id);
+    c->over = c->over || number == CORE_NONE;
+    if (number == CORE_NONE)
+        return;
+    c->fresh += !said;
+    *vec_push(&c->said) = number;
 }
 
 static void on_collect(void *ctx, const struct saying *s)
@@ -271,12 +362,85 @@ static void on_collect(void *ctx, const struct saying *s)
         collect_one(ctx, s, 'h');
 }
 
-bool terms_collect(struct tables *t, const struct obj *pod)
+void terms_expect(struct tables *t, const struct obj *pod)
 {
-    struct collector c = {.tables = t, .pod = pod};
-    each_saying(t, pod, &c.arena, on_collect, &c);
+    struct collector c = {.tables = t, .pod = pod, .held = true};
+    if (!terms_are_over(pod))
+        each_saying(t, pod, &c.arena, on_collect, &c);
+    vec_done(&c.said);
     arena_done(&c.arena);
-    return c.new;
+}
+
+void terms_join(struct tables *t, struct tpod *p)
+{
+    struct collector c = {.tables = t, .pod = p->obj, .held = pod_holds_node(p->obj)};
+    if (terms_are_over(p->obj))
+        return;
+    each_saying(t, p->obj, &c.arena, on_collect, &c);
+    /* What is refused says nothing: whoever waits for a turn does not keep others from theirs. */
+    if (c.over && !c.held)
+        c.said.len = 0;
+    for (size_t i = 0; i < c.said.len; i++)
+        t->terms_said += t->terms.p[c.said.p[i]].sayers++ == 0;
+    if (c.over)
+        list_push_back(&t->over, &p->over);
+    p->said = c.said.p;
+    p->n_said = c.said.len;
+    arena_done(&c.arena);
+}
+
+void terms_leave(struct tables *t, struct tpod *p)
+{
+    list_remove(&p->over);
+    for (size_t i = 0; i < p->n_said; i++) {
+        struct tterm *x = &t->terms.p[p->said[i]];
+        if (--x->sayers > 0)
+            continue;
+        t->terms_said--;
+        t->retry = true;
+        t->stale = t->stale || (t->treeless && x->term != CORE_NONE && !str_is(x->key, HOSTNAME));
+    }
+    t->stale = t->stale || t->terms.len - t->terms_said > MAX((size_t)TERMS_IDLE, t->terms_said);
+    free(p->said);
+    p->said = NULL;
+    p->n_said = 0;
+}
+
+void terms_retry(struct tables *t)
+{
+    struct list again;
+    list_init(&again);
+    while (t->retry && !list_is_empty(&t->over))
+        list_push_back(&again, list_pop_front(&t->over));
+    t->retry = false;
+    for (struct list *it; (it = list_pop_front(&again));) {
+        struct tpod *p = list_entry(it, struct tpod, over);
+        if (t->terms_said >= t->sched->terms_max) {
+            list_push_back(&t->over, it);
+            continue;
+        }
+        terms_leave(t, p);
+        t->retry = false;
+        terms_join(t, p);
+        tables_reclass(t, p);
+        if (!list_is_linked(&p->over))
+            tables_touch(t, p->gang);
+    }
+}
+
+void terms_init(struct tables *t)
+{
+    list_init(&t->all_pods);
+    list_init(&t->over);
+    t->settle_at = &t->all_pods;
+    t->term_loose = CORE_NONE;
+}
+
+void terms_done(struct tables *t)
+{
+    vec_done(&t->terms);
+    map_done(&t->term_ids);
+    map_done(&t->term_labels);
 }
 
 /* ---- placing ---- */
@@ -324,22 +488,21 @@ static int32_t place_term(struct tables *t, const struct tterm *x)
         if (tree->n_levels > 0 && str_eq(tree->keys[0], x->key))
             return core_add_term(t->core, (int32_t)i, 1);
     }
-    if (t->trees.len == CORE_TREES_MAX)
+    if (t->trees.len == CORE_TREES_MAX) {
+        t->treeless = true;
         return CORE_NONE;
+    }
     struct ttree tree = {.n_levels = 1};
     tree.keys[0] = x->key;
     tables_add_tree(t, tree);
     return core_add_term(t->core, (int32_t)t->trees.len - 1, 1);
 }
 
-void terms_place(struct tables *t)
+static void place(struct tables *t, struct tterm *x)
 {
-    for (size_t i = 0; i < t->terms.len && i < TERMS_MAX; i++) {
-        struct tterm *x = &t->terms.p[i];
-        x->term = place_term(t, x);
-        if (x->kind == 's' && x->term != CORE_NONE)
-            place_mask(t, x);
-    }
+    x->term = place_term(t, x);
+    if (x->kind == 's' && x->term != CORE_NONE)
+        place_mask(t, x);
 }
 
 /* ---- whom terms speak of ---- */
@@ -395,15 +558,85 @@ bool terms_read_namespaces(const struct tables *t)
     return false;
 }
 
+/* ---- by labels ---- */
+
+typedef VEC(int32_t) number_list;
+
+static void find_chain(const struct tables *t, int32_t first, const struct obj *pod,
+                       number_list *ret)
+{
+    for (int32_t i = first; i != CORE_NONE; i = t->terms.p[i].next) {
+        if (speaks_of(t, &t->terms.p[i], pod))
+            *vec_push(ret) = i;
+    }
+}
+
+static int cmp_numbers(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Terms that speak of the pod, in order. */
+static void find_speaking(const struct tables *t, const struct obj *pod, number_list *ret)
+{
+    char buf[LABEL_MAX + 2];
+    find_chain(t, t->term_loose, pod, ret);
+    for (struct jiter it = jiter(pod->labels); t->term_labels.len > 0 && jnext(&it);) {
+        str value = jstr(it.value);
+        size_t first = it.key.len + value.len >= LABEL_MAX
+                           ? 0
+                           : (size_t)map_get(&t->term_labels, label_key(buf, it.key, value));
+        if (first)
+            find_chain(t, (int32_t)first - 1, pod, ret);
+    }
+    vec_sort(ret, cmp_numbers);
+}
+
 bool terms_differ(const struct tables *t, const struct obj *old, const struct obj *new)
 {
+    number_list a = {0}, b = {0};
     if (t->terms.len == 0 || jequal(old->labels, new->labels))
         return false;
-    for (size_t i = 0; i < t->terms.len; i++) {
-        if (speaks_of(t, &t->terms.p[i], old) != speaks_of(t, &t->terms.p[i], new))
-            return true;
+    find_speaking(t, old, &a);
+    find_speaking(t, new, &b);
+    bool differ = a.len != b.len || (a.len && memcmp(a.p, b.p, a.len * sizeof(*a.p)) != 0);
+    vec_done(&a);
+    vec_done(&b);
+    return differ;
+}
+
+static bool is_news_for(const struct tables *t, const struct obj *pod)
+{
+    number_list list = {0};
+    bool any = false;
+    find_speaking(t, pod, &list);
+    for (size_t i = 0; i < list.len; i++)
+        any = any || !t->terms.p[list.p[i]].settled;
+    vec_done(&list);
+    return any;
+}
+
+bool terms_settle(struct tables *t, size_t *budget)
+{
+    enum { PODS_PER_UNIT = 4 };
+    size_t n = 0;
+    for (; t->terms_new > 0 && t->settle_at != &t->all_pods; n++) {
+        if (n / PODS_PER_UNIT >= *budget) {
+            *budget = 0;
+            return false;
+        }
+        struct tpod *p = list_entry(t->settle_at, struct tpod, all);
+        t->settle_at = t->settle_at->next;
+        if (p->cls != CORE_NONE && is_news_for(t, p->obj))
+            tables_reclass(t, p);
     }
-    return false;
+    *budget -= n / PODS_PER_UNIT;
+    for (size_t i = t->terms.len; t->terms_new > 0 && i-- > 0;) {
+        t->terms_new -= !t->terms.p[i].settled;
+        t->terms.p[i].settled = true;
+    }
+    return true;
 }
 
 bool terms_node_differs(const struct tables *t, int32_t node)
@@ -484,10 +717,17 @@ static void on_use(void *ctx, const struct saying *s)
         return;
     const struct tterm *x = find_term(u->tables, term_id(&u->arena, u->pod, s, kinds[s->what]));
     bool counted = x && x->term != CORE_NONE;
-    if (s->what == SAID_WISH && !counted)
+    bool is_wish = s->what == SAID_WISH || (s->what == SAID_SPREAD && !is_hard(s->term));
+    if (is_wish && !counted)
         return; /* never mind */
-    if (!counted)
-        u->use->refused = STR("it says more about other pods than this scheduler keeps count of");
+    if (!x || (x->sayers == 0 && !is_wish))
+        u->use->refused = STR("it says something about other pods (affinity, spread, ports) that "
+                              "nobody else says, and others say as much of their own as this "
+                              "scheduler keeps count of");
+    else if (!counted)
+        u->use->refused =
+            STR("it names a topology key that this scheduler keeps no count of: there "
+                "are too many others");
     else if (reads_labels(x) && cache_is_absent(namespaces_of(u->tables)))
         u->use->refused = STR("it selects namespaces by label, which this scheduler may not read");
     else
@@ -513,17 +753,19 @@ void terms_use(struct tables *t, const struct obj *pod, struct term_use *ret)
         return;
     each_saying(t, pod, &u.arena, on_use, &u);
     each_saying(t, pod, &u.arena, on_hold, &u);
-    for (size_t i = 0; i < t->terms.len; i++) {
-        const struct tterm *x = &t->terms.p[i];
-        if (!speaks_of(t, x, pod))
-            continue;
+    number_list speaking = {0};
+    find_speaking(t, pod, &speaking);
+    for (size_t i = 0; i < speaking.len; i++) {
+        const struct tterm *x = &t->terms.p[speaking.p[i]];
         if (x->kind != 'h' && x->term != CORE_NONE)
             ADD(&ret->counts, x->term);
         else if (x->term != CORE_NONE)
             ADD(&ret->avoids, x->term);
         else if (x->kind == 'h')
-            ret->refused = STR("more pods keep away from it than this scheduler keeps count of");
+            ret->refused = STR("pods keep away from it by more topology keys than this scheduler "
+                               "keeps count of");
     }
+    vec_done(&speaking);
     arena_done(&u.arena);
 }
 

@@ -12,21 +12,37 @@
  *   p  port     pods that use a port of their host
  *   v  volume   pods that use a claim which is for one pod only
  *
- * Which terms there are is part of the shape of the tables: a pod that brings a new one makes them
- * be counted anew. Only TERMS_MAX of them are counted; a pod that says more, or that somebody keeps
- * away from himself by one that is not counted, is refused.
+ * A pod that says what nobody said before brings a new term. Pods that were there already and that
+ * it speaks of are of another class from then on: they are found in a pass over all pods that goes
+ * on over several rounds if they are many, and nothing is placed before its end. Which terms speak
+ * of a pod is found by its labels: most selectors want one to have a certain value.
+ *
+ * A term that nobody says any more is kept for the next who does, until too many are: then all is
+ * counted anew. TERMS_MAX may be said at a time. A pod that waits and says one more is refused
+ * until another is said no more, and so is one that names a topology key too many (CORE_TREES_MAX);
+ * others go on. Pods on nodes are counted beyond that, up to four times as many.
  */
 #ifndef SCHED_TERMS_H
 #define SCHED_TERMS_H
 
 #include "sched/tables.h"
 
-enum { TERMS_MAX = 1024, TERMS_KEPT = 16384 };
+enum { TERMS_MAX = 16384, TERMS_IDLE = 256 };
 
-/* Adds what the pod says that nobody said before; true when there was any. */
-bool terms_collect(struct tables *t, const struct obj *pod);
-/* After the trees; adds trees for keys that none has. */
-void terms_place(struct tables *t);
+void terms_init(struct tables *t);
+void terms_done(struct tables *t);
+/* What the pod says is said from now on, as long as it is not finished; p->said. */
+void terms_join(struct tables *t, struct tpod *p);
+void terms_leave(struct tables *t, struct tpod *p);
+/* Before there are any pods: terms that they will bring need no pass then. */
+void terms_expect(struct tables *t, const struct obj *pod);
+/* New terms count pods that were there before. False: the budget ended first; the next call goes
+ * on. */
+bool terms_settle(struct tables *t, size_t *budget);
+/* Once in a round: pods that said too much may not do so any more. */
+void terms_retry(struct tables *t);
+/* The pod is finished: it says nothing any more. */
+bool terms_are_over(const struct obj *pod);
 
 /* A pod's part in the terms. */
 struct term_use {

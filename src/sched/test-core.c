@@ -23,7 +23,8 @@ struct little {
 
 struct little_gang {
     struct core_leaf leaves[MAX_LEAVES];
-    struct core_scope bundles[1];
+    struct core_scope bundles[2];
+    int32_t inside[2];
     struct core_ask ask;
 };
 
@@ -78,16 +79,22 @@ static void random_gang(struct rng *r, const struct little *c, struct little_gan
     *g = (struct little_gang){0};
     g->ask = (struct core_ask){.leaves = g->leaves, .n_leaves = n, .bundles = g->bundles};
     g->ask.gang = (struct core_scope){random_level(r, 0), random_level(r, 0), CORE_NONE};
-    g->ask.n_bundles = rng_below(r, 2);
+    g->ask.n_bundles = rng_below(r, 3);
+    bool nested = g->ask.n_bundles == 2 && rng_chance(r, 50);
     g->bundles[0] = (struct core_scope){random_level(r, g->ask.gang.req), 0, CORE_NONE};
+    g->bundles[1] = (struct core_scope){
+        random_level(r, nested ? g->bundles[0].req : g->ask.gang.req), 0, CORE_NONE};
+    g->inside[0] = CORE_NONE;
+    g->inside[1] = nested ? 0 : CORE_NONE;
+    g->ask.inside = nested || rng_chance(r, 50) ? g->inside : NULL;
     for (size_t i = 0; i < n; i++) {
-        bool bundled = g->ask.n_bundles && rng_chance(r, 50);
+        int32_t bundle = (int32_t)rng_below(r, g->ask.n_bundles + 1) - 1;
         g->leaves[i] = (struct core_leaf){.cls = (int32_t)rng_below(r, c->n_classes),
                                           .need = 1 + (int32_t)rng_below(r, 2),
-                                          .bundle = bundled ? 0 : CORE_NONE};
+                                          .bundle = bundle};
+        int least = bundle >= 0 ? g->bundles[bundle].req : g->ask.gang.req;
         g->leaves[i].scope =
-            (struct core_scope){random_level(r, bundled ? g->bundles[0].req : g->ask.gang.req),
-                                random_level(r, 0), CORE_NONE};
+            (struct core_scope){random_level(r, least), random_level(r, 0), CORE_NONE};
     }
 }
 
@@ -115,8 +122,9 @@ static bool scope_holds(const struct oracle *o, int level, int32_t bundle, int32
 {
     int32_t first = CORE_NONE;
     for (size_t i = 0; level > 0 && i < o->ask->n_leaves; i++) {
-        if ((bundle >= 0 && o->ask->leaves[i].bundle != bundle) ||
-            (leaf >= 0 && (int32_t)i != leaf))
+        int32_t own = o->ask->leaves[i].bundle;
+        int32_t around = own >= 0 && o->ask->inside ? o->ask->inside[own] : CORE_NONE;
+        if ((bundle >= 0 && own != bundle && around != bundle) || (leaf >= 0 && (int32_t)i != leaf))
             continue;
         for (int32_t k = 0; k < o->ask->leaves[i].need; k++) {
             first = first < 0 ? o->where[i][k] : first;

@@ -67,10 +67,9 @@ TEST(who_holds_the_room_is_named)
     plan_round(t);
     CHECK_INT(count_binds(t), 0);
     carry_out(t);
-    check_condition(
-        t, "w", "True",
-        "w: 0 of the 1 pods it needs fit; for the next, 2 of 2 nodes lack cpu, 0 do not "
-        "admit it; held by default/a (2 pods, priority -5), pod default/lone");
+    check_condition(t, "w", "True",
+                    "w: its pod does not fit: 2 of 2 nodes lack cpu, 0 do not "
+                    "admit it; held by default/a (2 pods, priority -5), pod default/lone");
     tw_free(t);
 }
 
@@ -354,6 +353,30 @@ TEST(scaling_groups_are_served_in_turn)
     /* Both have half by now: the lower replica goes. */
     CHECK(tw_write(t, &kind_pod, "s-0-b-1-0", "binding") != NULL);
     CHECK(tw_write(t, &kind_pod, "s-0-a-2-0", "binding") == NULL);
+    tw_free(t);
+}
+
+/* The group is scaled in from its end: what waited longest there goes after a replica before it. */
+TEST(replicas_of_a_scaling_group_are_placed_by_their_number)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 2);
+    add_set(t);
+    add_pod(t, "x-0", 1, ", nodeName: n1");
+    add_kin(t, "s-0", NULL, NULL, 1, "");
+    plan_round(t);
+    carry_out(t);
+    add_kin(t, "s-0-a-2", "s-0", "s-0-a", 1, "");
+    plan_round(t);
+    carry_out(t);
+    check_condition(t, "s-0-a-2", "True", "");
+    t->world.now += 90 * USEC_PER_SEC;
+    add_kin(t, "s-0-a-1", "s-0", "s-0-a", 1, "");
+    tw_remove(t, &kind_pod, "x-0");
+    plan_round(t);
+    carry_out(t);
+    CHECK_CSTR(node_of(t, "s-0-a-1-0"), "n1");
+    CHECK(str_is_empty(node_of(t, "s-0-a-2-0")));
     tw_free(t);
 }
 

@@ -134,3 +134,118 @@ TEST(spare_pods_that_cannot_go_are_not_asked_for_ever)
     CHECK_CSTR(reason_of(t, "wide"), "PreemptionByScheduler");
     tw_free(t);
 }
+
+/* ---- who is meant ---- */
+
+static size_t n_named(struct test_world *t, const char *gang)
+{
+    return jlen(jgetc(obj_status(tw_must(t, &kind_pod_gang, gang)), "disruptedPods"));
+}
+
+/* The request says exactly who must go: whoever carries it out may see what replaces them before he
+ * sees that the request is over. */
+TEST(a_gang_that_must_go_is_told_which_pods_are_meant)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 2, 4);
+    add_tenant(t, "a", 2, 2, 1);
+    add_urgent(t, 1);
+    plan_round(t);
+    carry_out(t);
+    CHECK_CSTR(reason_of(t, "a"), "PreemptionByScheduler");
+    jval named = jgetc(obj_status(tw_must(t, &kind_pod_gang, "a")), "disruptedPods");
+    REQUIRE(jlen(named) == 2);
+    for (struct jiter it = jiter(named); jnext(&it);) {
+        struct arena a = ARENA_INIT;
+        str name = arena_printf(&a, "%.*s", STR_ARG(jstr(jgetc(it.value, "name"))));
+        CHECK_STR(jstr(jgetc(it.value, "uid")), tw_must(t, &kind_pod, name.p)->uid);
+        arena_done(&a);
+    }
+    /* One of them is replaced on the spot by a pod of the same name that somebody bound: that one
+     * was not asked, and when those who were are gone, it is over. */
+    tw_remove(t, &kind_pod, "a-0");
+    tw_remove(t, &kind_pod, "a-1");
+    add_pod(t, "a-1", 4, ", nodeName: n2");
+    plan_round(t);
+    jval status = jgetc(tw_body(t, &kind_pod_gang, "a", "status"), "status");
+    CHECK(j_has(jgetc(status, "conditions")) && j_is_absent(jgetc(status, "disruptedPods")));
+    carry_out(t);
+    CHECK_CSTR(reason_of(t, "a"), "");
+    tw_free(t);
+}
+
+/* What must go is not written without end. */
+TEST(a_gang_of_very_many_pods_is_not_named_one_by_one)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 4);
+    char pod[32];
+    for (int i = 0; i <= DISRUPTED_MAX; i++) {
+        (void)snprintf(pod, sizeof(pod), "a-%d", i);
+        add_pod(t, pod, i == 0 ? 4 : 0, ", nodeName: n1");
+    }
+    add_gang(t, "a", DISRUPTED_MAX + 1, DISRUPTED_MAX + 1);
+    add_urgent(t, 1);
+    plan_round(t);
+    carry_out(t);
+    CHECK_CSTR(reason_of(t, "a"), "PreemptionByScheduler");
+    CHECK_INT(n_named(t, "a"), 0);
+    tw_free(t);
+}
+
+/* What is said of a gang in the round in which it is asked to go takes nothing back. */
+TEST(a_gang_that_is_asked_to_go_places_nothing_in_that_round)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 2, 4);
+    add_pod(t, "a-0", 4, ", nodeName: n1");
+    add_pod(t, "a-1", 4, "");
+    add_gang(t, "a", 1, 2);
+    tw_patch(t, &kind_pod, "a-1", "{spec: {nodeSelector: {x: nowhere}}}");
+    add_urgent(t, 2);
+    plan_round(t);
+    carry_out(t);
+    CHECK_CSTR(reason_of(t, "a"), "PreemptionByScheduler");
+    CHECK_INT(n_named(t, "a"), 1);
+    tw_free(t);
+}
+
+/* Others who look for room read where it is being made, and for whom. */
+TEST(pods_for_which_room_is_made_say_where)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 3, 4);
+    add_tenant(t, "a", 2, 2, 1);
+    add_tenant(t, "b", 1, 1, 3);
+    add_urgent(t, 2);
+    plan_round(t);
+    CHECK_INT(count_binds(t), 0);
+    carry_out(t);
+    str first = jstr(jgetc(obj_status(tw_must(t, &kind_pod, "u-0")), "nominatedNodeName"));
+    str second = jstr(jgetc(obj_status(tw_must(t, &kind_pod, "u-1")), "nominatedNodeName"));
+    CHECK_CSTR(first, "n1");
+    CHECK_CSTR(second, "n2");
+    CHECK(j_is_absent(jgetc(obj_status(tw_must(t, &kind_pod, "b-0")), "nominatedNodeName")));
+    /* Said once. */
+    plan_round(t);
+    CHECK_CSTR(tw_writes(t), "");
+    tw_free(t);
+}
+
+/* What somebody else said of a pod is his. */
+TEST(a_nomination_of_others_is_left_alone)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 4);
+    add_pod(t, "w-0", 8, "");
+    add_gang(t, "w", 1, 1);
+    tw_patch(t, &kind_pod, "w-0", "{status: {nominatedNodeName: elsewhere}}");
+    for (int i = 0; i < 2; i++) {
+        plan_round(t);
+        carry_out(t);
+    }
+    CHECK_CSTR(jstr(jgetc(obj_status(tw_must(t, &kind_pod, "w-0")), "nominatedNodeName")),
+               "elsewhere");
+    CHECK_CSTR(tw_writes(t), "");
+    tw_free(t);
+}

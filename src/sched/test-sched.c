@@ -204,6 +204,37 @@ TEST(a_pod_that_asks_for_none_of_what_no_node_has_is_placed)
     tw_free(t);
 }
 
+/* More kinds of things than are counted close no node: only who asks for one of those waits. */
+TEST(a_node_may_have_more_kinds_of_resources_than_are_counted)
+{
+    struct test_world *t = world_new();
+    struct strbuf b = STRBUF_INIT(100000);
+    strbuf_add_cstr(&b, "{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {}, status: "
+                        "{conditions: [{type: Ready, status: 'True'}], allocatable: {cpu: '4', "
+                        "pods: '110'");
+    for (int i = 0; i < 2 * RES_MAX; i++)
+        strbuf_printf(&b, ", x.com/r%d: '1'", i);
+    strbuf_add_cstr(&b, "}}}");
+    tw_load(t, b.p);
+    strbuf_done(&b);
+    static const struct {
+        const char *name, *asks;
+    } pods[] = {{"p", "cpu: '1'"}, {"first", "x.com/r0: '1'"}, {"last", "x.com/r127: '1'"}};
+    for (size_t i = 0; i < ARRAY_LEN(pods); i++)
+        tw_loadf(t,
+                 "{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {containers: [{name: a, "
+                 "resources: {requests: {%s}}}]}}",
+                 pods[i].name, pods[i].asks);
+    plan_round(t);
+    str cause = jstr(jgetc(event_of(t, "last"), "message"));
+    CHECK(str_find(cause, STR("more than 64 kinds of resources")) >= 0);
+    carry_out(t);
+    CHECK_CSTR(node_of(t, "p"), "n1");
+    CHECK_CSTR(node_of(t, "first"), "n1");
+    CHECK(str_is_empty(node_of(t, "last")));
+    tw_free(t);
+}
+
 TEST(overcommitted_nodes_fit_nothing)
 {
     struct test_world *t = world_new();
@@ -270,6 +301,21 @@ TEST(a_gang_that_comes_again_is_placed_whole_too)
     tw_free(t);
 }
 
+/* Its operator names the new pods one by one. */
+TEST(a_gang_that_comes_again_waits_for_pods_that_are_not_named_yet)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 4);
+    add_pod(t, "w-0", 1, "");
+    add_gang(t, "w", 2, 1);
+    tw_patch(t, &kind_pod_gang, "w",
+             "{status: {conditions: [{type: Scheduled, status: 'True', reason: R, message: m, "
+             "lastTransitionTime: '2026-01-01T00:00:00Z'}]}}");
+    plan_round(t);
+    CHECK_INT(count_binds(t), 0);
+    tw_free(t);
+}
+
 TEST(a_gated_surplus_pod_holds_nobody_up)
 {
     struct test_world *t = world_new();
@@ -305,7 +351,7 @@ TEST(an_old_complaint_is_taken_back_when_nobody_waits)
     add_gang(t, "w", 1, 1);
     plan_round(t);
     carry_out(t);
-    check_condition(t, "w", "True", "lack cpu");
+    check_condition(t, "w", "True", "w: its pod does not fit: 1 of 1 node lacks cpu");
     tw_remove(t, &kind_pod, "w-0");
     plan_round(t);
     carry_out(t);
@@ -554,6 +600,37 @@ TEST(a_level_that_the_topology_lacks_is_a_mistake)
 }
 
 /* Replicas of one set: gangs of one owner. */
+/* A set of groups that names one of them a second time: what it prefers is fine, what it requires
+ * beside the first is not. */
+TEST(a_group_is_of_the_first_set_that_names_it)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        struct test_world *t = world_new();
+        add_zones(t);
+        add_binding(t);
+        add_packed(t, "w", 2, "zone");
+        struct arena a = ARENA_INIT;
+        tw_patch(t, &kind_pod_gang, "w",
+                 arena_printf(&a,
+                              "{spec: {topologyConstraint: null, topologyConstraintGroupConfigs: "
+                              "[{name: none, podGroupNames: [other]}, {name: a, podGroupNames: "
+                              "[w], topologyConstraint: {packConstraint: {required: zone}}}, "
+                              "{name: b, podGroupNames: [w], topologyConstraint: "
+                              "{packConstraint: {%s: kubernetes.io/hostname}}}]}}",
+                              turn == 0 ? "preferred" : "required")
+                     .p);
+        arena_done(&a);
+        plan_round(t);
+        carry_out(t);
+        CHECK_INT(!str_is_empty(node_of(t, "w-0")), turn == 0);
+        if (turn == 0)
+            CHECK_STR(node_of(t, "w-0"), node_of(t, "w-1"));
+        else
+            check_condition(t, "w", "True", "topologyConstraintGroupConfigs overlap");
+        tw_free(t);
+    }
+}
+
 TEST(replicas_of_a_set_are_spread)
 {
     struct test_world *t = world_new();

@@ -159,3 +159,110 @@ TEST(who_wants_to_be_near_somebody_is_woken_when_he_comes)
     CHECK_CSTR(node_of(t, "w-0"), "n3");
     tw_free(t);
 }
+
+/* ---- how much at once ---- */
+
+enum { MANY = 1500 };
+
+/* Gangs of one pod that fits no node. */
+static void add_hopeless(struct test_world *t, int n)
+{
+    char name[32], pod[32];
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(name, sizeof(name), "h%04d", i);
+        (void)snprintf(pod, sizeof(pod), "h%04d-0", i);
+        add_pod(t, pod, 16, "");
+        add_gang(t, name, 1, 1);
+    }
+}
+
+/* A refusal is work like any other: a call ends after so much of it, asks for the next one at once,
+ * and those go on where it ended. */
+TEST(many_refusals_are_spread_over_many_calls)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 3, 8);
+    add_hopeless(t, MANY);
+    uint64_t last = 0;
+    int calls = 0;
+    for (; calls < 200 && (calls == 0 || t->plan.look_again == t->world.now); calls++) {
+        uint64_t now = looks(t);
+        CHECK(now - last <= MANY / 4);
+        CHECK(now > last || calls > 0);
+        last = now;
+    }
+    CHECK_INT(last, MANY);
+    CHECK(calls > 4);
+    check_condition(t, "h0000", "True", "lack cpu");
+    check_condition(t, "h1499", "True", "lack cpu");
+    tw_free(t);
+}
+
+/* Each slice asks the core once; the others of it are alike and get the same answer, in words of
+ * their own. */
+TEST(gangs_that_are_alike_are_searched_for_once)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 3, 8);
+    add_hopeless(t, 40);
+    uint64_t n = looks(t);
+    CHECK_INT(n, 40);
+    CHECK_INT(sched->tables->searches, 1);
+    check_condition(t, "h0000", "True", "h0000: its pod does not fit: 3 of 3 nodes lack cpu");
+    check_condition(t, "h0039", "True", "h0039: its pod does not fit: 3 of 3 nodes lack cpu");
+    tw_free(t);
+}
+
+/* What an answer was worth ends with what happens next: b goes where a did not fit. */
+TEST(an_answer_is_not_used_for_another_question)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 8);
+    add_pod(t, "a-0", 9, "");
+    add_gang(t, "a", 1, 1);
+    add_pod(t, "b-0", 4, "");
+    add_gang(t, "b", 1, 1);
+    add_pod(t, "c-0", 9, "");
+    add_pod(t, "c-1", 4, "");
+    add_gang(t, "c", 2, 2);
+    add_pod(t, "d-0", 4, "");
+    add_gang(t, "d", 1, 1);
+    CHECK_INT(looks(t), 4);
+    CHECK_CSTR(node_of(t, "b-0"), "n1");
+    CHECK_CSTR(node_of(t, "d-0"), "n1");
+    CHECK(str_is_empty(node_of(t, "a-0")) && str_is_empty(node_of(t, "c-1")));
+    tw_free(t);
+}
+
+/* Pods beyond minimums come after all minimums, in however many calls that is, and all come. */
+TEST(surplus_of_many_gangs_comes_after_their_minimums)
+{
+    enum { GANGS = 1200 };
+    struct test_world *t = world_new();
+    char name[32], pod[32];
+    add_nodes(t, GANGS / 50, 100);
+    for (int i = 0; i < GANGS; i++) {
+        (void)snprintf(name, sizeof(name), "g%04d", i);
+        for (int k = 0; k < 3; k++) {
+            (void)snprintf(pod, sizeof(pod), "g%04d-%d", i, k);
+            add_pod(t, pod, 1, "");
+        }
+        add_gang(t, name, 1, 3);
+    }
+    int calls = 0;
+    for (; calls < 100 && (calls == 0 || t->plan.look_again == t->world.now); calls++)
+        (void)looks(t);
+    CHECK(calls < 100);
+    size_t minimums = 0, bound = 0;
+    for (int i = 0; i < GANGS; i++) {
+        for (int k = 0; k < 3; k++) {
+            (void)snprintf(pod, sizeof(pod), "g%04d-%d", i, k);
+            bool there = !str_is_empty(node_of(t, pod));
+            minimums += k == 0 && there;
+            bound += there;
+        }
+    }
+    CHECK_INT(minimums, GANGS);
+    CHECK_INT(bound, GANGS * 2);
+    tw_free(t);
+}

@@ -178,8 +178,8 @@ TEST(why_nodes_refuse_is_told_one_by_one)
     add_gang(t, "w", 1, 1);
     rounds(t, 1);
     check_condition(t, "w", "True",
-                    "1 of 5 nodes lack cpu, 3 do not admit it (1 cordoned, 1 tainted, 1 not "
-                    "selected), 1 have pods on or near them that it may not be with");
+                    "1 of 5 nodes lacks cpu, 3 do not admit it (1 cordoned, 1 tainted, 1 not "
+                    "selected), 1 has pods on or near it that it may not be with");
     CHECK_CSTR(tw_json(tw_must(t, &kind_pod_gang, "w"), "status.unschedulable.candidates"),
                "[{\"room\":0,\"nodes\":5,\"lacking\":1,\"refusing\":3,\"cordoned\":1,"
                "\"tainted\":1,\"notSelected\":1,\"barred\":1,\"resource\":\"cpu\"}]");
@@ -205,7 +205,7 @@ TEST(nodes_with_pods_in_the_way_lack_nothing)
     CHECK(str_find(message, STR("not enough")) < 0);
     carry_out(t);
     check_condition(t, "w", "True",
-                    "1 of 1 nodes have pods on or near them that it may not be with, 0 do not");
+                    "1 of 1 node has pods on or near it that it may not be with, 0 do not");
     tw_free(t);
 }
 
@@ -224,6 +224,6 @@ TEST(nodes_that_a_volume_cannot_reach_are_told_as_such)
     rounds(t, 1);
     check_condition(
         t, "w", "True",
-        "1 of 2 nodes lack cpu, 1 do not admit it (1 away from its volumes or devices)");
+        "1 of 2 nodes lacks cpu, 1 does not admit it (1 away from its volumes or devices)");
     tw_free(t);
 }

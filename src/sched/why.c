@@ -14,14 +14,17 @@ enum { HOLDER_NODES = 256, HOLDERS = 64 };
 
 /* ---- what a domain lacks ---- */
 
+/* The class knows whether it is admitted; why not is read from the objects. */
 static int refusal_of(const struct tables *t, int32_t cls, int32_t node, const struct obj *pod)
 {
     const struct snap_node *n = &t->snap.nodes.p[node];
+    if (core_is_admitted(t->core, cls, node))
+        return N_REFUSALS;
     if (!node_tolerates(n, pod))
         return n->open ? REFUSED_TAINTED : n->cordoned ? REFUSED_CORDONED : REFUSED_NOT_READY;
     if (!node_is_wanted(n, pod))
         return REFUSED_UNWANTED;
-    return core_is_admitted(t->core, cls, node) ? N_REFUSALS : REFUSED_CLAIMS;
+    return REFUSED_CLAIMS;
 }
 
 /* What the node lacks for one pod more; false: nothing. */
@@ -89,19 +92,20 @@ static str lack_text(const struct tables *t, const struct why_lack *l, struct ar
     str refusals = refusals_text(l, a);
     if (l->refused == l->nodes)
         return arena_printf(a, "none of %zu nodes admits it%.*s", l->nodes, STR_ARG(refusals));
-    str barred = l->barred == 0 ? STR_NONE
-                                : arena_printf(a,
-                                               ", %zu have pods on or near them that it may not "
-                                               "be with",
-                                               l->barred);
+    str nodes = arena_printf(a, "of %zu node%s", l->nodes, l->nodes == 1 ? "" : "s");
+    str barred = str_of(l->barred == 1 ? "has pods on or near it that it may not be with"
+                                       : "have pods on or near them that it may not be with");
+    str others = arena_printf(a, "%zu %s not admit it%.*s", l->refused,
+                              l->refused == 1 ? "does" : "do", STR_ARG(refusals));
     if (l->lacking == 0 && l->barred > 0)
-        return arena_printf(a,
-                            "%zu of %zu nodes have pods on or near them that it may not be with, "
-                            "%zu do not admit it%.*s",
-                            l->barred, l->nodes, l->refused, STR_ARG(refusals));
-    return arena_printf(a, "%zu of %zu nodes lack %.*s, %zu do not admit it%.*s%.*s", l->lacking,
-                        l->nodes, STR_ARG(t->snap.resources[l->resource]), l->refused,
-                        STR_ARG(refusals), STR_ARG(barred));
+        return arena_printf(a, "%zu %.*s %.*s, %.*s", l->barred, STR_ARG(nodes), STR_ARG(barred),
+                            STR_ARG(others));
+    str text = arena_printf(a, "%zu %.*s %s %.*s, %.*s", l->lacking, STR_ARG(nodes),
+                            l->lacking == 1 ? "lacks" : "lack",
+                            STR_ARG(t->snap.resources[l->resource]), STR_ARG(others));
+    return l->barred == 0
+               ? text
+               : arena_printf(a, "%.*s, %zu %.*s", STR_ARG(text), l->barred, STR_ARG(barred));
 }
 
 /* What all of it needs of the resource it is most short of, against what is free there. */
@@ -294,7 +298,9 @@ static str scope_name(const struct ask *q, int32_t scope, int32_t cls)
         return q->n_groups == 1 ? q->groups[0].name : class_name(q, cls);
     if ((size_t)scope <= q->n_bundles)
         return q->bundle_names[scope - 1];
-    size_t leaf = (size_t)scope - 1 - q->n_bundles;
+    if ((size_t)scope <= q->core.n_bundles)
+        return q->groups[(size_t)scope - 1 - q->n_bundles].name;
+    size_t leaf = (size_t)scope - 1 - q->core.n_bundles;
     return leaf < q->core.n_leaves ? q->groups[q->leaf_group[leaf]].name : STR("the gang");
 }
 
@@ -337,6 +343,14 @@ bool why_is_hopeless(const struct facts *f)
     return f->ask->gang->hopeless == f->tables->shape && str_is_empty(f->ask->wrong);
 }
 
+/* What is said of the one who asks, and not of the room. */
+static void name_asker(struct facts *f)
+{
+    const struct core_cert *cert = &f->cert;
+    f->pin = ask_pin(f->ask, &f->pinned_by);
+    f->name = scope_name(f->ask, cert->scope, cert->level > 0 ? CORE_NONE : cert->cls);
+}
+
 void why_find(const struct ask *q, struct tables *t, const struct core_cert *cert,
               struct facts *ret)
 {
@@ -353,8 +367,22 @@ void why_find(const struct ask *q, struct tables *t, const struct core_cert *cer
         find_holders(ret, cert->domain, l->resource);
     find_kept(ret, cert->domain);
     ret->closed = count_closed(q, t, cert->domain);
-    ret->pin = ask_pin(q, &ret->pinned_by);
-    ret->name = scope_name(q, cert->scope, cert->level > 0 ? CORE_NONE : cert->cls);
+    name_asker(ret);
+}
+
+void why_again(const struct facts *known, const struct ask *q, struct facts *ret)
+{
+    *ret = *known;
+    ret->ask = q;
+    name_asker(ret);
+}
+
+size_t why_work(const struct facts *f)
+{
+    size_t nodes = 0;
+    for (size_t i = 0; i < CORE_NEAREST; i++)
+        nodes += f->lacks[i].nodes;
+    return nodes;
 }
 
 static str story_of(const struct facts *f, str where, str who, struct arena *a)
@@ -364,10 +392,13 @@ static str story_of(const struct facts *f, str where, str who, struct arena *a)
     str lacks = lack_text(t, &f->lacks[0], a);
     if (cert->why == CORE_TOO_FEW && cert->level > 0)
         return arena_printf(
-            a, "%.*s needs room for %d pods%.*s; the best, %.*s, has room for %d: %.*s%.*s%.*s",
-            STR_ARG(f->name), cert->need, STR_ARG(where),
+            a, "%.*s needs room for %d pod%s%.*s; the best, %.*s, has room for %d: %.*s%.*s%.*s",
+            STR_ARG(f->name), cert->need, cert->need == 1 ? "" : "s", STR_ARG(where),
             STR_ARG(tables_domain_name(t, f->ask->tree, cert->domain, a)), cert->best,
             STR_ARG(lacks), STR_ARG(who), STR_ARG(others_text(f, a)));
+    if (cert->why == CORE_TOO_FEW && cert->need == 1)
+        return arena_printf(a, "%.*s: its pod does not fit: %.*s%.*s", STR_ARG(f->name),
+                            STR_ARG(lacks), STR_ARG(who));
     if (cert->why == CORE_TOO_FEW)
         return arena_printf(a, "%.*s: %d of the %d pods it needs fit; for the next, %.*s%.*s",
                             STR_ARG(f->name), cert->best, cert->need, STR_ARG(lacks), STR_ARG(who));

@@ -82,6 +82,10 @@ struct facts {
 /* Before room is sought for the gang: what it holds itself is nobody else's fault. */
 void why_find(const struct ask *q, struct tables *t, const struct core_cert *cert,
               struct facts *ret);
+/* The same for one who asked the same; see refusals.h. */
+void why_again(const struct facts *known, const struct ask *q, struct facts *ret);
+/* Nodes that were looked at for it. */
+size_t why_work(const struct facts *f);
 /* After it. */
 void why_say(const struct facts *f, struct arena *a, struct reasons *ret);
 struct doc *why_doc(const struct facts *f, struct arena *a);
