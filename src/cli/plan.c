@@ -14,6 +14,7 @@
 #include "grove/revision.h"
 #include "grove/types.h"
 #include "operator/update.h"
+#include "json/patch.h"
 
 #define SLICE (100 * USEC_PER_MSEC)
 #define SLICE_QUIET USEC_PER_SEC
@@ -22,11 +23,11 @@
 #define LIMIT (24 * 60 * USEC_PER_MIN)
 /* What a picture of the trial needs: of nodes and others' pods nothing is told. */
 #define SHOWN (PICTURE_EVERYTHING & ~PICTURE_CAPACITY)
-enum { MAX_SHOWN_STEPS = 60 };
+enum { MAX_SHOWN_STEPS = 60, MAX_SHOWN_CHANGES = 12 };
 
 struct plan_args {
     struct view_args view;
-    str file;
+    struct opt_list files;
 };
 
 struct plan_work {
@@ -42,14 +43,17 @@ struct plan_work {
     struct obj *after; /* the set as applied */
     struct trace trace;
     bool changes, completes;
-    str reason, change;
+    bool rolls; /* pods are made anew: what they are made of is another */
+    str reason;
 };
 
 /* ---- the trial ---- */
 
-static int read_subject(struct plan_work *w, str file, struct err *err)
+static int read_subject(struct plan_work *w, const struct opt_list *files, struct err *err)
 {
     size_t n = 0;
+    str who = files->len == 1 ? arena_printf(w->arena, "%.*s describes", STR_ARG(files->p[0]))
+                              : arena_printf(w->arena, "the %zu files describe", files->len);
     for (size_t i = 0; i < w->docs->len; i++) {
         jval root = doc_root(w->docs->p[i]);
         if (!str_is(jstr(jgetc(root, "kind")), "PodCliqueSet"))
@@ -62,9 +66,8 @@ static int read_subject(struct plan_work *w, str file, struct err *err)
     }
     if (n != 1)
         return err_set(err, ERR_INVALID,
-                       n ? "%.*s describes %zu PodCliqueSets: plan one at a time"
-                         : "%.*s describes no PodCliqueSet",
-                       STR_ARG(file), n);
+                       n ? "%.*s %zu PodCliqueSets: plan one at a time" : "%.*s no PodCliqueSet",
+                       STR_ARG(who), n);
     return str_is_empty(w->name) ? err_set(err, ERR_INVALID, "the PodCliqueSet has no name") : 0;
 }
 
@@ -100,6 +103,7 @@ static int apply_all(struct plan_work *w, struct err *err)
         if (r)
             return r;
     }
+    twin_make_accounts(w->twin, w->ns, doc_root(w->docs->p[w->subject]));
     return twin_apply(w->twin, &kind_pcs, w->ns, w->name, w->docs->p[w->subject], &w->after, err);
 }
 
@@ -193,12 +197,6 @@ static int watch_twin(struct plan_work *w, struct err *err)
     if (!w->completes)
         w->reason = pcs ? why_not(w, &p, pcs) : STR("the set is gone");
     trace_end(&w->trace);
-    struct session_list *revisions = &p.parts[PICTURE_REVISIONS];
-    const struct obj *now = pcs ? revision_current(pcs, revisions->items, revisions->n) : NULL;
-    if (now && w->before &&
-        !revision_same(jpath(obj_root(w->before), "spec.template"),
-                       jpath(obj_root(pcs), "spec.template")))
-        w->change = arena_str(w->arena, revision_cause(now));
     return 0;
 }
 
@@ -220,6 +218,8 @@ static int try_it(struct plan_work *w, struct err *err)
     if (r)
         return r;
     w->changes = !w->before || !jequal(obj_spec(w->before), obj_spec(w->after));
+    w->rolls = w->before && !revision_same(jgetc(obj_spec(w->before), "template"),
+                                           jgetc(obj_spec(w->after), "template"));
     trace_init(&w->trace, w->arena, w->after);
     trace_add(&w->trace, &p);
     w->completes = true;
@@ -338,6 +338,22 @@ static void put_components(struct jw *j, const struct plan_work *w)
     jw_end(j);
 }
 
+/* What is different in the set, a line each: "replicas: 3 -> 5". */
+static void put_changes(struct jw *j, const struct plan_work *w)
+{
+    static const str inner = {"template.", 9};
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    if (w->before)
+        json_diff_print(obj_spec(w->before), obj_spec(w->after), &text);
+    jw_put_array(j, "changes");
+    for (str lines = str_trim(strbuf_str(&text)); lines.len > 0;) {
+        str line = str_cut(&lines, '\n');
+        jw_str(j, str_starts(line, inner) ? str_sub(line, inner.len, line.len) : line);
+    }
+    jw_end(j);
+    strbuf_done(&text);
+}
+
 static str verdict_of(const struct plan_work *w)
 {
     int64_t made = 0;
@@ -371,7 +387,8 @@ static struct doc *plan_build(const struct plan_work *w)
                                 : "new");
     jw_put_str(&j, "text", verdict_of(w));
     jw_put_cstr(&j, "strategy", rollout_strategy(w->after));
-    jw_put_str(&j, "change", w->change);
+    jw_put_bool(&j, "newVersion", w->rolls);
+    put_changes(&j, w);
     put_components(&j, w);
     jw_put_array(&j, "steps");
     for (size_t i = 0; i < w->trace.steps.len; i++)
@@ -515,18 +532,27 @@ static void write_steps(jval doc, bool wide, struct arena *a, struct strbuf *out
         strbuf_printf(out, "  and %zu more (-o wide shows all)\n", jlen(steps) - most);
 }
 
+static void write_changes(jval changes, bool wide, struct strbuf *out)
+{
+    size_t n = jlen(changes), most = wide ? n : MIN(n, (size_t)MAX_SHOWN_CHANGES);
+    for (size_t i = 0; i < most; i++)
+        strbuf_printf(out, "  %s %.*s\n",
+                      i ? "        " : "changes:", STR_ARG(jstr(jat(changes, i))));
+    if (most < n)
+        strbuf_printf(out, "           and %zu more (-o wide shows all)\n", n - most);
+}
+
 static void plan_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
 {
-    str state = jstr(jgetc(doc, "state")), change = jstr(jgetc(doc, "change"));
+    str state = jstr(jgetc(doc, "state"));
     bool bad = str_is(state, "cannot complete");
     paint_add(out, PAINT_STRONG, arena_printf(a, "pcs/%.*s ", STR_ARG(jstr(jgetc(doc, "name")))));
     paint_add(out, bad ? PAINT_BAD : PAINT_GOOD, state);
     strbuf_printf(out, ": %.*s\n", STR_ARG(jstr(jgetc(doc, "text"))));
     if (str_is(state, "nothing to do"))
         return;
-    if (!str_is_empty(change))
-        strbuf_printf(out, "  changes: %.*s\n", STR_ARG(change));
-    if (!str_is_empty(change))
+    write_changes(jgetc(doc, "changes"), wide, out);
+    if (j_is_true(jgetc(doc, "newVersion")))
         strbuf_printf(out, "  strategy: %.*s\n", STR_ARG(jstr(jgetc(doc, "strategy"))));
     strbuf_printf(out, "  capacity: now %.*s; at most %.*s\n",
                   STR_ARG(amounts_text(jpath(doc, "capacity.now"), a)),
@@ -546,7 +572,7 @@ static void work_done(struct plan_work *w)
 
 static int answer(struct plan_work *w, const struct plan_args *a, struct err *err)
 {
-    int r = read_subject(w, a->file, err);
+    int r = read_subject(w, &a->files, err);
     r = r ? r : read_live(w, err);
     r = r ? r : try_it(w, err);
     if (r)
@@ -567,7 +593,7 @@ static int run_plan(void *ctx, const void *opts, const struct command_call *call
     struct plan_work w = {.session = &s, .arena = &arena, .docs = &docs};
     (void)ctx;
     (void)call;
-    int r = manifest_read(a->file, &docs, &err);
+    int r = manifest_read_all(&a->files, &docs, &err);
     r = r ? r : session_open(&a->view.session, &s, &err);
     r = r ? r : answer(&w, a, &err);
     work_done(&w);
@@ -579,12 +605,14 @@ static int run_plan(void *ctx, const void *opts, const struct command_call *call
 }
 
 static const struct opt plan_opts[] = {
-    {.kind = OPT_K_STRING,
+    {.kind = OPT_K_LIST,
      .name = "filename",
      .letter = 'f',
      .metavar = "FILE",
-     .help = "Manifests with one PodCliqueSet, - for standard input",
-     .offset = offsetof(struct plan_args, file),
+     .help =
+         "Manifests with one PodCliqueSet: a file, a directory of them, or - for standard input; "
+         "may be repeated",
+     .offset = offsetof(struct plan_args, files),
      .required = true},
     OPT_GROUP(NULL, view_options_once, offsetof(struct plan_args, view)),
     OPT_END,

@@ -244,9 +244,10 @@ size_t coherent_newest(const struct gangmap *m, const struct gangmap_entry **ret
     return n;
 }
 
-static bool check_gangs(const struct gangmap *m, const struct coherent_target *t,
-                        const struct coherent_live *live, struct coherent_gate *ret)
+bool coherent_check_gangs(const struct gangmap *m, const struct coherent_target *t,
+                          const struct coherent_live *live, struct coherent_gate *ret)
 {
+    *ret = (struct coherent_gate){.wait = COHERENT_GANGS};
     const struct gangmap_entry **made =
         arena_array(m->arena, const struct gangmap_entry *, m->n + 1);
     size_t n = coherent_newest(m, made);
@@ -322,8 +323,8 @@ struct coherent_gate coherent_check(const struct coherent_plan *p, const struct 
                                     const struct coherent_target *t,
                                     const struct coherent_live *live)
 {
-    struct coherent_gate g = {.wait = COHERENT_GANGS};
-    if (!check_gangs(m, t, live, &g))
+    struct coherent_gate g;
+    if (!coherent_check_gangs(m, t, live, &g))
         return g;
     if (!check_joined(p, m, t, live, &g)) {
         g.wait = COHERENT_JOINED;
@@ -497,12 +498,27 @@ static void add_indices(struct gangmap *m, size_t component, const struct cohere
     slots_done(&used);
 }
 
-/* Pods of the new version join the newest gang of all of it. Where the update has not come yet they
- * make a gang that waits for the others. */
+/* The newest gang of all that has pods of the clique, else the newest of any kind that has. */
+static struct gangmap_entry *home_of(const struct gangmap *m, size_t component)
+{
+    struct gangmap_entry *any = NULL;
+    for (size_t i = m->n; i > 0; i--) {
+        struct gangmap_entry *e = &m->entries[i - 1];
+        if (e->parts[component].n == 0)
+            continue;
+        if (e->anchor)
+            return e;
+        any = any ? any : e;
+    }
+    return any;
+}
+
+/* Pods of the new version join the newest gang of all of it, or where versions mix the newest that
+ * has any. Where the update has not come yet they make a gang that waits for the others. */
 static void add_pods(struct gangmap *m, size_t component, const struct coherent_target *t,
                      int64_t *stamp, int64_t missing)
 {
-    struct gangmap_entry *e = NULL;
+    struct gangmap_entry *e = t->mixes ? home_of(m, component) : NULL;
     for (size_t i = m->n; i > 0 && !e; i--) {
         struct gangmap_entry *there = &m->entries[i - 1];
         const struct gangmap_part *p = &there->parts[component];
@@ -557,4 +573,66 @@ bool coherent_scale(struct gangmap *m, const struct gangmap_component *c,
     }
     gangmap_drop_empty(m);
     return changed;
+}
+
+/* ---- above the number ---- */
+
+/* The highest replica of a group; NULL: there is none. */
+static struct gangmap_entry *highest(const struct gangmap *m, size_t component, int64_t *ret_index)
+{
+    struct gangmap_entry *e = NULL;
+    *ret_index = -1;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct gangmap_part *p = &m->entries[i].parts[component];
+        if (p->n == 0 || p->indices[p->n - 1] <= *ret_index)
+            continue;
+        *ret_index = p->indices[p->n - 1];
+        e = &m->entries[i];
+    }
+    return e;
+}
+
+static void raise_group(struct gangmap *m, size_t component, const struct coherent_target *t,
+                        int64_t *stamp, int64_t more)
+{
+    int64_t top;
+    for (; more > 0; more--) {
+        (void)highest(m, component, &top);
+        struct gangmap_entry *e = new_entry(m, t, stamp, false);
+        gangmap_add_index(m, &e->parts[component], (int32_t)top + 1);
+    }
+    for (; more < 0; more++) {
+        struct gangmap_entry *e = highest(m, component, &top);
+        if (!e)
+            return;
+        (void)gangmap_take_index(&e->parts[component], (size_t)e->parts[component].n - 1);
+    }
+}
+
+static void raise_pods(struct gangmap *m, size_t component, const struct coherent_target *t,
+                       int64_t *stamp, int64_t more)
+{
+    struct gangmap_entry *e = home_of(m, component);
+    if (more > 0 && !e)
+        e = new_entry(m, t, stamp, m->n == 0);
+    if (more > 0)
+        e->parts[component].n += more;
+    for (; more < 0 && e; e = home_of(m, component)) {
+        int64_t n = MIN(-more, e->parts[component].n);
+        e->parts[component].n -= n;
+        more += n;
+    }
+}
+
+void coherent_raise(struct gangmap *m, const struct gangmap_component *c,
+                    const struct coherent_target *t, const int64_t *more)
+{
+    int64_t stamp = gangmap_next_stamp(m, t->now);
+    for (size_t i = 0; i < m->n_components; i++) {
+        if (c[i].is_group)
+            raise_group(m, i, t, &stamp, more[i]);
+        else
+            raise_pods(m, i, t, &stamp, more[i]);
+    }
+    gangmap_drop_empty(m);
 }

@@ -60,6 +60,7 @@ struct coherent_target {
     str hash;
     int64_t now; /* usec */
     enum coherent_tail tail;
+    bool mixes; /* another strategy changes pods in place: a gang may hold both versions */
 };
 /* The map after the step; what the step takes away is in *taken_up, by component: how many of the
  * units serve (NULL: not asked for). */
@@ -101,6 +102,10 @@ struct coherent_gate {
 struct coherent_gate coherent_check(const struct coherent_plan *p, const struct gangmap *m,
                                     const struct coherent_target *t,
                                     const struct coherent_live *live);
+/* Only whether the gangs that the last sub-step made are ready, which is asked first: no more of
+ * the map is needed than these. */
+bool coherent_check_gangs(const struct gangmap *m, const struct coherent_target *t,
+                          const struct coherent_live *live, struct coherent_gate *ret);
 /* One sentence with numbers. */
 str coherent_explain(struct arena *a, const struct coherent_gate *g);
 /* Gangs the last sub-step made, those whose names carry the newest times. */
@@ -116,6 +121,11 @@ size_t coherent_newest(const struct gangmap *m, const struct gangmap_entry **ret
  * for people; NULL: not asked for), as long as another anchor stays. True when it changed. */
 bool coherent_scale(struct gangmap *m, const struct gangmap_component *c,
                     const struct coherent_target *t, str *ret_moved);
+/* Units above the numbers, where pods are changed in place (surge_map.h); negative: as many less.
+ * Replicas of a group come and go at the upper end of their numbers, pods in the newest gang of all
+ * that has any. */
+void coherent_raise(struct gangmap *m, const struct gangmap_component *c,
+                    const struct coherent_target *t, const int64_t *more);
 /* Would it change the map? */
 bool coherent_is_scaled(const struct gangmap *m, const struct gangmap_component *c);
 

@@ -100,6 +100,7 @@ struct coherent_target coherent_target_of(const struct gangmap_view *v, const st
     return (struct coherent_target){.base = v->base,
                                     .hash = revision_generation_hash(revision),
                                     .now = v->world->now,
+                                    .mixes = update_strategy_of(v->pcs) != UPDATE_COHERENT,
                                     .tail = str_is(tail, "Independent") ? COHERENT_INDEPENDENT
                                                                         : COHERENT_PAIRED};
 }
@@ -139,6 +140,28 @@ static bool is_scoped(const struct gangmap_view *v, jval progress)
            jint(jgetc(progress, "partition"), 0) == update_partition(v->pcs);
 }
 
+bool coherent_update_waits(struct coherent_update *u, const struct gangmap_view *v,
+                           const struct obj *revision)
+{
+    const struct gangmap_entry **made =
+        arena_array(v->arena, const struct gangmap_entry *, v->map.n + 1);
+    struct gangmap_view *few = arena_new(v->arena, struct gangmap_view);
+    size_t n = coherent_newest(&v->map, made);
+    /* From the newest on; in the map they stand the other way round. */
+    for (size_t i = 0; i < n / 2; i++) {
+        const struct gangmap_entry *e = made[i];
+        made[i] = made[n - 1 - i];
+        made[n - 1 - i] = e;
+    }
+    *few = *v;
+    few->map = gangmap_pick(&v->map, made, n);
+    gangmap_mark_current(few, revision);
+    struct eyes eyes = {few, revision};
+    struct coherent_live live = {gang_is_ready, ready_pods, count_serving, &eyes};
+    *u = (struct coherent_update){.view = few, .target = coherent_target_of(v, revision)};
+    return !coherent_check_gangs(&few->map, &u->target, &live, &u->gate);
+}
+
 void coherent_update_judge(struct coherent_update *u, struct gangmap_view *v,
                            const struct obj *revision)
 {
@@ -172,6 +195,8 @@ bool coherent_replica_done(const struct update_work *u, int64_t replica)
     if (!update_holds(u->pcs, replica))
         return true;
     if (!gangmap_view(&v, u->world, u->plan->arena, u->pcs, replica))
+        return false;
+    if (coherent_update_waits(&c, &v, revision))
         return false;
     coherent_update_judge(&c, &v, revision);
     return c.scoped && !c.has_next && c.gate.wait == COHERENT_GO;
@@ -207,7 +232,8 @@ void coherent_replica_status(const struct update_work *u, int64_t replica, struc
         jw_put_cstr(w, "errorMessage", "the map of its gangs is not there yet");
         return;
     }
-    coherent_update_judge(&c, &v, revision);
+    if (!coherent_update_waits(&c, &v, revision))
+        coherent_update_judge(&c, &v, revision);
     write_in_flight(&c, w);
     str why = coherent_explain(v.arena, &c.gate);
     if (!str_is_empty(why))

@@ -24,6 +24,11 @@ struct coherent_update {
 /* Judges the replica of the view, whose map is there, against the revision. */
 void coherent_update_judge(struct coherent_update *u, struct gangmap_view *v,
                            const struct obj *revision);
+/* Does the replica wait for gangs that its last sub-step made? That is the answer most of the time,
+ * and costs as much as they are. True: of *u only view (which has no other entries), target and
+ * gate are set. */
+bool coherent_update_waits(struct coherent_update *u, const struct gangmap_view *v,
+                           const struct obj *revision);
 /* Names and time of what is new in the map. */
 struct coherent_target coherent_target_of(const struct gangmap_view *v, const struct obj *revision);
 

@@ -43,29 +43,60 @@ struct gangmap_entry *gangmap_add(struct gangmap *m, str name, str hash, bool an
                                                .anchor = anchor});
 }
 
-struct gangmap gangmap_copy(const struct gangmap *m)
+/* Parts and indices of all entries are one block each: a map of thousands is copied often. */
+static void copy_parts(struct gangmap *copy, size_t n_indices)
 {
-    struct gangmap copy;
-    gangmap_init(&copy, m->arena, m->base, m->n_components);
-    reserve(&copy, m->n + 16);
-    for (size_t i = 0; i < m->n; i++) {
-        const struct gangmap_entry *e = &m->entries[i];
-        struct gangmap_entry *to = add_entry(&copy, *e);
-        memcpy(to->parts, e->parts, m->n_components * sizeof(*e->parts));
-        for (size_t c = 0; c < m->n_components; c++) {
-            struct gangmap_part *p = &to->parts[c];
+    size_t n = copy->n_components;
+    struct gangmap_part *parts = arena_array(copy->arena, struct gangmap_part, copy->n * n + 1);
+    int32_t *indices = arena_array(copy->arena, int32_t, n_indices + 1);
+    for (size_t i = 0; i < copy->n; i++, parts += n) {
+        memcpy(parts, copy->entries[i].parts, n * sizeof(*parts));
+        copy->entries[i].parts = parts;
+        for (size_t c = 0; c < n; c++) {
+            struct gangmap_part *p = &parts[c];
             if (!p->indices)
                 continue;
-            p->indices = arena_array(m->arena, int32_t, p->n + 1);
-            memcpy(p->indices, e->parts[c].indices, (size_t)p->n * sizeof(*p->indices));
+            memcpy(indices, p->indices, (size_t)p->n * sizeof(*indices));
+            p->indices = indices;
+            indices += p->n;
             if (p->index_down) {
-                bool *down = arena_array(m->arena, bool, p->n + 1);
-                memcpy(down, e->parts[c].index_down, (size_t)p->n * sizeof(*down));
+                bool *down = arena_array(copy->arena, bool, p->n + 1);
+                memcpy(down, p->index_down, (size_t)p->n * sizeof(*down));
                 p->index_down = down;
             }
         }
     }
+}
+
+struct gangmap gangmap_copy(const struct gangmap *m)
+{
+    struct gangmap copy;
+    size_t n_indices = 0;
+    gangmap_init(&copy, m->arena, m->base, m->n_components);
+    reserve(&copy, m->n + 16);
+    if (m->n)
+        memcpy(copy.entries, m->entries, m->n * sizeof(*m->entries));
+    copy.n = m->n;
+    for (size_t i = 0; i < m->n; i++) {
+        if (m->index)
+            copy.entries[i].origin = &m->entries[i];
+        for (size_t c = 0; c < m->n_components; c++)
+            n_indices += m->entries[i].parts[c].indices ? (size_t)m->entries[i].parts[c].n : 0;
+    }
+    copy_parts(&copy, n_indices);
     return copy;
+}
+
+struct gangmap gangmap_pick(const struct gangmap *m, const struct gangmap_entry *const *entries,
+                            size_t n)
+{
+    struct gangmap few = *m;
+    few.index = NULL;
+    few.entries = arena_array(m->arena, struct gangmap_entry, n + 1);
+    for (few.n = 0; few.n < n; few.n++)
+        few.entries[few.n] = *entries[few.n];
+    few.cap = n;
+    return gangmap_copy(&few);
 }
 
 int64_t gangmap_units(const struct gangmap *m, size_t component, bool current)
@@ -135,8 +166,10 @@ void gangmap_drop_empty(struct gangmap *m)
 
 const struct gangmap_entry *gangmap_find(const struct gangmap *m, str name)
 {
-    if (m->index)
-        return map_get(&m->index->by_name, name);
+    if (m->index) {
+        size_t place = (size_t)map_get(&m->index->by_name, name);
+        return place ? &m->entries[place - 1] : NULL;
+    }
     for (size_t i = 0; i < m->n; i++) {
         if (str_eq(m->entries[i].name, name))
             return &m->entries[i];
@@ -189,7 +222,7 @@ void gangmap_index(struct gangmap *m, struct gangmap_index *ret)
     for (size_t c = 0; c < m->n_components; c++)
         index_component(m, ret, c);
     for (size_t i = 0; i < m->n; i++)
-        (void)map_put(&ret->by_name, m->entries[i].name, &m->entries[i]);
+        (void)map_put(&ret->by_name, m->entries[i].name, (void *)(i + 1));
     m->cap = m->n; /* what is added makes an array of its own */
     m->index = ret;
 }
@@ -245,24 +278,45 @@ static void read_indices(struct gangmap *m, struct gangmap_part *p, jval list, s
     }
 }
 
+/* False: something was left out. */
+static bool read_parts(struct gangmap *m, struct gangmap_entry *e, jval entry,
+                       const struct gangmap_component *c, struct slots *seen)
+{
+    jval groups = jgetc(entry, "pcsgReplicaIndices"), cliques = jgetc(entry, "podCliques");
+    size_t n_groups = 0, n_cliques = 0;
+    bool whole = true;
+    for (size_t k = 0; k < m->n_components; k++) {
+        jval there = jget(c[k].is_group ? groups : cliques, c[k].name);
+        struct gangmap_part *p = &e->parts[k];
+        if (c[k].is_group)
+            read_indices(m, p, there, &seen[k]);
+        else
+            p->n = MAX(jint(there, 0), 0);
+        whole = whole && (!c[k].is_group || p->n == (int64_t)jlen(there));
+        n_groups += c[k].is_group && p->n > 0;
+        n_cliques += !c[k].is_group && p->n > 0;
+    }
+    return whole && n_groups == jlen(groups) && n_cliques == jlen(cliques);
+}
+
 void gangmap_read(struct gangmap *m, jval entries, const struct gangmap_component *c)
 {
     struct map names = MAP_INIT;
     struct slots *seen = xcalloc(m->n_components + 1, sizeof(*seen));
+    if (m->n == 0)
+        reserve(m, MIN(jlen(entries), (size_t)MAX_ENTRIES) + 1);
     for (struct jiter it = jiter(entries); m->n < MAX_ENTRIES && jnext(&it);) {
         str name = jstr(jgetc(it.value, "name"));
         if (str_is_empty(name) || map_has(&names, name))
             continue;
-        struct gangmap_entry *e = gangmap_add(
-            m, name, jstr(jgetc(it.value, "podCliqueSetGenerationHash")), is_anchor(it.value));
+        str hash = jstr(jgetc(it.value, "podCliqueSetGenerationHash"));
+        /* Most are of the version of the one before: they share its name. */
+        if (m->n > 0 && str_eq(hash, m->entries[m->n - 1].hash))
+            hash = m->entries[m->n - 1].hash;
+        struct gangmap_entry *e = gangmap_add(m, name, hash, is_anchor(it.value));
         (void)map_put(&names, name, m);
-        for (size_t k = 0; k < m->n_components; k++) {
-            if (c[k].is_group)
-                read_indices(m, &e->parts[k],
-                             jget(jgetc(it.value, "pcsgReplicaIndices"), c[k].name), &seen[k]);
-            else
-                e->parts[k].n = MAX(jint(jget(jgetc(it.value, "podCliques"), c[k].name), 0), 0);
-        }
+        if (read_parts(m, e, it.value, c, seen))
+            e->source = it.value;
     }
     for (size_t k = 0; k < m->n_components; k++)
         slots_done(&seen[k]);
@@ -330,4 +384,43 @@ void gangmap_write(struct jw *w, const struct gangmap *m, const struct gangmap_c
     jw_end(w);
     jw_put_int(w, "podCliqueSetReplicaIndex", pcs_index);
     jw_end(w);
+}
+
+static bool is_as_read(const struct gangmap *m, const struct gangmap_entry *e)
+{
+    const struct gangmap_entry *from = e->origin;
+    if (!from || j_is_absent(from->source) || !str_eq(e->name, from->name) ||
+        !str_eq(e->hash, from->hash) || e->anchor != from->anchor)
+        return false;
+    for (size_t k = 0; k < m->n_components; k++) {
+        const struct gangmap_part *p = &e->parts[k], *was = &from->parts[k];
+        size_t bytes = p->indices ? (size_t)p->n * sizeof(*p->indices) : 0;
+        if (p->n != was->n || (bytes > 0 && memcmp(p->indices, was->indices, bytes) != 0))
+            return false;
+    }
+    return true;
+}
+
+void gangmap_splice(struct splice *s, const struct gangmap *m, const struct gangmap_component *c,
+                    int64_t pcs_index)
+{
+    str index = arena_printf(m->arena, "%lld", (long long)pcs_index);
+    struct jw w;
+    splice_key(s, STR("entries"), true);
+    uint32_t list = splice_open(s, false);
+    for (size_t i = 0; i < m->n; i++) {
+        const struct gangmap_entry *e = &m->entries[i];
+        if (is_as_read(m, e)) {
+            splice_item(s, e->origin->source, i == 0);
+            continue;
+        }
+        jw_init(&w);
+        write_entry(&w, m, e, c, index);
+        splice_item(s, doc_root(doc_hold(m->arena, jw_doc(&w))), i == 0);
+    }
+    splice_close(s, list, m->n);
+    jw_init(&w);
+    jw_int(&w, pcs_index);
+    splice_member(s, STR("podCliqueSetReplicaIndex"), doc_root(doc_hold(m->arena, jw_doc(&w))),
+                  false);
 }

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "grove/types.h"
+#include "json/splice.h"
 #include "json/view.h"
 #include "json/write.h"
 
@@ -42,11 +43,15 @@ struct gangmap_entry {
     int64_t stamp; /* of its name; see gangmap_stamp */
     bool anchor;
     struct gangmap_part *parts;
+    /* Where it was read, when nothing of it was left out; and, in a copy of a map that does not
+     * change, what it is a copy of. */
+    jval source;
+    const struct gangmap_entry *origin;
 };
 
 /* Where things are in a map that does not change any more. */
 struct gangmap_index {
-    struct map by_name; /* of struct gangmap_entry */
+    struct map by_name; /* number of the entry plus one */
     int32_t **places;   /* by component: number of the entry plus one of each replica of a group */
     int64_t *tops;      /* by component: how many of them */
 };
@@ -67,6 +72,9 @@ void gangmap_index(struct gangmap *m, struct gangmap_index *ret);
 void gangmap_index_done(struct gangmap_index *index);
 /* A copy that can be changed without changing the other. */
 struct gangmap gangmap_copy(const struct gangmap *m);
+/* The same of these entries only. */
+struct gangmap gangmap_pick(const struct gangmap *m, const struct gangmap_entry *const *entries,
+                            size_t n);
 struct gangmap_entry *gangmap_add(struct gangmap *m, str name, str hash, bool anchor);
 /* Units of a component; with `current`, only those of the version the update goes to. */
 int64_t gangmap_units(const struct gangmap *m, size_t component, bool current);
@@ -96,5 +104,9 @@ str gangmap_name(struct arena *a, str base, int64_t stamp);
 void gangmap_read(struct gangmap *m, jval entries, const struct gangmap_component *c);
 void gangmap_write(struct jw *w, const struct gangmap *m, const struct gangmap_component *c,
                    int64_t pcs_index);
+/* The same as members of an object that is being put together; entries that are as they were read
+ * are copied from there, as blocks. */
+void gangmap_splice(struct splice *s, const struct gangmap *m, const struct gangmap_component *c,
+                    int64_t pcs_index);
 
 #endif

@@ -155,6 +155,7 @@ static void plan_create_map(struct map_work *m)
     /* Gangs may have gone meanwhile, and numbers may be others: nobody is unwanted for that. */
     struct coherent_target t = coherent_target_of(v, m->revision);
     gangmap_mark_current(v, m->revision);
+    (void)gangmap_rename_of(v, &v->map, m->revision);
     (void)coherent_scale(&v->map, v->components, &t, NULL);
     labels_init(&l, v->arena);
     labels_common(&l, m->pcs->name, "podgangmap");
@@ -169,22 +170,39 @@ static void plan_create_map(struct map_work *m)
 
 /* ---- a map that is there ---- */
 
-static struct plan_write *plan_change(struct map_work *m, const struct gangmap *next)
+/* With the version that was read, which makes the patch conditional. */
+static struct doc *change_metadata(const struct map_work *m)
 {
     const struct gangmap_view *v = &m->view;
     struct jw w;
     jw_init(&w);
     jw_object(&w);
     if (!str_is_empty(obj_annotation(v->obj, STR(ANNOTATION_SURGE))) ||
-        !str_is_empty(m->surge.hash)) {
-        jw_put_object(&w, "metadata");
+        !str_is_empty(m->surge.hash) || m->surge.in_place)
         surge_map_write(v, &m->surge, &w);
-        jw_end(&w);
-    }
-    jw_key(&w, STR("spec"));
-    gangmap_write(&w, next, v->components, v->replica);
+    jw_put_str(&w, "resourceVersion", arena_uint(v->arena, v->obj->rv));
     jw_end(&w);
-    return plan_merge_patch(m->plan, STAGE_MAP, v->obj, STR_NONE, jw_doc(&w), v->obj->rv);
+    return doc_hold(v->arena, jw_doc(&w));
+}
+
+/* What is as it was is copied: of a map of thousands a step changes two. */
+static struct plan_write *plan_change(struct map_work *m, const struct gangmap *next)
+{
+    const struct gangmap_view *v = &m->view;
+    struct splice s;
+    splice_init(&s, doc_text(v->obj->doc).len, 0);
+    uint32_t top = splice_open(&s, true);
+    splice_member(&s, STR("metadata"), doc_root(change_metadata(m)), true);
+    splice_key(&s, STR("spec"), false);
+    uint32_t spec = splice_open(&s, true);
+    gangmap_splice(&s, next, v->components, v->replica);
+    splice_close(&s, spec, 2);
+    splice_close(&s, top, 2);
+    struct doc *patch = splice_doc(&s, NULL);
+    BUG_ON(!patch); /* as large as what is there, or little larger */
+    struct plan_write *w = plan_merge_patch(m->plan, STAGE_MAP, v->obj, STR_NONE, patch, 0);
+    w->rv = v->obj->rv;
+    return w;
 }
 
 static bool plan_scaling(struct map_work *m)
@@ -241,6 +259,8 @@ static void plan_step(struct map_work *m)
 {
     struct coherent_update u;
     struct gangmap next;
+    if (coherent_update_waits(&u, &m->view, m->revision))
+        return;
     coherent_update_judge(&u, &m->view, m->revision);
     if (!u.scoped || !u.has_next)
         return;
@@ -287,13 +307,27 @@ static bool plan_timeout(struct map_work *m, const struct coherent_update *u)
     return true;
 }
 
+/* What RollingRecreate has above the numbers. True: something is written. */
+static bool plan_above(struct map_work *m)
+{
+    struct gangmap next;
+    struct coherent_target t = coherent_target_of(&m->view, m->revision);
+    if (!surge_map_follow(&m->view, &t, &next))
+        return false;
+    m->surge = (struct surge_map){0};
+    for (size_t c = 0; c < next.n_components; c++)
+        m->surge.in_place = m->surge.in_place || m->view.components[c].surged > 0;
+    plan_why(plan_change(m, &next), m->plan, "cliques or groups have another number above theirs");
+    return true;
+}
+
 /* Between the halves of a step. True: something is written. */
 static bool plan_surge(struct map_work *m, bool coherent)
 {
     struct coherent_update u;
     m->surge = surge_map_read(&m->view);
-    if (!m->surge.any)
-        return false;
+    if (!m->surge.any || m->surge.in_place)
+        return plan_above(m);
     if (!coherent || !update_holds(m->pcs, m->view.replica) ||
         !str_eq(m->surge.hash, revision_generation_hash(m->revision))) {
         struct gangmap next = surge_map_undo(&m->view, m->surge.hash);

@@ -5,6 +5,7 @@
 #include "operator/gangmap_units.h"
 #include "operator/gangmap_world.h"
 #include "operator/pod.h"
+#include "operator/surge.h"
 #include "operator/update.h"
 
 /* A map that is older is one that a new process found: every gang is looked at then. */
@@ -74,12 +75,13 @@ void gangmap_from_revision(struct controller *c, const struct world *w, const st
         enqueue_all(c, w, pcs);
 }
 
-/* A set's own cliques and groups, when they come, go or are scaled. */
+/* A set's own cliques and groups, when they come, go, are scaled, or surge. */
 void gangmap_from_component(struct controller *c, const struct world *w, const struct obj *old,
                             const struct obj *new)
 {
     const struct obj *o = either(old, new);
-    if (old && new && old->generation == new->generation && old->deleting == new->deleting)
+    bool same = old && new && old->generation == new->generation && old->deleting == new->deleting;
+    if (same && surge_held(old) == surge_held(new))
         return;
     if (!o || !str_is(jstr(jgetc(obj_controller_ref(o), "kind")), kind_pcs.kind))
         return;

@@ -727,32 +727,65 @@ static bool same_share(jval old, const struct gangmap_part *p, bool is_group)
     return k == p->n;
 }
 
+/* The shares as they were, walked in step with the map: what is in both stands in the same order,
+ * unless somebody else wrote it. `passed` are those that were stepped over. */
+struct shares {
+    struct jiter it;
+    bool at_end;
+    struct map passed;
+    struct arena *arena;
+};
+
+static bool next_share(struct shares *x)
+{
+    x->at_end = x->at_end || !jnext(&x->it);
+    return !x->at_end;
+}
+
+static void pass_share(struct shares *x)
+{
+    jval *value = arena_new(x->arena, jval);
+    *value = x->it.value;
+    (void)map_put(&x->passed, x->it.key, value);
+}
+
+/* Each is found once. */
+static jval take_share(struct shares *x, str gang)
+{
+    const jval *there = x->passed.len ? map_del(&x->passed, gang) : NULL;
+    if (there)
+        return *there;
+    while (next_share(x)) {
+        if (str_eq(x->it.key, gang))
+            return x->it.value;
+        pass_share(x);
+    }
+    return JVAL_ABSENT;
+}
+
 /* A merge patch: shares that are others than they were, and null for gangs that hold nothing of the
  * component any more. */
 static void write_shares(struct jw *j, struct arena *a, const struct gangmap *m, size_t component,
                          bool is_group, jval old)
 {
-    struct map shares = MAP_INIT;
-    for (struct jiter it = jiter(old); jnext(&it);) {
-        jval *value = arena_new(a, jval);
-        *value = it.value;
-        (void)map_put(&shares, it.key, value);
-    }
+    struct shares x = {.it = jiter(old), .passed = MAP_INIT, .arena = a};
     for (size_t i = 0; i < m->n; i++) {
         const struct gangmap_part *p = &m->entries[i].parts[component];
-        const jval *was = p->n ? map_del(&shares, m->entries[i].name) : NULL;
-        if (p->n == 0 || (was && same_share(*was, p, is_group)))
+        jval was = p->n ? take_share(&x, m->entries[i].name) : JVAL_ABSENT;
+        if (p->n == 0 || (j_has(was) && same_share(was, p, is_group)))
             continue;
         jw_key(j, m->entries[i].name);
         write_share(j, p, is_group);
     }
-    for (struct jiter it = jiter(shares.len ? old : JVAL_ABSENT); jnext(&it);) {
-        if (!map_has(&shares, it.key))
+    while (next_share(&x))
+        pass_share(&x);
+    for (struct jiter it = jiter(x.passed.len ? old : JVAL_ABSENT); jnext(&it);) {
+        if (!map_has(&x.passed, it.key))
             continue;
         jw_key(j, it.key);
         jw_null(j);
     }
-    map_done(&shares);
+    map_done(&x.passed);
 }
 
 void gangmap_write_mapping(const struct world *w, struct arena *a, const struct obj *pcs,

@@ -20,7 +20,8 @@ struct group_work {
      * there. NULL: those below spec.replicas, and those that an update has above it. */
     const bool *mapped;
     int64_t n_mapped;
-    int64_t top; /* replicas there are to be are below this number */
+    int64_t top;   /* replicas there are to be are below this number */
+    int64_t above; /* those from this one on are above the number wanted, while it is updated */
 };
 
 /* Is it one of those there are to be? */
@@ -32,7 +33,7 @@ static inline bool group_wants(const struct group_work *g, int64_t j)
 /* It is one of those that an update has above the number wanted. */
 static inline bool group_is_above(const struct group_work *g, int64_t j)
 {
-    return !g->mapped && j >= g->spec.replicas;
+    return j >= g->above;
 }
 
 /* False when there is nothing to do for it: it or its set is going, gone or unknown. */

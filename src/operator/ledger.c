@@ -14,12 +14,11 @@ enum { MAX_OWNERS = 3, MAX_NAMED = 3 };
 
 /* maxUnavailable of an update, at least one unless something is surged: an update that may take
  * nothing never ends. One that is coherent moves whole minimums. */
-static int64_t allowance_of(const struct world *w, const struct obj *pcs, jval config,
-                            const struct obj *component)
+static int64_t allowance_of(const struct obj *pcs, jval config, const struct obj *component)
 {
     bool coherent = update_strategy_of(pcs) == UPDATE_COHERENT;
     int64_t min_available = jint(jgetc(obj_spec(component), "minAvailable"), 1);
-    return surge_allowance(w, pcs, config, component, coherent ? min_available : 1);
+    return surge_allowance(pcs, config, component, coherent ? min_available : 1);
 }
 
 static void close_budget(struct budget *b)
@@ -46,7 +45,7 @@ static int64_t clique_allowance(const struct world *w, const struct obj *pclq)
         return 1;
     struct arena a = ARENA_INIT;
     int64_t replica = label_index(pclq, STR(LABEL_PCS_INDEX));
-    int64_t allowance = allowance_of(w, pcs, clique_template(&a, pcs, replica, pclq->name), pclq);
+    int64_t allowance = allowance_of(pcs, clique_template(&a, pcs, replica, pclq->name), pclq);
     arena_done(&a);
     return allowance;
 }
@@ -128,7 +127,7 @@ static int64_t group_allowance(const struct world *w, const struct obj *pcsg)
     for (struct jiter it = jiter(groups); jnext(&it);) {
         str name = name_pcsg(&a, pcs->name, replica, jstr(jgetc(it.value, "name")));
         if (str_eq(name, pcsg->name))
-            allowance = allowance_of(w, pcs, it.value, pcsg);
+            allowance = allowance_of(pcs, it.value, pcsg);
     }
     arena_done(&a);
     return allowance;

@@ -20,9 +20,9 @@
 #include "operator/update.h"
 #include "operator/upkeep.h"
 
-/* Numbers of our indexes of the clique cache: the same in every runtime of a process, as all add
- * them in the same order. */
-static unsigned by_gang, by_base_gang;
+/* Numbers of our indexes of the clique cache and of the gang cache: the same in every runtime of a
+ * process, as all add them in the same order. */
+static unsigned by_gang, by_base_gang, by_short_label;
 
 static const struct obj *either(const struct obj *old, const struct obj *new)
 {
@@ -60,12 +60,28 @@ static void map_shape_to_owner(struct controller *c, const struct world *w, cons
         map_controller_owner(c, w, old, new);
 }
 
+/* It counts for another replica of the set, or of the group, now. Of a clique these labels tell;
+ * others, as those that name its gang and version, are upkeep's business. */
+static bool place_changed(const struct obj *old, const struct obj *new)
+{
+    static const str places[] = {STR_INIT(LABEL_PCS_INDEX), STR_INIT(LABEL_PCSG_INDEX)};
+    if (jequal(old->labels, new->labels))
+        return false;
+    if (new->kind != &kind_pclq)
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        if (!str_eq(obj_label(old, places[i]), obj_label(new, places[i])))
+            return true;
+    }
+    return false;
+}
+
 /* Children that came, went, or count for another owner or replica. */
 static void map_presence_to_owner(struct controller *c, const struct world *w,
                                   const struct obj *old, const struct obj *new)
 {
     if (!old || !new || old->deleting != new->deleting || !str_eq(old->owner_uid, new->owner_uid) ||
-        !jequal(old->labels, new->labels))
+        place_changed(old, new))
         map_controller_owner(c, w, old, new);
 }
 
@@ -364,8 +380,7 @@ static void map_template_to_cliques(struct controller *c, const struct world *w,
     }
 }
 
-/* The gang a clique says it belongs to. Its owners may be gone, and the label may be shortened:
- * then the set's gangs are compared with it. */
+/* The gang a clique says it belongs to. Its owners may be gone, and the label may be shortened. */
 static void enqueue_labelled_gang(struct controller *c, const struct world *w,
                                   const struct obj *pclq)
 {
@@ -375,11 +390,10 @@ static void enqueue_labelled_gang(struct controller *c, const struct world *w,
     if (str_is_empty(label))
         return;
     controller_enqueue(c, &kind_pod_gang, pclq->ns, label);
-    for (struct cache_iter it = cache_all(world_cache(w, &kind_pod_gang), pclq->ns);
-         (gang = cache_next(&it));) {
-        if (gang->name.len > label.len && str_eq(name_label(&a, gang->name), label))
-            controller_enqueue(c, &kind_pod_gang, gang->ns, gang->name);
-    }
+    str key = arena_cat(&a, pclq->ns, STR("/"), label);
+    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod_gang), by_short_label, key);
+         (gang = cache_next(&it));)
+        controller_enqueue(c, &kind_pod_gang, gang->ns, gang->name);
     arena_done(&a);
 }
 
@@ -537,6 +551,16 @@ static void index_by_base_gang(const struct obj *o, struct arena *a, str *keys, 
     index_by_label(o, STR(LABEL_BASE_PODGANG), a, keys, max, n);
 }
 
+/* Gangs whose names are too long for the label that names them. */
+static void index_by_short_label(const struct obj *o, struct arena *a, str *keys, size_t max,
+                                 size_t *n)
+{
+    str label = name_label(a, o->name);
+    *n = 0;
+    if (max > 0 && !str_eq(label, o->name))
+        keys[(*n)++] = arena_cat(a, o->ns, STR("/"), label);
+}
+
 /* Only what changes what a clique counts: a pod's other news is not its business. */
 static void map_pod_to_clique(struct controller *c, const struct world *w, const struct obj *old,
                               const struct obj *new)
@@ -648,6 +672,7 @@ unsigned *operator_add_indexes(struct runtime *r)
     struct cache *cliques = runtime_cache(r, &kind_pclq);
     by_gang = cache_add_index(cliques, index_by_gang);
     by_base_gang = cache_add_index(cliques, index_by_base_gang);
+    by_short_label = cache_add_index(runtime_cache(r, &kind_pod_gang), index_by_short_label);
     mnnvl_add(r);
     sharing_add(r);
     tally_add_fold(r);

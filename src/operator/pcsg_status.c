@@ -25,7 +25,8 @@ struct group_counts {
     /* Those above the number wanted left out: */
     int64_t realised; /* all members' labels and pods are of the present revision */
     int64_t own_scheduled, own_available;
-    int64_t placed_above; /* of those above, from the lowest on */
+    int64_t above;        /* the number wanted */
+    int64_t placed_above; /* of those, from the lowest on */
     int64_t ever;         /* live members that had their minimum on nodes once */
     int64_t members;      /* of the present revision, with all their pods */
     bool updating;        /* its replica of the set is at work, or its own pass is not over */
@@ -54,7 +55,8 @@ static struct group_counts count_replicas(const struct group_work *g)
         n.sound += complete && m.sound == members;
         n.ever += m.ever;
         if (group_is_above(g, j)) {
-            n.placed_above += scheduled && n.placed_above == j - g->spec.replicas;
+            n.placed_above += scheduled && n.placed_above == n.above;
+            n.above++;
             continue;
         }
         n.own_scheduled += scheduled;

@@ -30,6 +30,20 @@ static bool find_template(struct group_work *g)
     return false;
 }
 
+/* Where a map rules there may be holes: as many as are wanted come first, by number. Only
+ * RollingRecreate has others above them; what a coherent step adds stays. */
+static int64_t first_above(const struct group_work *g)
+{
+    int64_t seen = 0;
+    if (!g->mapped)
+        return g->spec.replicas;
+    for (int64_t j = 0; j < g->top && update_strategy_of(g->pcs) == UPDATE_RECREATE; j++) {
+        if (g->mapped[j] && seen++ >= g->spec.replicas)
+            return j;
+    }
+    return INT64_MAX;
+}
+
 bool group_work_init(struct group_work *g, const struct world *w, const struct key *key,
                      struct plan *p)
 {
@@ -48,6 +62,7 @@ bool group_work_init(struct group_work *g, const struct world *w, const struct k
     g->revision = update_revision(w, p->arena, g->pcs, g->pcs_index);
     g->mapped = gangmap_wanted(w, p->arena, g->pcs, g->pcsg, &g->n_mapped);
     g->top = g->mapped ? MAX(g->n_mapped, 0) : surge_total(g->pcsg);
+    g->above = first_above(g);
     return true;
 }
 

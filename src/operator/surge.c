@@ -2,7 +2,6 @@
 #include "operator/surge.h"
 
 #include "operator/clique.h"
-#include "operator/gangmap_world.h"
 #include "operator/update.h"
 
 static jval of_set(const struct obj *pcs, const char *member)
@@ -31,14 +30,12 @@ int64_t surge_said(const struct obj *pcs, jval config, int64_t replicas)
     return units_of(j_has(own) ? own : of_set(pcs, "maxSurge"), replicas);
 }
 
-int64_t surge_most(const struct world *w, const struct obj *pcs, jval config,
-                   const struct obj *component)
+int64_t surge_most(const struct obj *pcs, jval config, const struct obj *component)
 {
     int64_t replicas = jint(jgetc(obj_spec(component), "replicas"), 0);
     int64_t min = jint(jgetc(obj_spec(component), "minAvailable"), 1);
     if ((component->kind == &kind_pcsg && replicas < min) ||
-        update_strategy_of(pcs) != UPDATE_RECREATE ||
-        gangmap_rules(w, pcs, label_index(component, STR(LABEL_PCS_INDEX))))
+        update_strategy_of(pcs) != UPDATE_RECREATE)
         return 0;
     return surge_said(pcs, config, replicas);
 }
@@ -72,11 +69,11 @@ int64_t surge_total(const struct obj *component)
     return MAX(jint(jgetc(obj_spec(component), "replicas"), 0), 0) + surge_held(component);
 }
 
-int64_t surge_allowance(const struct world *w, const struct obj *pcs, jval config,
-                        const struct obj *component, int64_t otherwise)
+int64_t surge_allowance(const struct obj *pcs, jval config, const struct obj *component,
+                        int64_t otherwise)
 {
     jval said = jpath(config, "rollingUpdate.maxUnavailable");
-    bool surges = surge_most(w, pcs, config, component) > 0 && !surge_timed_out(component);
+    bool surges = surge_most(pcs, config, component) > 0 && !surge_timed_out(component);
     return surges ? MAX(jint(said, 0), 0) : MAX(jint(said, otherwise), 1);
 }
 

@@ -26,7 +26,8 @@
  *                    least one unit missing at a time: it never waits for room that is not there.
  *
  * The clock is the creation time of the unit itself. Where a map of gangs rules (gangmap.h), the
- * map says how many units there are, and there is no surge by this module.
+ * map follows these numbers, and units the map (surge_map.h, which also has the surge of coherent
+ * steps).
  *
  * All pure functions.
  */
@@ -42,15 +43,14 @@
 int64_t surge_said(const struct obj *pcs, jval config, int64_t replicas);
 usec surge_timeout(const struct obj *pcs);
 /* How many units above the number a clique or group may have while it is updated: what is said,
- * where the strategy is RollingRecreate and no map rules. A group below its minimum has no gangs
+ * where the strategy is RollingRecreate. A group below its minimum has no gangs
  * above it: nothing is surged then. */
-int64_t surge_most(const struct world *w, const struct obj *pcs, jval config,
-                   const struct obj *component);
+int64_t surge_most(const struct obj *pcs, jval config, const struct obj *component);
 /* What an update of it may take: maxUnavailable, at least one where nothing is surged, or not any
  * more; none unless said where something is. `otherwise` where it is not said and nothing is
  * surged. */
-int64_t surge_allowance(const struct world *w, const struct obj *pcs, jval config,
-                        const struct obj *component, int64_t otherwise);
+int64_t surge_allowance(const struct obj *pcs, jval config, const struct obj *component,
+                        int64_t otherwise);
 
 /* Of a clique or group as it is stored. */
 int64_t surge_held(const struct obj *component);

@@ -7,6 +7,9 @@
 #include "operator/surge.h"
 #include "operator/tally.h"
 
+/* Above the number, in one map: more than anybody means. */
+enum { MAX_ABOVE = 100000 };
+
 /* ---- reading ---- */
 
 static jval config_of(const struct gangmap_view *v, const struct gangmap_component *c)
@@ -26,12 +29,14 @@ struct surge_map surge_map_read(struct gangmap_view *v)
     struct doc *d = str_is_empty(text) ? NULL : doc_hold(v->arena, doc_parse(text, NULL, NULL));
     jval root = d ? doc_root(d) : JVAL_ABSENT;
     bool coherent = update_strategy_of(v->pcs) == UPDATE_COHERENT;
+    s.in_place = j_has(jgetc(root, "above"));
+    jval above = jget(root, s.in_place ? STR("above") : STR("replicas"));
     s.hash = jstr(jgetc(root, "hash"));
     s.timed_out = j_is_true(jgetc(root, "timedOut"));
     (void)time_parse_rfc3339(jstr(jgetc(root, "startedAt")), &s.since);
     for (size_t c = 0; c < v->map.n_components; c++) {
         struct gangmap_component *k = &v->components[c];
-        int64_t n = jint(jget(jgetc(root, "replicas"), k->name), 0);
+        int64_t n = jint(jget(above, k->name), 0);
         k->surged = n > 0 && n < INT32_MAX ? n : 0;
         k->max_surge = coherent ? surge_said(v->pcs, config_of(v, k), k->replicas) : 0;
         s.any = s.any || k->surged > 0;
@@ -219,6 +224,39 @@ bool surge_map_is_needless(const struct coherent_update *u, const struct obj *re
     return false;
 }
 
+/* ---- in place ---- */
+
+/* What the clique or group says of itself. */
+static int64_t wanted_above(const struct gangmap_view *v, const struct gangmap_component *c)
+{
+    str name = c->is_group ? name_pcsg(v->arena, v->pcs->name, v->replica, c->name)
+                           : name_pclq(v->arena, v->pcs->name, v->replica, c->name);
+    const struct obj *o =
+        world_get(v->world, c->is_group ? &kind_pcsg : &kind_pclq, v->pcs->ns, name);
+    if (!o || o->deleting || update_strategy_of(v->pcs) != UPDATE_RECREATE)
+        return 0;
+    return MIN(surge_held(o), MAX_ABOVE);
+}
+
+bool surge_map_follow(struct gangmap_view *v, const struct coherent_target *t,
+                      struct gangmap *ret_next)
+{
+    bool changes = false;
+    int64_t *more = arena_array(v->arena, int64_t, v->map.n_components + 1);
+    for (size_t c = 0; c < v->map.n_components; c++) {
+        struct gangmap_component *k = &v->components[c];
+        int64_t wanted = wanted_above(v, k);
+        more[c] = wanted - k->surged;
+        k->surged = wanted;
+        changes = changes || more[c] != 0;
+    }
+    if (!changes)
+        return false;
+    *ret_next = gangmap_copy(&v->map);
+    coherent_raise(ret_next, v->components, t, more);
+    return true;
+}
+
 /* ---- where it stands ---- */
 
 static str gang_waits(const struct coherent_update *u, const struct gangmap_entry *e)
@@ -271,9 +309,26 @@ str surge_map_unplaced(const struct coherent_update *u)
 
 /* ---- writing ---- */
 
+static void write_surged(const struct gangmap_view *v, const char *key, struct jw *w)
+{
+    jw_put_object(w, key);
+    for (size_t c = 0; c < v->map.n_components; c++) {
+        if (v->components[c].surged > 0) {
+            jw_key(w, v->components[c].name);
+            jw_int(w, v->components[c].surged);
+        }
+    }
+    jw_end(w);
+}
+
 static void write_state(const struct gangmap_view *v, const struct surge_map *s, struct jw *w)
 {
     jw_object(w);
+    if (s->in_place) {
+        write_surged(v, "above", w);
+        jw_end(w);
+        return;
+    }
     jw_put_str(w, "hash", s->hash);
     if (s->timed_out)
         jw_put_bool(w, "timedOut", true);
@@ -282,14 +337,7 @@ static void write_state(const struct gangmap_view *v, const struct surge_map *s,
         time_format_rfc3339(s->since, &since);
         jw_put_str(w, "startedAt", strbuf_str(&since));
         strbuf_done(&since);
-        jw_put_object(w, "replicas");
-        for (size_t c = 0; c < v->map.n_components; c++) {
-            if (v->components[c].surged > 0) {
-                jw_key(w, v->components[c].name);
-                jw_int(w, v->components[c].surged);
-            }
-        }
-        jw_end(w);
+        write_surged(v, "replicas", w);
     }
     jw_end(w);
 }
@@ -299,7 +347,7 @@ void surge_map_write(const struct gangmap_view *v, const struct surge_map *s, st
     struct jw state;
     jw_put_object(w, "annotations");
     jw_key(w, STR(ANNOTATION_SURGE));
-    if (str_is_empty(s->hash)) {
+    if (str_is_empty(s->hash) && !s->in_place) {
         jw_null(w);
     } else {
         jw_init(&state);

@@ -708,3 +708,83 @@ TEST(gangmap_reads_what_it_writes)
     doc_unref(d2);
     arena_done(&b.arena);
 }
+
+static struct doc *spliced(const struct bench *b)
+{
+    struct splice s;
+    splice_init(&s, 0, 0);
+    uint32_t top = splice_open(&s, true);
+    gangmap_splice(&s, &b->map, b->c, 7);
+    splice_close(&s, top, 2);
+    return splice_doc(&s, NULL);
+}
+
+static struct doc *written(const struct bench *b)
+{
+    struct jw w;
+    jw_init(&w);
+    gangmap_write(&w, &b->map, b->c, 7);
+    return jw_doc(&w);
+}
+
+/* The map as a planner reads it: it does not change, and knows where things are. */
+static void read_again(struct bench *b, const struct doc *d, struct gangmap_index *index)
+{
+    gangmap_init(&b->map, &b->arena, b->target.base, N);
+    gangmap_read(&b->map, jgetc(doc_root(d), "entries"), b->c);
+    for (size_t i = 0; i < b->map.n; i++) {
+        for (size_t c = 0; c < N; c++)
+            b->map.entries[i].parts[c].current = str_eq(b->map.entries[i].hash, b->target.hash);
+    }
+    gangmap_index(&b->map, index);
+}
+
+/* Step by step, what is copied from before and what is new is as if all were written anew. */
+TEST(gangmap_splices_what_it_writes)
+{
+    struct rng r;
+    rng_seed(&r, 395);
+    for (int i = 0; i < 200; i++) {
+        struct bench b;
+        bench_init(&b, draw_part(&r, "F", false), draw_part(&r, "P", true),
+                   draw_part(&r, "D", true));
+        for (bool more = true; more;) {
+            struct gangmap_index index;
+            struct doc *before = written(&b);
+            read_again(&b, before, &index);
+            more = advance(&b);
+            struct doc *d = written(&b), *d2 = spliced(&b);
+            CHECK_STR(doc_text(d2), doc_text(d));
+            gangmap_index_done(&index);
+            doc_unref(d);
+            doc_unref(d2);
+            (void)doc_hold(&b.arena, before);
+        }
+        arena_done(&b.arena);
+    }
+}
+
+/* Something that was left out when it was read is not written again. */
+TEST(gangmap_splices_no_more_than_it_read)
+{
+    static const char text[] = "[{\"name\":\"x-0-1\",\"pcsgReplicaIndices\":{\"P\":[0,1]},"
+                               "\"podCliqueSetGenerationHash\":\"h0\"},"
+                               "{\"name\":\"x-0-2\",\"pcsgReplicaIndices\":{\"P\":[1,2],\"Q\":[3]},"
+                               "\"podCliqueSetGenerationHash\":\"h0\"}]";
+    struct bench b = {
+        .c = {part("F", false, 0, 1, 1), part("P", true, 3, 1, 1), part("D", true, 0, 1, 1)}};
+    struct gangmap_index index;
+    struct doc *entries = doc_parse(STR(text), NULL, NULL);
+    gangmap_init(&b.map, &b.arena, STR("x-0"), N);
+    gangmap_read(&b.map, doc_root(entries), b.c);
+    gangmap_index(&b.map, &index);
+    b.map = gangmap_copy(&b.map);
+    struct doc *d = spliced(&b);
+    jval second = jat(jgetc(doc_root(d), "entries"), 1);
+    CHECK_CSTR(jtext(jgetc(second, "pcsgReplicaIndices")), "{\"P\":[2]}");
+    CHECK_STR(jtext(jat(jgetc(doc_root(d), "entries"), 0)), jtext(jat(doc_root(entries), 0)));
+    gangmap_index_done(&index);
+    doc_unref(d);
+    arena_done(&b.arena);
+    doc_unref(entries);
+}

@@ -394,6 +394,71 @@ TEST(a_gang_asked_to_make_room_loses_the_pods_it_had)
     ring_free(&r);
 }
 
+static size_t count_deletes(struct ring *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->world->plan.writes.len; i++)
+        n += r->world->plan.writes.p[i].op == PLAN_DELETE;
+    return n;
+}
+
+/* Times are whole seconds: what stands for them was made in the second in which it was asked, and
+ * is seen before the request is seen to be taken back. */
+TEST(a_gang_asked_to_make_room_loses_the_pods_that_are_named_and_no_others)
+{
+    struct ring r = settled();
+    struct arena a = ARENA_INIT;
+    struct obj *pod;
+    struct strbuf patch = STRBUF_INIT(4000);
+    const struct obj *pclq = tw_must(r.world, &kind_pclq, "p-0-g-2-b");
+    strbuf_add_cstr(&patch, "{status: {disruptedPods: [");
+    for (struct cache_iter it = world_owned(&r.world->world, &kind_pod, pclq->uid);
+         (pod = cache_next(&it));)
+        strbuf_printf(&patch, "{name: %.*s, uid: '%.*s'}, ", STR_ARG(pod->name), STR_ARG(pod->uid));
+    strbuf_add_cstr(&patch, "{name: p-0-g-2-c-gone, uid: of-another}], conditions: [{type: "
+                            "DisruptionTarget, status: 'True', reason: PreemptionByScheduler, "
+                            "message: m, lastTransitionTime: '2026-01-01T00:00:00Z'}]}}");
+    tw_patch(r.world, &kind_pod_gang, "p-0-g-0",
+             arena_printf(&a, "%.*s", STR_ARG(strbuf_str(&patch))).p);
+    ring_plan_gang(&r, "p-0-g-0");
+    CHECK_INT(count_deletes(&r), 2);
+    tw_carry_out(r.world);
+    ring_live(&r);
+    ring_plan_gang(&r, "p-0-g-0");
+    CHECK_INT(count_deletes(&r), 0);
+    strbuf_done(&patch);
+    arena_done(&a);
+    ring_free(&r);
+}
+
+/* A scheduler that names nobody: of pods made in the same second nobody knows whether they are
+ * meant. While it may be about to take the request back they stay. */
+TEST(a_request_that_names_nobody_is_about_older_pods_first)
+{
+    struct ring r = settled();
+    struct arena a = ARENA_INIT;
+    struct strbuf now = STRBUF_INIT(64);
+    time_format_rfc3339(obj_created(tw_must(r.world, &kind_pclq, "p-0-g-2-b")), &now);
+    usec asked;
+    REQUIRE(time_parse_rfc3339(strbuf_str(&now), &asked));
+    tw_patch(r.world, &kind_pod_gang, "p-0-g-0",
+             arena_printf(&a,
+                          "{status: {conditions: [{type: DisruptionTarget, status: 'True', reason: "
+                          "Preempted, message: m, lastTransitionTime: '%.*s'}]}}",
+                          STR_ARG(strbuf_str(&now)))
+                 .p);
+    r.world->world.now = asked;
+    ring_plan_gang(&r, "p-0-g-0");
+    CHECK_INT(count_deletes(&r), 0);
+    CHECK(r.world->plan.look_again > asked);
+    r.world->world.now = r.world->plan.look_again;
+    ring_plan_gang(&r, "p-0-g-0");
+    CHECK_INT(count_deletes(&r), 3);
+    strbuf_done(&now);
+    arena_done(&a);
+    ring_free(&r);
+}
+
 /* The only delete of the plan; NULL: there is none. */
 static const struct plan_write *only_delete(struct ring *r)
 {
@@ -474,6 +539,23 @@ TEST(a_gang_asked_for_what_it_can_spare_loses_those_pods)
 static void check_gang_spec(struct ring *r, const char *gang, const char *field, const char *yaml)
 {
     check_yaml(jget(obj_spec(tw_must(r->world, &kind_pod_gang, gang)), str_of(field)), yaml);
+}
+
+/* So many pods like these are yet to come where this gang is; of the gang alone nobody knows. */
+TEST(a_base_gang_says_how_many_pods_come_in_scaled_gangs)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, TOPOLOGY);
+    ring_live(&r);
+    const char *key = "grove.io/scaled-pods";
+    CHECK_CSTR(obj_annotation(tw_must(r.world, &kind_pod_gang, "s-0"), str_of(key)), "s-0-g-0-b=1");
+    CHECK_CSTR(obj_annotation(tw_must(r.world, &kind_pod_gang, "s-0-g-0"), str_of(key)), "");
+    /* It may be anywhere: it says nothing, and no more what it said. */
+    tw_patch(r.world, &kind_pcs, "s",
+             "{spec: {replicaSpreadConstraints: null, template: {topologyConstraint: null}}}");
+    ring_live(&r);
+    CHECK_CSTR(obj_annotation(tw_must(r.world, &kind_pod_gang, "s-0"), str_of(key)), "");
+    ring_free(&r);
 }
 
 TEST(constraints_of_three_levels_become_label_keys)

@@ -233,3 +233,43 @@ TEST(scaling_between_the_halves_keeps_what_is_above)
     CHECK_INT(gangmap_units(&b.view.map, D, false), 4);
     arena_done(&b.arena);
 }
+
+/* ---- in place, on a map ---- */
+
+TEST(what_is_above_in_place_comes_and_goes_at_the_upper_end)
+{
+    struct bench b;
+    int64_t more[N] = {1, 2}, less[N] = {-1, -2};
+    bench_init(&b);
+    struct gangmap before = gangmap_copy(&b.view.map);
+    struct gangmap_part *p = &b.view.map.entries[1].parts[D];
+    p->indices[0] += 5; /* a hole, as coherent updates leave them */
+    int32_t top = p->indices[0];
+    coherent_raise(&b.view.map, b.c, &b.u.target, more);
+    const struct gangmap *m = &b.view.map;
+    CHECK_INT((int64_t)m->n, 5); /* copies in gangs of their own, the pod in the gang of all */
+    CHECK_INT(m->entries[0].parts[F].n, 5);
+    CHECK_INT(m->entries[3].parts[D].indices[0], top + 1);
+    CHECK_INT(m->entries[4].parts[D].indices[0], top + 2);
+    CHECK(!m->entries[3].anchor);
+    CHECK(str_eq(m->entries[3].hash, b.u.target.hash));
+    coherent_raise(&b.view.map, b.c, &b.u.target, less);
+    CHECK_INT((int64_t)m->n, (int64_t)before.n);
+    for (size_t i = 0; i < before.n; i++)
+        CHECK(str_eq(m->entries[i].name, before.entries[i].name));
+    CHECK_INT(gangmap_units(m, F, false), gangmap_units(&before, F, false));
+    CHECK_INT(gangmap_units(m, D, false), gangmap_units(&before, D, false));
+    CHECK_INT(m->entries[1].parts[D].indices[0], top);
+    arena_done(&b.arena);
+}
+
+/* No more goes than there is. */
+TEST(what_is_not_there_cannot_go)
+{
+    struct bench b;
+    int64_t less[N] = {-100, -100};
+    bench_init(&b);
+    coherent_raise(&b.view.map, b.c, &b.u.target, less);
+    CHECK_INT((int64_t)b.view.map.n, 0);
+    arena_done(&b.arena);
+}

@@ -217,11 +217,11 @@ static bool times_out(const struct group_work *g)
 static void decide_surge(const struct group_work *g, struct group_update *u, bool rolls)
 {
     /* How many are outdated matters where something may be above the number. */
-    int64_t most = surge_most(g->world, g->pcs, g->config, g->pcsg);
+    int64_t most = surge_most(g->pcs, g->config, g->pcsg);
     struct surge_facts f = {
         .most = most,
         .desired = MAX(g->spec.replicas, 0),
-        .allowance = surge_allowance(g->world, g->pcs, g->config, g->pcsg, 1),
+        .allowance = surge_allowance(g->pcs, g->config, g->pcsg, 1),
         .held = surge_held(g->pcsg),
         .outdated = u->outdated ? (most > 0 ? count_outdated(g) : 1) : 0,
         .filling = u->realised < g->spec.replicas,

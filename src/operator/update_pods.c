@@ -190,9 +190,9 @@ static void decide_surge(struct clique_work *c, jval template, bool rolls)
     const struct tally *t = c->tally;
     int64_t desired = MAX(c->spec.replicas, 0), held = surge_held(c->pclq);
     struct surge_facts f = {
-        .most = surge_most(c->world, c->pcs, template, c->pclq),
+        .most = surge_most(c->pcs, template, c->pclq),
         .desired = desired,
-        .allowance = surge_allowance(c->world, c->pcs, template, c->pclq, 1),
+        .allowance = surge_allowance(c->pcs, template, c->pclq, 1),
         .held = held,
         .outdated = u->outdated,
         .filling = held > 0 && u->outdated == 0 && t->active < desired + held && has_holes(c),

@@ -530,14 +530,23 @@ static struct condition overdue(const struct state *s)
     return c;
 }
 
+/* Every replica is of the current revision. */
+static bool is_complete(const struct state *s)
+{
+    const struct update_work *u = s->work;
+    return !str_is_empty(s->ended) && s->done >= u->set.replicas &&
+           (u->partition == 0 || u->held.revision == u->current.revision);
+}
+
 static struct condition condition_of(const struct state *s)
 {
     const struct update_work *u = s->work;
     struct arena *a = u->plan->arena;
     if (str_is_empty(s->ended)) {
         if (s->paused)
-            return (struct condition){"Progressing", "Unknown", "Paused",
-                                      arena_printf(a, "paused; %.*s", STR_ARG(describe(s)))};
+            return (struct condition){
+                "Progressing", "Unknown", "Paused",
+                arena_printf(a, "nothing more is taken away; %.*s", STR_ARG(describe(s)))};
         if (is_overdue(s))
             return overdue(s);
         return (struct condition){"Progressing", "True", "Updating", describe(s)};
@@ -550,19 +559,21 @@ static struct condition condition_of(const struct state *s)
         return (struct condition){"Progressing", "True", "Partitioned",
                                   arena_printf(a, "replicas below %lld stay of %.*s",
                                                (long long)u->partition, STR_ARG(u->held.hash))};
+    /* By hand it ended before it was done, and nobody rolls what was left then. */
+    if (!is_complete(s) &&
+        !str_eq(jstr(jgetc(s->status, "lastCompleteGenerationHash")), u->current.hash))
+        return (struct condition){
+            "Progressing", "True", "OnDelete",
+            arena_printf(a,
+                         "what was old when the strategy was OnDelete stays "
+                         "until %sthe template changes; %.*s",
+                         s->strategy == UPDATE_COHERENT ? "" : "it is deleted or ",
+                         STR_ARG(describe(s)))};
     return (struct condition){"Progressing", "True", "Complete",
                               arena_printf(a, "the set is of %.*s", STR_ARG(u->current.hash))};
 }
 
 /* ---- plan ---- */
-
-/* Every replica is of the current revision. */
-static bool is_complete(const struct state *s)
-{
-    const struct update_work *u = s->work;
-    return !str_is_empty(s->ended) && s->done >= u->set.replicas &&
-           (u->partition == 0 || u->held.revision == u->current.revision);
-}
 
 struct condition update_plan_status(const struct update_work *u, struct jw *w, bool *ret_updating)
 {
