@@ -458,8 +458,13 @@ static int check_required(const struct parser *p)
 {
     for (size_t i = 0; i < p->opts_len; i++) {
         const struct opt *o = p->opts[i].opt;
-        if (o->required && !command_given(p->call, o->name))
-            return err_set(p->err, ERR_USAGE, "option --%s is required", o->name);
+        if (!o->required || command_given(p->call, o->name))
+            continue;
+        /* A word that nothing takes is what was meant by it. */
+        if (p->call->args_len > 0 && p->call->command->max_args == 0 && o->letter)
+            return err_set(p->err, ERR_USAGE, "option --%s is required; did you mean -%c %.*s?",
+                           o->name, o->letter, STR_ARG(p->call->args[0]));
+        return err_set(p->err, ERR_USAGE, "option --%s is required", o->name);
     }
     return 0;
 }

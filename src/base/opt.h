@@ -154,6 +154,9 @@ int command_parse(const struct command *root, int argc, const char *const *argv,
  * returned, or 2 for wrong usage. */
 int command_main(const struct command *root, int argc, char **argv, void *ctx);
 
+/* Every program with commands has it: "grove help COMMAND" is "grove COMMAND --help". */
+#define COMMAND_HELP_SUMMARY "Show the help of a command"
+
 void command_write_help(const struct command *const *path, size_t depth, struct strbuf *b);
 /* The man page of the whole program in scdoc source. */
 void command_write_man(const struct command *root, struct strbuf *b);
@@ -172,5 +175,10 @@ size_t opt_flatten(const struct opt *table, struct opt_flat ret[OPT_FLAT_MAX]);
 enum command_shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
 void command_write_completion(const struct command *root, enum command_shell shell,
                               struct strbuf *b);
+/* What could stand where the last of the words is being typed (it may be empty): a line for each,
+ * "word<tab>what it is", and last ":N", as cobra's programs answer. So kubectl completes a plugin.
+ */
+void command_complete(const struct command *root, int n_words, const char *const *words,
+                      struct strbuf *b);
 
 #endif

@@ -86,6 +86,12 @@ static void add_option_pattern(struct strbuf *b, str path, const struct opt *o)
 
 /* --- bash --- */
 
+/* "grove help rollout status": the words after help are a path like any other. */
+static bool has_help(const struct comp *c, const struct command *cmd)
+{
+    return cmd == c->path[0] && cmd->subs;
+}
+
 static void bash_walk(struct comp *c, str path, const struct command *cmd)
 {
     for (const struct command *const *s = cmd->subs; s && *s; s++) {
@@ -132,6 +138,8 @@ static void bash_words(struct comp *c, str path, const struct command *cmd)
         if (!(*s)->hidden)
             strbuf_printf(c->b, " %s", (*s)->name);
     }
+    if (has_help(c, cmd))
+        strbuf_add_cstr(c->b, " help");
     if (cmd->arg_choices) {
         strbuf_add_char(c->b, ' ');
         add_words(c->b, cmd->arg_choices);
@@ -219,6 +227,8 @@ static void zsh_words(struct comp *c, str path, const struct command *cmd)
         if (!(*s)->hidden)
             zsh_item(c->b, "", (*s)->name, (*s)->summary);
     }
+    if (has_help(c, cmd))
+        zsh_item(c->b, "", "help", COMMAND_HELP_SUMMARY);
     for (const char *const *w = cmd->arg_choices; w && *w; w++)
         zsh_item(c->b, "", *w, "");
     strbuf_add_cstr(c->b, ") ;;\n");
@@ -303,6 +313,11 @@ static void fish_command(struct comp *c, str path, const struct command *cmd)
         strbuf_printf(c->b, " -a %s", (*s)->name);
         fish_text(c, (*s)->summary);
     }
+    if (has_help(c, cmd)) {
+        fish_begin(c, path);
+        strbuf_add_cstr(c->b, " -a help");
+        fish_text(c, COMMAND_HELP_SUMMARY);
+    }
     for (size_t i = 0; i < n; i++) {
         if (!opts[i].opt->hidden)
             fish_option(c, path, opts[i].opt);
@@ -341,4 +356,105 @@ void command_write_completion(const struct command *root, enum command_shell she
     static void (*const writers[])(const struct command *, struct strbuf *) = {
         [SHELL_BASH] = write_bash, [SHELL_ZSH] = write_zsh, [SHELL_FISH] = write_fish};
     writers[shell](root, b);
+}
+
+/* --- asked word by word --- */
+
+/* What cobra understands behind a colon in the last line. */
+enum directive { DIRECTIVE_FILES = 0, DIRECTIVE_NO_FILES = 4, DIRECTIVE_DIRECTORIES = 16 };
+
+struct asked {
+    struct strbuf *b;
+    str typed; /* of the last word, what there is */
+    const struct command *at;
+    const struct opt *pending; /* its value comes next; or NULL */
+};
+
+static const struct opt *find_option(const struct command *cmd, str word)
+{
+    struct opt_flat opts[OPT_FLAT_MAX];
+    size_t n = opt_flatten(cmd->opts, opts);
+    bool lone = word.len == 2 && word.p[0] == '-';
+    for (size_t i = 0; i < n; i++) {
+        const struct opt *o = opts[i].opt;
+        if (o->hidden)
+            continue;
+        if (lone ? word.p[1] == o->letter
+                 : str_starts(word, STR("--")) && str_is(str_sub(word, 2, word.len), o->name))
+            return o;
+    }
+    return NULL;
+}
+
+/* One of the words before the last. */
+static void take_word(struct asked *q, str word)
+{
+    const struct opt *o = q->pending ? NULL : find_option(q->at, word);
+    bool value = q->pending != NULL;
+    q->pending = o && value_kind(o) != VALUE_NONE ? o : NULL;
+    for (const struct command *const *s = q->at->subs; !value && s && *s; s++) {
+        if (!(*s)->hidden && str_is(word, (*s)->name)) {
+            q->at = *s;
+            return;
+        }
+    }
+}
+
+static void offer(struct asked *q, const char *before, const char *word, const char *text)
+{
+    struct strbuf whole CLEANUP(strbuf_done) = STRBUF_INIT(4000);
+    strbuf_printf(&whole, "%s%s", before, word);
+    if (!str_starts(strbuf_str(&whole), q->typed))
+        return;
+    strbuf_printf(q->b, "%s%s%s\n", whole.p, text && *text ? "\t" : "", text ? text : "");
+}
+
+static enum directive offer_values(struct asked *q, const struct opt *o, const char *before)
+{
+    enum value_kind kind = value_kind(o);
+    for (const char *const *w = kind == VALUE_WORDS ? o->choices : NULL; w && *w; w++)
+        offer(q, before, *w, NULL);
+    return kind == VALUE_FILE  ? DIRECTIVE_FILES
+           : kind == VALUE_DIR ? DIRECTIVE_DIRECTORIES
+                               : DIRECTIVE_NO_FILES;
+}
+
+static void offer_words(struct asked *q, bool root)
+{
+    struct opt_flat opts[OPT_FLAT_MAX];
+    size_t n = opt_flatten(q->at->opts, opts);
+    for (const struct command *const *s = q->at->subs; s && *s; s++) {
+        if (!(*s)->hidden)
+            offer(q, "", (*s)->name, (*s)->summary);
+    }
+    if (root && q->at->subs)
+        offer(q, "", "help", COMMAND_HELP_SUMMARY);
+    for (const char *const *w = q->at->arg_choices; w && *w; w++)
+        offer(q, "", *w, NULL);
+    for (size_t i = 0; i < n && str_starts(q->typed, STR("-")); i++) {
+        if (!opts[i].opt->hidden)
+            offer(q, "--", opts[i].opt->name, opts[i].opt->help);
+    }
+}
+
+void command_complete(const struct command *root, int n_words, const char *const *words,
+                      struct strbuf *b)
+{
+    struct asked q = {.b = b, .at = root};
+    enum directive what = DIRECTIVE_NO_FILES;
+    for (int i = 0; i + 1 < n_words; i++)
+        take_word(&q, str_of(words[i]));
+    q.typed = n_words > 0 ? str_of(words[n_words - 1]) : STR_NONE;
+    str value = q.typed, name = str_cut(&value, '=');
+    const struct opt *o = value.p ? find_option(q.at, name) : NULL;
+    if (q.pending) {
+        what = offer_values(&q, q.pending, "");
+    } else if (o && value_kind(o) == VALUE_WORDS) {
+        struct strbuf before CLEANUP(strbuf_done) = STRBUF_INIT(1000);
+        strbuf_printf(&before, "%.*s=", STR_ARG(name));
+        what = offer_values(&q, o, before.p);
+    } else {
+        offer_words(&q, q.at == root);
+    }
+    strbuf_printf(b, ":%d\n", (int)what);
 }

@@ -155,9 +155,9 @@ static void help_options(const struct command *c, struct strbuf *b)
     }
 }
 
-static void help_commands(const struct command *c, struct strbuf *b)
+static void help_commands(const struct command *c, bool root, struct strbuf *b)
 {
-    size_t width = 0;
+    size_t width = root ? strlen("help") : 0;
     for (const struct command *const *s = c->subs; *s; s++)
         width = MAX(width, (*s)->hidden ? 0 : strlen((*s)->name));
     strbuf_add_cstr(b, "\nCommands:\n");
@@ -168,6 +168,8 @@ static void help_commands(const struct command *c, struct strbuf *b)
         strbuf_printf(&left, "  %s", (*s)->name);
         add_row(b, strbuf_str(&left), str_of((*s)->summary), width + 4);
     }
+    if (root)
+        add_row(b, STR("  help"), STR(COMMAND_HELP_SUMMARY), width + 4);
 }
 
 void command_write_help(const struct command *const *path, size_t depth, struct strbuf *b)
@@ -179,7 +181,7 @@ void command_write_help(const struct command *const *path, size_t depth, struct 
     if (c->description)
         add_paragraphs(b, str_of(c->description));
     if (c->subs)
-        help_commands(c, b);
+        help_commands(c, depth == 1, b);
     help_options(c, b);
     if (c->examples)
         strbuf_printf(b, "\nExamples:\n%s\n", c->examples);

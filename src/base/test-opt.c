@@ -359,7 +359,8 @@ TEST(opt_help_text)
                                          "Long text with *stars* and _lines_.\n\n"
                                          "Commands:\n"
                                          "  get      Show objects\n"
-                                         "  rollout  Manage updates\n\n")));
+                                         "  rollout  Manage updates\n"
+                                         "  help     Show the help of a command\n\n")));
     CHECK(str_find(strbuf_str(&b), STR("gut")) < 0);
 }
 
@@ -416,7 +417,8 @@ TEST(opt_bash_completion_offers_the_right_words)
     static const struct {
         const char *words, *want;
     } rows[] = {
-        {"prog ''", "--help --namespace --output get rollout\n"},
+        {"prog ''", "--help --namespace --output get rollout help\n"},
+        {"prog help rollout r", "restart\n"},
         {"prog r", "rollout\n"},
         {"prog rollout ''", "--help restart\n"},
         {"prog rollout restart --r", "--reason\n"},
@@ -463,4 +465,29 @@ TEST(opt_zsh_and_fish_completion_quote_their_texts)
                        "-d 'Say why, it\\'s asked'\n")) > 0);
     CHECK(str_find(strbuf_str(&b), STR("-s o -l output -x -a 'table json yaml' -d 'How")) > 0);
     CHECK(str_find(strbuf_str(&b), STR("gut")) < 0);
+}
+
+/* As cobra's programs answer: kubectl completes plugins by it. */
+TEST(opt_complete_offers_what_can_follow)
+{
+    static const struct {
+        const char *words[4];
+        int n;
+        const char *want;
+    } rows[] = {
+        {{"rol"}, 1, "rollout\tManage updates\n:4\n"},
+        {{"hel"}, 1, "help\tShow the help of a command\n:4\n"},
+        {{"help", "rollout", "r"}, 3, "restart\tReplace all pods\n:4\n"},
+        {{"rollout", "hel"}, 2, ":4\n"},
+        {{"get", "-o", "j"}, 3, "json\n:4\n"},
+        {{"get", "--output=j"}, 2, "--output=json\n:4\n"},
+        {{"get", "-n", "get", "p"}, 4, "pods\n:4\n"},
+        {{"gut"}, 1, ":4\n"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct strbuf b CLEANUP(strbuf_done) = STRBUF_INIT(10000);
+        command_complete(&prog, rows[i].n, rows[i].words, &b);
+        if (!CHECK_CSTR(strbuf_str(&b), rows[i].want))
+            test_note("row %zu", i);
+    }
 }

@@ -4,6 +4,7 @@
  */
 #include "cli/room.h"
 #include "cli/status.h"
+#include "cli/unfit.h"
 #include "grove/types.h"
 
 enum { MAX_TOLD = 8, MAX_ADVICE = 6, MAX_ROOMS = 3 };
@@ -92,10 +93,23 @@ static void put_texts(struct jw *w, const char *key, const str *texts, size_t n)
     jw_end(w);
 }
 
-static void put_domains(struct jw *w, const struct room *r)
+/* The scheduler's own, where they are domains that have names; else what is counted here. */
+static void put_candidates(struct jw *w, jval facts, const struct room *r)
 {
+    jval near = jgetc(facts, "candidates");
+    bool named = j_has(jgetc(jat(near, 0), "domain"));
     jw_put_array(w, "candidates");
-    for (size_t i = 0; i < r->n_best; i++) {
+    for (struct jiter it = jiter(named ? near : JVAL_ABSENT); jnext(&it);) {
+        jw_object(w);
+        jw_put(w, "domain", jgetc(it.value, "domain"));
+        jw_put(w, "nodes", jgetc(it.value, "nodes"));
+        if (j_has(jgetc(it.value, "room"))) {
+            jw_put(w, "fit", jgetc(it.value, "room"));
+            jw_put(w, "need", jgetc(facts, "pods"));
+        }
+        jw_end(w);
+    }
+    for (size_t i = 0; !named && i < r->n_best && r->best[i].slots > 0; i++) {
         jw_object(w);
         jw_put_str(w, "domain", r->best[i].name);
         jw_put_int(w, "nodes", r->best[i].nodes);
@@ -104,8 +118,41 @@ static void put_domains(struct jw *w, const struct room *r)
         jw_end(w);
     }
     jw_end(w);
+}
+
+/* The name of a gang as it is called from here; empty when it is of the same set, which does not
+ * compete with itself. */
+static str rival_name(const struct picture *p, const struct obj *gang, str full)
+{
+    str name = full, ns = str_cut(&name, '/');
+    if (!str_eq(ns, gang->ns))
+        return full;
+    const struct obj *other = picture_find(p, PICTURE_GANGS, name);
+    return other && is_of_set(other, obj_label(gang, STR(LABEL_PART_OF))) ? STR_NONE : name;
+}
+
+/* Who has what is lacking, as the scheduler found it, or as it is counted here. */
+static void put_holders(struct jw *w, const struct picture *p, const struct obj *gang,
+                        const struct room *r)
+{
+    jval holders = jgetc(unfit_facts(gang), "holders");
+    size_t n = 0;
     jw_put_array(w, "holders");
-    for (size_t i = 0; i < r->n_holders; i++) {
+    for (struct jiter it = jiter(holders); jnext(&it);) {
+        bool single = j_has(jgetc(it.value, "pod"));
+        str name =
+            rival_name(p, gang, jstr(single ? jgetc(it.value, "pod") : jgetc(it.value, "gang")));
+        if (str_is_empty(name))
+            continue;
+        n++;
+        jw_object(w);
+        jw_put_str(w, single ? "pod" : "gang", name);
+        if (!single)
+            jw_put(w, "priority", jgetc(it.value, "priority"));
+        jw_put(w, "amount", jgetc(it.value, "amount"));
+        jw_end(w);
+    }
+    for (size_t i = 0; n == 0 && i < r->n_holders; i++) {
         jw_object(w);
         jw_put_str(w, "gang", r->holders[i].gang);
         jw_put_int(w, "amount", r->holders[i].amount);
@@ -114,39 +161,51 @@ static void put_domains(struct jw *w, const struct room *r)
     jw_end(w);
 }
 
+/* What the scheduler wrote counts; what it does not write (what one would have to free, add or
+ * open) is counted where nodes and pods may be read. */
 static void put_room(struct jw *w, const struct picture *p, const struct obj *gang, struct arena *a)
 {
-    struct room r;
+    struct room r = {0};
     str advice[MAX_ADVICE];
-    if (p->parts[PICTURE_NODES].n == 0 || !room_of_gang(p, gang, a, &r))
+    jval facts = unfit_facts(gang);
+    bool counted = p->parts[PICTURE_NODES].n > 0 && room_of_gang(p, gang, a, &r);
+    if (j_has(facts))
+        jw_put(w, "unschedulable", facts);
+    if (unfit_is_wrong(facts) || (!counted && !j_has(facts)))
         return;
+    str lacks = counted ? r.resource : jstr(jgetc(jat(jgetc(facts, "candidates"), 0), "resource"));
     jw_put_object(w, "room");
-    jw_put_str(w, "role", r.role);
-    jw_put_int(w, "need", r.need);
-    jw_put_int(w, "fitInCluster", r.total);
-    jw_put_int(w, "nodes", r.nodes);
-    jw_put_int(w, "nodesThatRefuse", r.refused);
-    if (!str_is_empty(r.resource)) {
-        jw_put_str(w, "lacks", r.resource);
-        jw_put_str(w, "each", room_amount(a, r.resource, r.each));
+    if (counted) {
+        jw_put_str(w, "role", r.role);
+        jw_put_int(w, "need", r.need);
+        jw_put_int(w, "fitInCluster", r.total);
+        jw_put_int(w, "nodes", r.nodes);
+        jw_put_int(w, "nodesThatRefuse", r.refused);
     }
-    if (!str_is_empty(r.level))
-        jw_put_str(w, "level", r.level);
-    put_domains(w, &r);
+    if (!str_is_empty(lacks))
+        jw_put_str(w, "lacks", lacks);
+    if (!str_is_empty(r.resource))
+        jw_put_str(w, "each", room_amount(a, r.resource, r.each));
+    if (!str_is_empty(r.level) || j_has(jgetc(facts, "level")))
+        jw_put_str(w, "level", r.level.len ? r.level : jstr(jgetc(facts, "level")));
+    put_candidates(w, facts, &r);
+    put_holders(w, p, gang, &r);
     jw_end(w);
-    put_texts(w, "unblock", advice, room_advice(&r, a, advice, MAX_ADVICE));
+    if (counted)
+        put_texts(w, "unblock", advice, room_advice(&r, a, advice, MAX_ADVICE));
 }
 
-static void put_finding(struct jw *w, const struct picture *p, const struct finding *f,
+static void put_finding(struct jw *w, const struct picture *p, const struct finding *f, size_t more,
                         size_t *rooms, struct arena *a)
 {
     jw_object(w);
     jw_put_cstr(w, "state", finding_states[f->state]);
     jw_put_str(w, "object", findings_reference(a, f->about));
-    jw_put_str(w, "text", f->verdict);
+    jw_put_str(w, "text", findings_text(a, f, more));
+    jw_put_int(w, "alike", (int64_t)more);
     if (!str_is_empty(f->constraint))
         jw_put_str(w, "constraint", f->constraint);
-    if (f->about->kind == &kind_pod_gang && f->state == FINDING_WAITING && (*rooms)++ < MAX_ROOMS)
+    if (f->unfit && (*rooms)++ < MAX_ROOMS)
         put_room(w, p, f->about, a);
     else
         put_texts(w, "unblock", f->unblock.p, f->unblock.len);
@@ -204,15 +263,16 @@ static void put_part_verdict(struct jw *w, const struct picture *p, const struct
 }
 
 static void put_verdict(struct jw *w, const struct picture *p, const struct subject *s,
-                        const struct findings *f, struct arena *a)
+                        const struct findings *f, const bool *chosen, struct arena *a)
 {
+    size_t more;
     for (size_t i = 0; i < f->items.len; i++) {
         const struct finding *x = &f->items.p[i];
-        if (!concerns(s, x))
+        if (!chosen[i] || !findings_speaks(f, chosen, i, &more))
             continue;
         jw_put_object(w, "verdict");
         jw_put_cstr(w, "state", finding_states[x->state]);
-        jw_put_str(w, "text", x->verdict);
+        jw_put_str(w, "text", findings_text(a, x, more));
         jw_end(w);
         return;
     }
@@ -231,21 +291,24 @@ static struct doc *explain_build(const struct picture *p, const struct view_targ
     struct subject s;
     struct findings f;
     struct jw w;
-    size_t rooms = 0, told = 0, left = 0;
+    size_t rooms = 0, told = 0, left = 0, more;
     if (find_subject(p, t, &s, err))
         return NULL;
     findings_of_set(p, s.pcs, a, &f);
+    bool *chosen = arena_array(a, bool, f.items.len + 1);
+    for (size_t i = 0; i < f.items.len; i++)
+        chosen[i] = concerns(&s, &f.items.p[i]);
     jw_init(&w);
     jw_object(&w);
     jw_put_str(&w, "object", findings_reference(a, s.obj));
     jw_put_str(&w, "set", s.pcs->name);
-    put_verdict(&w, p, &s, &f, a);
+    put_verdict(&w, p, &s, &f, chosen, a);
     jw_put_array(&w, "findings");
     for (size_t i = 0; i < f.items.len; i++) {
-        if (!concerns(&s, &f.items.p[i]))
+        if (!chosen[i] || !findings_speaks(&f, chosen, i, &more))
             continue;
         if (told++ < MAX_TOLD)
-            put_finding(&w, p, &f.items.p[i], &rooms, a);
+            put_finding(&w, p, &f.items.p[i], more, &rooms, a);
         else
             left++;
     }
@@ -263,21 +326,25 @@ static long long get(jval v, const char *key)
     return jint(jget(v, str_of(key)), 0);
 }
 
-static void write_room(jval room, struct arena *a, struct strbuf *out)
+static void write_shortage(jval room, struct strbuf *out)
 {
     str role = jstr(jgetc(room, "role")), lacks = jstr(jgetc(room, "lacks"));
-    str level = jstr(jgetc(room, "level"));
+    str level = jstr(jgetc(room, "level")), each = jstr(jgetc(room, "each"));
     strbuf_printf(out, "  shortest of room: %lld %.*s pod%s", get(room, "need"), STR_ARG(role),
                   paint_plural(get(room, "need")));
-    if (!str_is_empty(lacks))
-        strbuf_printf(out, " of %.*s %.*s each", STR_ARG(jstr(jgetc(room, "each"))),
-                      STR_ARG(lacks));
+    if (!str_is_empty(each))
+        strbuf_printf(out, " of %.*s %.*s each", STR_ARG(each), STR_ARG(lacks));
     if (!str_is_empty(level))
         strbuf_printf(out, " in one %.*s", STR_ARG(level));
     strbuf_printf(out, "; %lld %s in the cluster, %lld of %lld nodes do not admit %s\n",
                   get(room, "fitInCluster"), paint_verb(get(room, "fitInCluster"), "fits", "fit"),
                   get(room, "nodesThatRefuse"), get(room, "nodes"),
                   paint_verb(get(room, "need"), "it", "them"));
+}
+
+static void write_candidates(jval room, struct arena *a, struct strbuf *out)
+{
+    str level = jstr(jgetc(room, "level"));
     struct grid g;
     grid_init(&g, a, 3);
     g.indent = "    ";
@@ -285,22 +352,46 @@ static void write_room(jval room, struct arena *a, struct strbuf *out)
         grid_add(&g, PAINT_PLAIN, jstr(jgetc(it.value, "domain")));
         grid_printf(&g, PAINT_PLAIN, "%lld node%s", get(it.value, "nodes"),
                     paint_plural(get(it.value, "nodes")));
-        grid_printf(&g, PAINT_PLAIN, "room for %lld of %lld", get(it.value, "fit"),
-                    get(it.value, "need"));
+        if (j_has(jgetc(it.value, "fit")))
+            grid_printf(&g, PAINT_PLAIN, "room for %lld of %lld", get(it.value, "fit"),
+                        get(it.value, "need"));
+        else
+            grid_add(&g, PAINT_PLAIN, STR("room for its parts, not for all"));
     }
     if (g.n_cells)
         strbuf_printf(out, "  nearest %.*s:\n",
                       STR_ARG(str_is_empty(level) ? STR("nodes") : level));
     grid_write(&g, out);
-    grid_init(&g, a, 2);
+}
+
+static void write_holders(jval room, struct arena *a, struct strbuf *out)
+{
+    str lacks = jstr(jgetc(room, "lacks"));
+    struct grid g;
+    grid_init(&g, a, 3);
     g.indent = "    ";
     for (struct jiter it = jiter(jgetc(room, "holders")); jnext(&it);) {
-        grid_printf(&g, PAINT_PLAIN, "gang %.*s", STR_ARG(jstr(jgetc(it.value, "gang"))));
+        bool single = j_has(jgetc(it.value, "pod"));
+        grid_printf(&g, PAINT_PLAIN, "%s %.*s", single ? "pod" : "gang",
+                    STR_ARG(jstr(single ? jgetc(it.value, "pod") : jgetc(it.value, "gang"))));
         grid_add(&g, PAINT_PLAIN, room_amount(a, lacks, get(it.value, "amount")));
+        if (j_has(jgetc(it.value, "priority")))
+            grid_printf(&g, PAINT_PLAIN, "priority %lld", get(it.value, "priority"));
+        else
+            grid_add(&g, PAINT_PLAIN, STR_NONE);
     }
     if (g.n_cells)
         strbuf_printf(out, "  who holds %.*s:\n", STR_ARG(lacks));
     grid_write(&g, out);
+}
+
+static void write_room(jval room, struct arena *a, struct strbuf *out)
+{
+    if (j_has(jgetc(room, "role")))
+        write_shortage(room, out);
+    write_candidates(room, a, out);
+    if (!str_is_empty(jstr(jgetc(room, "lacks"))))
+        write_holders(room, a, out);
 }
 
 static void write_finding(jval f, struct arena *a, struct strbuf *out)

@@ -1,7 +1,9 @@
 /* See findings.h. One function per source; each adds what it finds. */
 #include "cli/findings.h"
 
+#include "base/timefmt.h"
 #include "cli/paint.h"
+#include "cli/unfit.h"
 #include "grove/names.h"
 #include "grove/types.h"
 #include "grove/wait.h"
@@ -16,6 +18,7 @@ struct look {
     const struct picture *picture;
     const struct obj *pcs;
     str label; /* the set's name as a label value */
+    struct pod_groups by_owner;
     struct arena *arena;
     struct findings *out;
 };
@@ -160,14 +163,64 @@ static void look_at_going(struct look *l)
     f->constraint = arena_printf(l->arena, "finalizers: %.*s", STR_ARG(names));
 }
 
+/* What the API server said, and before it what was tried, as the operator puts it. */
+static str cut_cause(str description, str *ret_what)
+{
+    ptrdiff_t at = str_find(description, STR(", cause: "));
+    *ret_what = at < 0 ? STR_NONE : str_sub(description, 0, (size_t)at);
+    return at < 0 ? description
+                  : str_sub(description, (size_t)at + strlen(", cause: "), description.len);
+}
+
+/* The same without the names of single objects, which stand in quotes. */
+static str unnamed(struct arena *a, str text)
+{
+    struct strbuf b = STRBUF_INIT(1 << 16);
+    bool quoted = false;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.p[i] == '"')
+            quoted = !quoted;
+        else if (!quoted)
+            strbuf_add_char(&b, text.p[i]);
+    }
+    str ret = arena_str(a, strbuf_str(&b));
+    strbuf_done(&b);
+    return ret;
+}
+
+/* What one does about what an API server refuses, by words it uses for it. */
+static const struct {
+    const char *words, *how;
+} refusals[] = {
+    {"exceeded quota", "free what the quota counts, or raise it: kubectl describe resourcequota"},
+    {"failed calling webhook",
+     "bring back the service behind that webhook, or take its configuration away: kubectl get "
+     "validatingwebhookconfigurations,mutatingwebhookconfigurations"},
+    {"denied the request", "do what the webhook or policy asks for, or ask those who keep it"},
+    {"is forbidden: User", "give the operator the right again: grove manifests prints its roles"},
+    {"no answer from the API server", "look whether the API server is well"},
+};
+
 static void look_at_errors(struct look *l, const struct obj *o)
 {
     jval errors = jgetc(obj_status(o), "lastErrors");
     for (struct jiter it = jiter(errors); jnext(&it) && it.index < MAX_ERRORS;) {
         struct finding *f = add(l, FINDING_FAILED, o == l->pcs ? 0 : 1, o);
-        f->verdict = jstr(jgetc(it.value, "description"));
-        f->constraint = jstr(jgetc(it.value, "code"));
-        unblock(f, STR("correct what the message names; it is tried again by itself"));
+        str code = jstr(jgetc(it.value, "code"));
+        str what, cause = cut_cause(jstr(jgetc(it.value, "description")), &what);
+        size_t i = 0;
+        f->verdict = arena_printf(l->arena, "%.*s: %.*s", STR_ARG(findings_reference(l->arena, o)),
+                                  STR_ARG(cause));
+        f->constraint = what.len ? what : code;
+        f->alike =
+            arena_printf(l->arena, "%.*s %.*s", STR_ARG(code), STR_ARG(unnamed(l->arena, cause)));
+        while (i < ARRAY_LEN(refusals) && str_find(cause, str_of(refusals[i].words)) < 0)
+            i++;
+        if (i < ARRAY_LEN(refusals))
+            unblock(f, str_of(refusals[i].how));
+        else
+            unblock(f, STR("correct what the message names"));
+        unblock(f, STR("it is tried again by itself"));
     }
 }
 
@@ -215,10 +268,21 @@ static void look_at_update(struct look *l)
                                 STR_ARG(l->pcs->name)));
 }
 
+/* What it has made already says more than a status that is not written yet. */
+static bool has_children(const struct look *l)
+{
+    const struct session_list *cliques = &l->picture->parts[PICTURE_CLIQUES];
+    for (size_t i = 0; i < cliques->n; i++) {
+        if (is_of_set(cliques->items[i], l->label))
+            return true;
+    }
+    return false;
+}
+
 /* The operator's first look at a set writes its numbers. */
 static void look_at_unseen(struct look *l)
 {
-    if (l->pcs->deleting || j_has(jgetc(obj_status(l->pcs), "replicas")))
+    if (l->pcs->deleting || j_has(jgetc(obj_status(l->pcs), "replicas")) || has_children(l))
         return;
     struct finding *f = add(l, FINDING_WAITING, 0, l->pcs);
     f->verdict = STR("the operator has not taken up the change yet");
@@ -230,11 +294,12 @@ static void look_at_unseen(struct look *l)
 
 static void look_at_unfit(struct look *l, const struct obj *gang)
 {
-    str story = message_of(gang, "Unschedulable");
     struct finding *f = add(l, FINDING_WAITING, 1, gang);
-    f->verdict =
-        arena_printf(l->arena, "gang %.*s does not fit: %.*s", STR_ARG(gang->name), STR_ARG(story));
-    f->constraint = story;
+    f->verdict = arena_printf(l->arena, "gang %.*s does not fit: %.*s", STR_ARG(gang->name),
+                              STR_ARG(unfit_verdict(gang, l->arena)));
+    f->unfit = true;
+    f->constraint = message_of(gang, "Unschedulable");
+    f->alike = unfit_key(unfit_facts(gang), l->arena);
 }
 
 static void look_at_disrupted(struct look *l, const struct obj *gang)
@@ -286,9 +351,15 @@ static void look_at_gangs(struct look *l)
 /* ---- cliques ---- */
 
 struct states {
-    int64_t exist, gated, pending, starting, failing, not_ready;
-    const struct obj *gated_pod, *pending_pod, *starting_pod, *failing_pod, *not_ready_pod;
+    int64_t exist, gated, pending, starting, failing, not_ready, silent;
+    const struct obj *gated_pod, *pending_pod, *starting_pod, *failing_pod, *not_ready_pod,
+        *silent_pod; /* its node is */
 };
+
+static jval ready_of(const struct obj *pod)
+{
+    return condition_find(conditions_of(pod), STR("Ready"));
+}
 
 static void count_state(struct states *n, const struct obj *pod)
 {
@@ -307,6 +378,9 @@ static void count_state(struct states *n, const struct obj *pod)
     } else if (str_is(state, "Starting")) {
         n->starting++;
         n->starting_pod = pod;
+    } else if (str_is(jstr(jgetc(ready_of(pod), "reason")), "NodeNotReady")) {
+        n->silent++;
+        n->silent_pod = pod;
     } else if (str_is(state, "NotReady")) {
         n->not_ready++;
         n->not_ready_pod = pod;
@@ -327,13 +401,34 @@ static str when(struct arena *a, usec deadline, usec now)
     return text;
 }
 
+/* A gang that it is part of finds no room: that is why it is below its minimum. */
+static bool waits_for_room(const struct look *l, const struct obj *component)
+{
+    const struct session_list *gangs = &l->picture->parts[PICTURE_GANGS];
+    str own = obj_label(component, STR(LABEL_PODGANG)), key = STR(LABEL_PCS_INDEX);
+    str group = obj_label(component, STR(LABEL_PCSG));
+    for (size_t i = 0; i < gangs->n; i++) {
+        const struct obj *g = gangs->items[i];
+        str of = obj_label(g, STR(LABEL_PCSG));
+        if (!is_true(g, "Unschedulable") || !is_of_set(g, l->label))
+            continue;
+        if (own.len ? str_eq(g->name, own)
+                    : str_eq(obj_label(g, key), obj_label(component, key)) &&
+                          (str_is_empty(of) || str_eq(of, group)))
+            return true;
+    }
+    return false;
+}
+
 static void look_at_breach(struct look *l, const struct obj *component)
 {
     /* What never had its minimum is not degraded: the gang says what it waits for. */
     if (!is_true(component, "MinAvailableBreached") ||
         !(is_true(component, "EverScheduled") || is_true(component, "EverHealthy")))
         return;
-    struct finding *f = add(l, FINDING_DEGRADED, 1, component);
+    /* It comes after what causes it. */
+    bool waits = waits_for_room(l, component);
+    struct finding *f = add(l, waits ? FINDING_WAITING : FINDING_DEGRADED, 4, component);
     usec due = termination_deadline(l->pcs, component);
     f->verdict = arena_printf(l->arena, "%.*s is below its minimum: %.*s",
                               STR_ARG(findings_reference(l->arena, component)),
@@ -356,6 +451,7 @@ static void look_at_gated(struct look *l, const struct obj *clique, const struct
         text = arena_printf(l->arena, "base gang %.*s is not on nodes", STR_ARG(base));
         unblock(f, arena_printf(l->arena, "see why that one waits: grove explain podgang/%.*s",
                                 STR_ARG(base)));
+        f->alike = text;
     } else if (g && is_true(g, "Initialized")) {
         text = STR("its gate has not been lifted yet");
     }
@@ -407,23 +503,109 @@ static void look_at_starting(struct look *l, const struct obj *clique, const str
     f->constraint = STR("startup order: the init container waits until those cliques are ready");
 }
 
+/* What a container that does not run says about it; empty: nothing. */
+static str trouble_message(const struct obj *pod)
+{
+    static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
+    for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
+        for (struct jiter it = jiter(jget(obj_status(pod), str_of(lists[l]))); jnext(&it);) {
+            str message = jstr(jpath(it.value, "state.waiting.message"));
+            if (!str_is_empty(message))
+                return message;
+        }
+    }
+    return jstr(jgetc(obj_status(pod), "message"));
+}
+
+/* What one does about pods that fail, by their state; the last line is for all others. Where
+ * something comes after, the pod's name stands between. */
+#define OTHER_IMAGE                                                        \
+    "correct the image's name in the set's template, or give its pods an " \
+    "imagePullSecret; then it is tried again"
+static const struct {
+    const char *state, *how, *after;
+} remedies[] = {
+    {"ImagePullBackOff", OTHER_IMAGE, NULL},
+    {"ErrImagePull", OTHER_IMAGE, NULL},
+    {"InvalidImageName", OTHER_IMAGE, NULL},
+    {"CreateContainerConfigError", "create the ConfigMap or Secret that its container names", NULL},
+    {"Failed", "see what ended it: kubectl describe pod ", ""},
+    {NULL, "look at its log: kubectl logs ", " --previous"},
+};
+
 static void look_at_failing(struct look *l, const struct obj *clique, const struct states *n)
 {
     const struct obj *pod = n->failing_pod;
+    str state = pod_state(pod);
     struct finding *f = add(l, FINDING_DEGRADED, 2, clique);
-    f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s: %.*s is %.*s",
-                              (long long)n->failing, paint_plural(n->failing),
-                              STR_ARG(clique->name), paint_verb(n->failing, "fails", "fail"),
-                              STR_ARG(pod->name), STR_ARG(pod_state(pod)));
-    unblock(f, arena_printf(l->arena, "look at its log: kubectl logs %.*s --previous",
+    size_t i = 0;
+    f->verdict =
+        arena_printf(l->arena, "%lld pod%s of %.*s %s: %.*s is %.*s", (long long)n->failing,
+                     paint_plural(n->failing), STR_ARG(clique->name),
+                     paint_verb(n->failing, "fails", "fail"), STR_ARG(pod->name), STR_ARG(state));
+    f->constraint = trouble_message(pod);
+    while (remedies[i].state && !str_is(state, remedies[i].state))
+        i++;
+    const char *after = remedies[i].after;
+    unblock(f, arena_printf(l->arena, "%s%.*s%s", remedies[i].how,
+                            STR_ARG(after ? pod->name : STR_NONE), after ? after : ""));
+}
+
+/* ---- nodes that are silent ---- */
+
+static bool tolerates_silence(jval t)
+{
+    str key = jstr(jgetc(t, "key")), effect = jstr(jgetc(t, "effect"));
+    return (str_is_empty(key) ? str_is(jstr(jgetc(t, "operator")), "Exists")
+                              : str_is(key, "node.kubernetes.io/unreachable")) &&
+           (str_is_empty(effect) || str_is(effect, "NoExecute"));
+}
+
+/* When the pod is taken from its node; 0: it stays. */
+static usec leaves_at(const struct obj *pod)
+{
+    usec since = 0, longest = 0;
+    for (struct jiter it = jiter(jgetc(obj_spec(pod), "tolerations")); jnext(&it);) {
+        int64_t seconds;
+        if (!tolerates_silence(it.value))
+            continue;
+        if (!jint_get(jgetc(it.value, "tolerationSeconds"), &seconds))
+            return 0;
+        longest = MAX(longest, MIN(MAX(seconds, 0), (int64_t)INT32_MAX) * USEC_PER_SEC);
+    }
+    str from = jstr(jgetc(ready_of(pod), "lastTransitionTime"));
+    return time_parse_rfc3339(from, &since) ? since + longest : 0;
+}
+
+/* Nobody hears from the node: what happens by itself, when, and what one can do before. */
+static void look_at_silent(struct look *l, const struct obj *clique, const struct states *n)
+{
+    const struct obj *pod = n->silent_pod;
+    str node = jstr(jgetc(obj_spec(pod), "nodeName"));
+    usec leaves = leaves_at(pod);
+    struct finding *f = add(l, FINDING_DEGRADED, 0, clique);
+    str then = leaves ? arena_printf(l->arena, "replaced %.*s unless the node comes back",
+                                     STR_ARG(when(l->arena, leaves, l->picture->now)))
+                      : STR("not replaced while the node is silent, as its tolerations say");
+    f->verdict =
+        arena_printf(l->arena, "node %.*s is silent: %lld pod%s of %.*s %s not ready, %.*s",
+                     STR_ARG(node), (long long)n->silent, paint_plural(n->silent),
+                     STR_ARG(clique->name), paint_verb(n->silent, "is", "are"), STR_ARG(then));
+    f->constraint = STR("a pod stays on a silent node as long as it tolerates the taint "
+                        "node.kubernetes.io/unreachable, 5 minutes unless its template says "
+                        "otherwise: what is only cut off may still serve");
+    unblock(f, arena_printf(l->arena, "bring the node back: kubectl describe node %.*s",
+                            STR_ARG(node)));
+    unblock(f, arena_printf(l->arena,
+                            "or, if it is lost for good, do not wait: kubectl delete pod %.*s "
+                            "--force",
                             STR_ARG(pod->name)));
 }
 
 static void look_at_not_ready(struct look *l, const struct obj *clique, const struct states *n)
 {
     const struct obj *pod = n->not_ready_pod;
-    jval ready = condition_find(jgetc(obj_status(pod), "conditions"), STR("Ready"));
-    str reason = jstr(jgetc(ready, "reason"));
+    str reason = jstr(jgetc(ready_of(pod), "reason"));
     struct finding *f = add(l, FINDING_DEGRADED, 3, clique);
     f->verdict =
         arena_printf(l->arena, "%lld pod%s of %.*s %s not ready: %.*s on %.*s%s%.*s%s",
@@ -431,6 +613,9 @@ static void look_at_not_ready(struct look *l, const struct obj *clique, const st
                      paint_verb(n->not_ready, "runs and is", "run and are"), STR_ARG(pod->name),
                      STR_ARG(jstr(jgetc(obj_spec(pod), "nodeName"))), reason.len ? " (" : "",
                      STR_ARG(reason), reason.len ? ")" : "");
+    unblock(f,
+            arena_printf(l->arena, "see what its readiness probe says: kubectl describe pod %.*s",
+                         STR_ARG(pod->name)));
 }
 
 /* Beyond the gang's minimum a pod may wait while the gang runs. */
@@ -449,15 +634,47 @@ static void look_at_pending(struct look *l, const struct obj *clique, const stru
         unblock(f, STR("look whether a scheduler runs"));
 }
 
+/* Whoever drains a node waits for a pod that may not go. Only where nodes are in the picture. */
+static void look_at_drained(struct look *l, const struct obj *clique,
+                            const struct session_list *pods)
+{
+    int64_t ready = 0, least = number(obj_spec(clique), "minAvailable"), held = 0;
+    const struct obj *pod = NULL;
+    for (size_t i = 0; i < pods->n; i++) {
+        str name = jstr(jgetc(obj_spec(pods->items[i]), "nodeName"));
+        const struct obj *node = picture_find(l->picture, PICTURE_NODES, name);
+        bool serves = str_is(pod_state(pods->items[i]), "Ready");
+        ready += serves;
+        if (!serves || !node || !jbool(jgetc(obj_spec(node), "unschedulable"), false))
+            continue;
+        held++;
+        pod = pods->items[i];
+    }
+    if (held == 0 || ready > least)
+        return;
+    struct finding *f = add(l, FINDING_REFUSED, 1, clique);
+    f->verdict = arena_printf(
+        l->arena,
+        "%lld pod%s of %.*s %s not evicted from %.*s, which is cordoned: "
+        "%lld of %lld are needed",
+        (long long)held, paint_plural(held), STR_ARG(clique->name), paint_verb(held, "is", "are"),
+        STR_ARG(jstr(jgetc(obj_spec(pod), "nodeName"))), (long long)least, (long long)ready);
+    f->constraint = STR("the PodDisruptionBudget of the clique keeps its minAvailable");
+    unblock(f,
+            STR("let it have one more than its minimum: more replicas, or a lower minAvailable"));
+    unblock(f, arena_printf(l->arena,
+                            "or take it away all the same, and the gang is not available until it "
+                            "is made anew: kubectl delete pod %.*s",
+                            STR_ARG(pod->name)));
+}
+
 static void look_at_clique(struct look *l, const struct obj *clique)
 {
-    const struct session_list *pods = &l->picture->parts[PICTURE_PODS];
+    struct session_list pods = pod_groups_get(&l->by_owner, clique->uid);
     struct states n = {0};
     int64_t wanted = number(obj_spec(clique), "replicas");
-    for (size_t i = 0; i < pods->n; i++) {
-        if (str_eq(pods->items[i]->owner_uid, clique->uid))
-            count_state(&n, pods->items[i]);
-    }
+    for (size_t i = 0; i < pods.n; i++)
+        count_state(&n, pods.items[i]);
     look_at_errors(l, clique);
     look_at_breach(l, clique);
     if (n.gated)
@@ -466,9 +683,11 @@ static void look_at_clique(struct look *l, const struct obj *clique)
         look_at_starting(l, clique, &n);
     if (n.failing)
         look_at_failing(l, clique, &n);
+    if (n.silent)
+        look_at_silent(l, clique, &n);
     if (n.not_ready)
         look_at_not_ready(l, clique, &n);
-    if (n.exist < wanted) {
+    if (n.exist < wanted && jlen(jgetc(obj_status(clique), "lastErrors")) == 0) {
         struct finding *f = add(l, FINDING_STARTING, 0, clique);
         f->verdict = arena_printf(l->arena, "%lld of %lld pods of %.*s exist", (long long)n.exist,
                                   (long long)wanted, STR_ARG(clique->name));
@@ -477,6 +696,8 @@ static void look_at_clique(struct look *l, const struct obj *clique)
         picture_find(l->picture, PICTURE_GANGS, obj_label(clique, STR(LABEL_PODGANG)));
     if (n.pending && !(gang && is_true(gang, "Unschedulable")))
         look_at_pending(l, clique, &n);
+    if (l->picture->parts[PICTURE_NODES].n > 0)
+        look_at_drained(l, clique, &pods);
 }
 
 static void look_at_components(struct look *l)
@@ -530,6 +751,7 @@ void findings_of_set(const struct picture *p, const struct obj *pcs, struct aren
     struct look l = {
         .picture = p, .pcs = pcs, .label = name_label(a, pcs->name), .arena = a, .out = ret};
     *ret = (struct findings){.arena = a};
+    pod_groups_init(&l.by_owner, p, pod_owner_uid, a);
     look_at_going(&l);
     look_at_errors(&l, pcs);
     look_at_unseen(&l);
@@ -538,7 +760,32 @@ void findings_of_set(const struct picture *p, const struct obj *pcs, struct aren
     look_at_gangs(&l);
     look_at_components(&l);
     look_at_refusals(&l);
+    pod_groups_done(&l.by_owner);
     vec_sort(&ret->items, compare);
+}
+
+bool findings_speaks(const struct findings *f, const bool *chosen, size_t i, size_t *ret_more)
+{
+    const struct finding *x = &f->items.p[i];
+    *ret_more = 0;
+    for (size_t k = 0; k < f->items.len && x->alike.len; k++) {
+        const struct finding *y = &f->items.p[k];
+        if (k == i || (chosen && !chosen[k]) || y->state != x->state || !str_eq(y->alike, x->alike))
+            continue;
+        if (k < i)
+            return false;
+        ++*ret_more;
+    }
+    return true;
+}
+
+str findings_text(struct arena *a, const struct finding *x, size_t more)
+{
+    if (more == 0)
+        return x->verdict;
+    const char *what = x->about->kind == &kind_pod_gang ? "gang" : "clique";
+    return arena_printf(a, "%.*s (and %zu more %s%s for the same reason)", STR_ARG(x->verdict),
+                        more, what, paint_plural((int64_t)more));
 }
 
 void findings_done(struct findings *f)

@@ -29,8 +29,10 @@ struct finding {
     const struct obj *about; /* a gang, a clique, a pod or the set */
     str gang;                /* it concerns; empty: all */
     str clique;              /* it concerns; empty: all */
+    str alike;               /* equal for findings that say the same of others; may be empty */
     str verdict;             /* one sentence */
     str constraint;          /* what stands in the way, in more words; may be empty */
+    bool unfit;              /* a gang that finds no room */
     VEC(str) unblock;
 };
 
@@ -43,6 +45,11 @@ struct findings {
 void findings_of_set(const struct picture *p, const struct obj *pcs, struct arena *a,
                      struct findings *ret);
 void findings_done(struct findings *f);
+/* Among those that are chosen (NULL: all) one speaks for all that say the same. False when another
+ * has spoken for it; else how many it speaks for besides itself. */
+bool findings_speaks(const struct findings *f, const bool *chosen, size_t i, size_t *ret_more);
+/* Its verdict, and that of so many others. */
+str findings_text(struct arena *a, const struct finding *x, size_t more);
 
 /* "kind/name" as people write it: "pcs/llm", "podgang/llm-0". */
 const char *findings_kind(const struct kind *k);

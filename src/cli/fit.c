@@ -2,15 +2,17 @@
  * `grove fit`: would this fit, before it is submitted. The manifests are admitted, defaulted, built
  * into gangs and placed by the very code that would do it, in a twin of the cluster.
  */
+#include "base/map.h"
 #include "cli/manifest.h"
 #include "cli/room.h"
 #include "cli/status.h"
 #include "cli/twin.h"
+#include "cli/unfit.h"
 #include "grove/names.h"
 #include "grove/types.h"
 #include "json/edit.h"
 
-enum { MAX_ADVICE = 4, MAX_SHOWN_NODES = 6, MAX_VARIANTS = 8 };
+enum { MAX_ADVICE = 4, MAX_SHOWN_NODES = 6, MAX_SHOWN_GANGS = 8, MAX_VARIANTS = 8 };
 /* Variants are tried where a try is cheap. */
 enum { MAX_NODES_TO_VARY = 2000, MAX_TRIES = 40 };
 
@@ -31,15 +33,12 @@ static int by_node(const void *a, const void *b)
     return str_cmp(((const struct where *)a)->node, ((const struct where *)b)->node);
 }
 
-static size_t find_places(const struct picture *p, const struct obj *gang, struct arena *a,
-                          struct where **ret, int64_t *ret_pods, int64_t *ret_waiting)
+static size_t find_places(const struct session_list *pods, struct arena *a, struct where **ret,
+                          int64_t *ret_pods, int64_t *ret_waiting)
 {
-    const struct session_list *pods = &p->parts[PICTURE_PODS];
     struct where *list = arena_array(a, struct where, pods->n + 1);
     size_t n = 0;
     for (size_t i = 0; i < pods->n; i++) {
-        if (!str_eq(obj_label(pods->items[i], STR(LABEL_PODGANG)), gang->name))
-            continue;
         str node = jstr(jgetc(obj_spec(pods->items[i]), "nodeName"));
         ++*ret_pods;
         if (str_is_empty(node)) {
@@ -71,27 +70,34 @@ static void put_where(struct jw *w, const struct where *places, size_t n)
     jw_end(w);
 }
 
-static str why_not(const struct picture *p, const struct obj *gang, struct arena *a)
+/* Why it would wait, and what is equal for all that wait for the same. */
+static str why_not(const struct session_list *pods, const struct obj *gang, struct arena *a,
+                   str *ret_alike)
 {
     jval c = condition_find(jgetc(obj_status(gang), "conditions"), STR("Unschedulable"));
-    str message = jstr(jgetc(c, "message"));
-    if (str_is(jstr(jgetc(c, "status")), "True") && !str_is_empty(message))
-        return message;
-    for (size_t i = 0; i < p->parts[PICTURE_PODS].n; i++) {
-        const struct obj *o = p->parts[PICTURE_PODS].items[i];
-        str base = obj_label(o, STR(LABEL_BASE_PODGANG));
-        if (str_eq(obj_label(o, STR(LABEL_PODGANG)), gang->name) && !str_is_empty(base))
-            return arena_printf(a, "it comes after gang %.*s, which does not fit", STR_ARG(base));
+    *ret_alike = STR_NONE;
+    if (str_is(jstr(jgetc(c, "status")), "True") && j_has(jgetc(c, "message"))) {
+        *ret_alike = unfit_key(unfit_facts(gang), a);
+        return unfit_verdict(gang, a);
+    }
+    for (size_t i = 0; i < pods->n; i++) {
+        str base = obj_label(pods->items[i], STR(LABEL_BASE_PODGANG));
+        if (str_is_empty(base))
+            continue;
+        str why = arena_printf(a, "it comes after gang %.*s, which does not fit", STR_ARG(base));
+        *ret_alike = why;
+        return why;
     }
     return STR("no scheduler of this program serves its pods");
 }
 
 /* True when its minimum fits. */
-static bool put_gang(struct jw *w, const struct picture *p, const struct obj *gang, struct arena *a)
+static bool put_gang(struct jw *w, const struct picture *p, const struct session_list *its,
+                     struct map *told, const struct obj *gang, struct arena *a)
 {
     struct where *places;
     int64_t pods = 0, waiting = 0;
-    size_t n = find_places(p, gang, a, &places, &pods, &waiting);
+    size_t n = find_places(its, a, &places, &pods, &waiting);
     jval status = obj_status(gang);
     bool fits = condition_is_true(jgetc(status, "conditions"), STR("Scheduled"));
     struct room r;
@@ -105,8 +111,16 @@ static bool put_gang(struct jw *w, const struct picture *p, const struct obj *ga
         jw_put(w, "placementScore", jgetc(status, "placementScore"));
     put_where(w, places, n);
     if (!fits) {
-        jw_put_str(w, "why", why_not(p, gang, a));
-        size_t k = room_of_gang(p, gang, a, &r) ? room_advice(&r, a, advice, MAX_ADVICE) : 0;
+        str alike;
+        jw_put_str(w, "why", why_not(its, gang, a, &alike));
+        if (alike.len)
+            jw_put_str(w, "alike", alike);
+        if (j_has(unfit_facts(gang)))
+            jw_put(w, "unschedulable", unfit_facts(gang));
+        /* What helps one helps all that wait for the same: it is counted once. */
+        bool known = alike.len && map_put(told, alike, told);
+        size_t k =
+            !known && room_of_gang(p, gang, a, &r) ? room_advice(&r, a, advice, MAX_ADVICE) : 0;
         jw_put_array(w, "unblock");
         for (size_t i = 0; i < k; i++)
             jw_str(w, advice[i]);
@@ -142,6 +156,9 @@ static void put_set(struct jw *w, const struct picture *p, const struct obj *pcs
 {
     str label = name_label(a, pcs->name);
     size_t before = n->gangs;
+    struct pod_groups by_gang;
+    struct map told = MAP_INIT;
+    pod_groups_init(&by_gang, p, pod_gang_name, a);
     jw_object(w);
     jw_put_str(w, "name", pcs->name);
     jw_put_array(w, "gangs");
@@ -149,10 +166,13 @@ static void put_set(struct jw *w, const struct picture *p, const struct obj *pcs
         const struct obj *gang = p->parts[PICTURE_GANGS].items[i];
         if (!is_of_set(gang, label))
             continue;
+        struct session_list its = pod_groups_get(&by_gang, gang->name);
         n->gangs++;
-        n->fit += put_gang(w, p, gang, a);
+        n->fit += put_gang(w, p, &its, &told, gang, a);
     }
     jw_end(w);
+    pod_groups_done(&by_gang);
+    map_done(&told);
     if (n->gangs == before && jint(jgetc(obj_spec(pcs), "replicas"), 0) > 0) {
         n->gangs++;
         jw_put_str(w, "why", complaint(p, pcs, a));
@@ -230,13 +250,68 @@ static void write_gang(jval gang, bool wide, struct arena *a, struct strbuf *out
     strbuf_add_char(out, '\n');
 }
 
+/* Gangs that wait for the same: the first of them speaks for all. */
+struct alike {
+    size_t first, n;
+};
+
+static struct alike *find_alike(struct map *by_key, jval gang, size_t index, struct arena *a)
+{
+    str key = jstr(jgetc(gang, "alike"));
+    struct alike *x = key.len ? map_get(by_key, key) : NULL;
+    if (!x) {
+        x = arena_array(a, struct alike, 1);
+        x->first = index;
+        if (key.len)
+            (void)map_put(by_key, key, x);
+    }
+    return x;
+}
+
+static void write_others(const struct alike *x, struct strbuf *out)
+{
+    if (x->n > 1)
+        strbuf_printf(out, "    and %zu more gang%s for the same reason (-o wide shows all)\n",
+                      x->n - 1, paint_plural((int64_t)x->n - 1));
+}
+
+static bool is_fit(jval gang)
+{
+    return jbool(jgetc(gang, "fits"), false);
+}
+
+/* Of those that do not fit each reason once, then those that do. */
+static void write_gangs(jval gangs, bool wide, struct arena *a, struct strbuf *out)
+{
+    size_t fit = 0, most = wide ? jlen(gangs) : (size_t)MAX_SHOWN_GANGS;
+    struct map by_key = MAP_INIT;
+    for (struct jiter it = jiter(gangs); jnext(&it);)
+        find_alike(&by_key, it.value, it.index, a)->n++;
+    for (struct jiter it = jiter(gangs); jnext(&it);) {
+        const struct alike *x = find_alike(&by_key, it.value, it.index, a);
+        if (is_fit(it.value) || (!wide && x->first != (size_t)it.index))
+            continue;
+        write_gang(it.value, wide, a, out);
+        if (!wide)
+            write_others(x, out);
+    }
+    for (struct jiter it = jiter(gangs); jnext(&it);) {
+        if (is_fit(it.value) && fit++ < most)
+            write_gang(it.value, wide, a, out);
+    }
+    map_done(&by_key);
+    if (fit > most)
+        strbuf_printf(out, "  and %zu more gang%s that fit%s (-o wide shows all)\n", fit - most,
+                      paint_plural((int64_t)(fit - most)),
+                      paint_verb((int64_t)(fit - most), "s", ""));
+}
+
 static void fit_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
 {
     status_write_verdict(jgetc(doc, "verdict"), out);
     for (struct jiter it = jiter(jgetc(doc, "sets")); jnext(&it);) {
         str why = jstr(jgetc(it.value, "why"));
-        for (struct jiter g = jiter(jgetc(it.value, "gangs")); jnext(&g);)
-            write_gang(g.value, wide, a, out);
+        write_gangs(jgetc(it.value, "gangs"), wide, a, out);
         if (!str_is_empty(why))
             strbuf_printf(out, "  pcs/%.*s: %.*s\n", STR_ARG(jstr(jgetc(it.value, "name"))),
                           STR_ARG(why));
@@ -266,6 +341,12 @@ static struct doc *for_our_scheduler(struct doc *d, struct err *err)
     return changed;
 }
 
+static str namespace_in(const struct kind *k, jval root, str ns)
+{
+    str own = jstr(jpath(root, "metadata.namespace"));
+    return !kind_is(k, KIND_NAMESPACED) ? STR_NONE : own.len ? own : ns;
+}
+
 static int create_all(struct twin *t, const doc_vec *docs, str ns, struct err *err)
 {
     for (size_t i = 0; i < docs->len; i++) {
@@ -273,17 +354,17 @@ static int create_all(struct twin *t, const doc_vec *docs, str ns, struct err *e
         const struct kind *k = manifest_kind(root, err);
         if (!k)
             return err->code;
-        str own = jstr(jpath(root, "metadata.namespace"));
         struct doc *d = k == &kind_pcs ? for_our_scheduler(docs->p[i], err) : doc_ref(docs->p[i]);
-        int r = !d ? err->code
-                   : twin_create(t, k,
-                                 !kind_is(k, KIND_NAMESPACED) ? STR_NONE
-                                 : own.len                    ? own
-                                                              : ns,
-                                 d, true, err);
+        int r = !d ? err->code : twin_create(t, k, namespace_in(k, root, ns), d, true, err);
         doc_unref(d);
         if (r)
             return r;
+    }
+    /* What the file itself says of its accounts was first. */
+    for (size_t i = 0; i < docs->len; i++) {
+        jval root = doc_root(docs->p[i]);
+        if (manifest_kind(root, NULL) == &kind_pcs)
+            twin_make_accounts(t, namespace_in(&kind_pcs, root, ns), root);
     }
     return 0;
 }

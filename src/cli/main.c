@@ -92,8 +92,26 @@ void cli_one_too_many(const struct command_call *call, struct err *err)
                   STR_ARG(call->args[0]), STR_ARG(call->args[1]));
 }
 
+/* kubectl asks a program of this name how its plugin's words go on. */
+#define COMPLETER "kubectl_complete-grove"
+
+static int complete_for_kubectl(int argc, char **argv)
+{
+    struct strbuf b CLEANUP(strbuf_done) = STRBUF_INIT(1 << 20);
+    command_complete(&root, argc - 1, (const char *const *)argv + 1, &b);
+    return fwrite(b.p, 1, b.len, stdout) == b.len && fflush(stdout) == 0 ? EXIT_OK : EXIT_NO;
+}
+
+static bool is_called(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash ? slash + 1 : path, name) == 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 0 && is_called(argv[0], COMPLETER))
+        return complete_for_kubectl(argc, argv);
     /* As every other program has it. */
     if (argc == 2 && str_is(str_of(argv[1]), "--version"))
         argv[1] = (char *)cmd_version.name;

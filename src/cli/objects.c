@@ -1,5 +1,6 @@
 /* The few verbs one needs when kubectl is not installed: apply, get, delete, scale. They speak to
  * any API server and print what kubectl would. */
+#include "base/map.h"
 #include "base/vec.h"
 #include "cli/clean.h"
 #include "cli/cli.h"
@@ -254,6 +255,8 @@ struct getting {
     struct print_rows rows;
     VEC(struct obj *) first; /* until all that is there was told */
     bool listed;
+    struct map seen; /* by UID, what was printed of it; in the arena of rows */
+    struct session_retry retry;
 };
 
 static void print_got(struct getting *g, struct obj *const *items, size_t n)
@@ -263,19 +266,37 @@ static void print_got(struct getting *g, struct obj *const *items, size_t n)
     fflush(stdout);
 }
 
+struct seen {
+    uint64_t rv;
+};
+
+/* Whether this version was not printed before; it counts as printed then. */
+static bool is_new(struct getting *g, enum api_event_type type, const struct obj *o)
+{
+    struct seen *seen = map_get(&g->seen, o->uid);
+    if (!seen) {
+        seen = arena_array(&g->rows.arena, struct seen, 1);
+        (void)map_put(&g->seen, arena_str(&g->rows.arena, o->uid), seen);
+    }
+    bool is = seen->rv != o->rv || type == API_DELETED;
+    seen->rv = o->rv;
+    return is;
+}
+
 static bool on_get_event(void *ctx, enum api_event_type type, const struct obj *obj)
 {
     struct getting *g = ctx;
-    (void)type;
     if (!obj) {
+        session_answers(&g->retry);
         print_got(g, g->first.p, g->first.len);
+        vec_clear(&g->first);
         g->listed = true;
-    } else if (str_is_empty(g->name) || str_eq(obj->name, g->name)) {
-        struct obj *one = obj_hold(&g->session->arena, obj_ref((struct obj *)obj));
+    } else if ((str_is_empty(g->name) || str_eq(obj->name, g->name)) && is_new(g, type, obj)) {
+        struct obj *one = (struct obj *)obj;
         if (g->listed)
             print_got(g, &one, 1);
         else
-            *vec_push(&g->first) = one;
+            *vec_push(&g->first) = obj_hold(&g->session->arena, obj_ref(one));
     }
     return ferror(stdout) != 0;
 }
@@ -283,10 +304,20 @@ static bool on_get_event(void *ctx, enum api_event_type type, const struct obj *
 /* What is there, then each change, until somebody stops it. */
 static int watch_them(struct getting *g, struct err *err)
 {
-    str ns = g->all ? STR_NONE : namespace_for(g->session, g->kind);
-    int r = session_follow(g->session, g->kind, ns, g->args->selector, on_get_event, g,
+    const struct session_opts *opts = &g->args->session;
+    bool ever = false;
+    int r;
+    do {
+        str ns = g->all ? STR_NONE : namespace_for(g->session, g->kind);
+        g->listed = false;
+        *err = ERR_INIT;
+        r = session_follow(g->session, g->kind, ns, g->args->selector, on_get_event, g,
                            WATCH_TIMEOUT, err);
+        ever = ever || g->listed;
+        vec_clear(&g->first);
+    } while (r && ever && (r == ERR_GONE || session_retry(g->session, opts, &g->retry, err)));
     vec_done(&g->first);
+    map_done(&g->seen);
     print_rows_done(&g->rows);
     return r;
 }

@@ -157,11 +157,13 @@ void grid_write(const struct grid *g, struct strbuf *out)
         widths[i % g->n_columns] = MAX(widths[i % g->n_columns], paint_width(g->cells[i]));
     for (size_t i = 0; i < g->n_cells; i++) {
         size_t c = i % g->n_columns;
-        bool last = c == g->n_columns - 1;
+        bool last = c == g->n_columns - 1, rest = false;
+        for (size_t k = i + 1; !rest && k % g->n_columns != 0 && k < g->n_cells; k++)
+            rest = g->cells[k].len > 0;
         if (c == 0 && g->indent)
             strbuf_add_cstr(out, g->indent);
         paint_add(out, (enum paint)g->paints[i], g->cells[i]);
-        strbuf_printf(out, "%*s", last ? 0 : (int)(widths[c] - paint_width(g->cells[i]) + GAP), "");
+        strbuf_printf(out, "%*s", rest ? (int)(widths[c] - paint_width(g->cells[i]) + GAP) : 0, "");
         if (last)
             strbuf_add_char(out, '\n');
     }
@@ -248,6 +250,12 @@ void screen_show(struct screen *s, const struct strbuf *text)
     strbuf_reset(&s->shown);
     strbuf_add_str(&s->shown, strbuf_str(text));
     s->begun = true;
+}
+
+void screen_again(struct screen *s)
+{
+    if (s->begun && paint_is_terminal())
+        strbuf_reset(&s->shown);
 }
 
 void screen_leave(struct screen *s)

@@ -48,6 +48,8 @@ struct screen {
     bool begun;
 };
 void screen_show(struct screen *s, const struct strbuf *text);
+/* Something else was written on it: the next text is drawn even when it is the same. */
+void screen_again(struct screen *s);
 /* What is shown stays, all of it; the next text goes below. */
 void screen_leave(struct screen *s);
 void screen_done(struct screen *s);

@@ -17,9 +17,14 @@ const struct kind *picture_kind(enum picture_part part)
     return kinds[part];
 }
 
+bool picture_is_of_namespace(enum picture_part part)
+{
+    return part != PICTURE_NODES && part != PICTURE_ALL_PODS;
+}
+
 static str namespace_of(const struct session *s, enum picture_part part)
 {
-    return part == PICTURE_NODES || part == PICTURE_ALL_PODS ? STR_NONE : s->ns;
+    return picture_is_of_namespace(part) ? s->ns : STR_NONE;
 }
 
 /* Pods that are not Grove's are of no interest where a set is looked at. */
@@ -46,11 +51,15 @@ int picture_read(struct session *s, unsigned mask, struct picture *p, struct err
 struct obj *picture_find(const struct picture *p, enum picture_part part, str name)
 {
     const struct session_list *l = &p->parts[part];
-    for (size_t i = 0; i < l->n; i++) {
-        if (str_eq(l->items[i]->name, name))
-            return l->items[i];
+    size_t lo = 0, hi = l->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (str_cmp(l->items[mid]->name, name) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
-    return NULL;
+    return lo < l->n && str_eq(l->items[lo]->name, name) ? l->items[lo] : NULL;
 }
 
 struct obj *picture_find_any(const struct picture *p, str name)
@@ -59,6 +68,57 @@ struct obj *picture_find_any(const struct picture *p, str name)
     for (unsigned part = PICTURE_SETS; part <= PICTURE_PODS && !o; part++)
         o = picture_find(p, part, name);
     return o;
+}
+
+/* ---- pods by what they belong to ---- */
+
+str pod_owner_uid(const struct obj *pod)
+{
+    return pod->owner_uid;
+}
+
+str pod_gang_name(const struct obj *pod)
+{
+    return obj_label(pod, STR(LABEL_PODGANG));
+}
+
+/* Counted first, so that each group stands in one piece. */
+void pod_groups_init(struct pod_groups *g, const struct picture *p, pod_key_fn *key,
+                     struct arena *a)
+{
+    const struct session_list *pods = &p->parts[PICTURE_PODS];
+    struct session_list **of = arena_array(a, struct session_list *, pods->n + 1);
+    *g = (struct pod_groups){.items = arena_array(a, struct obj *, pods->n + 1)};
+    for (size_t i = 0; i < pods->n; i++) {
+        str k = key(pods->items[i]);
+        of[i] = map_get(&g->by_key, k);
+        if (!of[i]) {
+            of[i] = arena_array(a, struct session_list, 1);
+            (void)map_put(&g->by_key, k, of[i]);
+        }
+        of[i]->n++;
+    }
+    struct obj **next = g->items;
+    for (size_t i = 0; i < pods->n; i++) {
+        struct session_list *l = of[i];
+        if (!l->items) {
+            l->items = next;
+            next += l->n;
+            l->n = 0;
+        }
+        l->items[l->n++] = pods->items[i];
+    }
+}
+
+struct session_list pod_groups_get(const struct pod_groups *g, str key)
+{
+    const struct session_list *l = map_get(&g->by_key, key);
+    return l ? *l : (struct session_list){0};
+}
+
+void pod_groups_done(struct pod_groups *g)
+{
+    map_done(&g->by_key);
 }
 
 /* ---- following ---- */
@@ -184,7 +244,7 @@ static void on_end(struct api_watch *w, const struct status *why)
     if (why) {
         l->again = why->code == 410;
         if (!l->again)
-            l->error = err_set(l->err, ERR_UNAVAILABLE, "%.*s", STR_ARG(why->message));
+            l->error = err_set(l->err, session_code_of(why->code), "%.*s", STR_ARG(why->message));
         stop(l);
         return;
     }

@@ -5,6 +5,7 @@
 #ifndef CLI_PICTURE_H
 #define CLI_PICTURE_H
 
+#include "base/map.h"
 #include "cli/session.h"
 
 enum picture_part {
@@ -29,8 +30,8 @@ enum picture_part {
 
 struct picture {
     struct session_list parts[PICTURE_PARTS]; /* in the order of their names */
-    str ns;
-    usec now; /* wall time when it was taken */
+    str ns;                                   /* empty: of all namespaces */
+    usec now;                                 /* wall time when it was taken */
 };
 
 /* Reads the parts of the mask into *p, which keeps its others. Lives as long as the session. */
@@ -39,6 +40,22 @@ struct obj *picture_find(const struct picture *p, enum picture_part part, str na
 /* What of that name belongs to a set, of whatever kind: sets first, pods last. */
 struct obj *picture_find_any(const struct picture *p, str name);
 const struct kind *picture_kind(enum picture_part part);
+
+/* The pods of a picture by something of theirs (the UID of their owner, the name of their gang), in
+ * their order: where many are asked for theirs, each answer costs what it is long. */
+struct pod_groups {
+    struct map by_key;
+    struct obj **items;
+};
+typedef str pod_key_fn(const struct obj *pod);
+str pod_owner_uid(const struct obj *pod);
+str pod_gang_name(const struct obj *pod);
+void pod_groups_init(struct pod_groups *g, const struct picture *p, pod_key_fn *key,
+                     struct arena *a);
+struct session_list pod_groups_get(const struct pod_groups *g, str key);
+void pod_groups_done(struct pod_groups *g);
+/* Not of the whole cluster. */
+bool picture_is_of_namespace(enum picture_part part);
 
 /* Keeps the picture up and calls fn when all of it is there and after changes (at most every
  * 150 ms) until it returns true. timeout 0: forever. Parts that are optional are left out, all of

@@ -484,7 +484,12 @@ size_t room_advice(const struct room *r, struct arena *a, str *ret, size_t max)
     int64_t lack = r->need - best;
     bool missing = lack > 0 || r->short_of > 0;
     str make = missing && r->refused < r->nodes ? room_to_make(r, a) : STR_NONE;
-    if (make.len)
+    if (level && r->n_domains == 0)
+        all[n++] = arena_printf(a,
+                                "label the nodes, or correct the key of that level in the "
+                                "ClusterTopologyBinding: no node has the label %.*s",
+                                STR_ARG(r->level));
+    else if (make.len)
         all[n++] = make;
     if (level && best < r->need && r->total >= r->need)
         all[n++] = arena_printf(a,

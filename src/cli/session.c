@@ -77,7 +77,7 @@ struct waiting {
     struct err *err;
 };
 
-static int code_of(int http)
+int session_code_of(int http)
 {
     return http == 404   ? ERR_NOT_FOUND
            : http == 409 ? ERR_CONFLICT
@@ -115,8 +115,8 @@ static void on_done(struct api_request *q, const struct api_reply *reply)
     w->code = reply->code;
     if (reply->status)
         w->error =
-            err_set(w->err, code_of(reply->code), "%.*s%.*s", STR_ARG(reply->status->message),
-                    STR_ARG(remedy(w->session, reply->status)));
+            err_set(w->err, session_code_of(reply->code), "%.*s%.*s",
+                    STR_ARG(reply->status->message), STR_ARG(remedy(w->session, reply->status)));
     if (reply->obj)
         w->obj = obj_hold(a, obj_ref(reply->obj));
     if (reply->doc)
@@ -268,7 +268,7 @@ static void on_end(struct api_watch *w, const struct status *why)
     if (f->over)
         return;
     if (why) {
-        f->error = err_set(f->err, code_of(why->code), "%.*s", STR_ARG(why->message));
+        f->error = err_set(f->err, session_code_of(why->code), "%.*s", STR_ARG(why->message));
         stop_following(f);
         return;
     }
@@ -308,4 +308,58 @@ int session_follow(struct session *s, const struct kind *k, str ns, str label_se
     api_watch_stop(s->api, &f.watch);
     loop_timer_cancel(&f.timer);
     return f.error;
+}
+
+/* ---- trying again ---- */
+
+#define RETRY_FIRST (500 * USEC_PER_MSEC)
+#define RETRY_MOST (10 * USEC_PER_SEC)
+
+struct sleeper {
+    struct loop_timer timer;
+    struct loop *loop;
+};
+
+static void on_awake(struct loop_timer *t)
+{
+    loop_stop(container_of(t, struct sleeper, timer)->loop, 0);
+}
+
+static int sleep_for(usec pause, struct err *err)
+{
+    struct sleeper s = {.loop = loop_new_real(err)};
+    if (!s.loop)
+        return err->code;
+    loop_timer_init(s.loop, &s.timer, on_awake);
+    loop_timer_set(&s.timer, loop_now(s.loop) + pause);
+    (void)loop_run(s.loop);
+    loop_free(s.loop);
+    return 0;
+}
+
+bool session_retry(struct session *s, const struct session_opts *o, struct session_retry *r,
+                   struct err *err)
+{
+    int code = err->code;
+    if (code != ERR_UNAVAILABLE && code != ERR_INTERNAL && code != ERR_TIMEOUT)
+        return false;
+    if (r->pause == 0)
+        fprintf(stderr, "grove: %.*s; trying again, Ctrl-C ends it\n",
+                STR_ARG(clean_text(&s->arena, str_of(err->message), CLEAN_ALL)));
+    session_close(s);
+    do {
+        r->pause = r->pause ? MIN(2 * r->pause, RETRY_MOST) : RETRY_FIRST;
+        *err = ERR_INIT;
+        if (sleep_for(r->pause, err))
+            return false;
+        *err = ERR_INIT;
+    } while (session_open(o, s, err));
+    return true;
+}
+
+void session_answers(struct session_retry *r)
+{
+    if (r->pause)
+        fputs("grove: the API server answers again\n", stderr);
+    r->pause = 0;
 }

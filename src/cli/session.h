@@ -55,4 +55,19 @@ typedef bool session_event_fn(void *ctx, enum api_event_type type, const struct 
 int session_follow(struct session *s, const struct kind *k, str ns, str label_selector,
                    session_event_fn *fn, void *ctx, usec timeout, struct err *err);
 
+/* For those who watch. A server that goes away is told once and tried again, after longer and
+ * longer, with the kubeconfig as it is then. Begins with zeros. */
+struct session_retry {
+    usec pause; /* 0: it is there */
+};
+/* True when the error means that the server is gone and the session has been opened anew, without
+ * anything that it held; false when there is no use in trying: the error stands. */
+bool session_retry(struct session *s, const struct session_opts *o, struct session_retry *r,
+                   struct err *err);
+/* It answers; told when it did not before. */
+void session_answers(struct session_retry *r);
+
+/* The error that a code of HTTP means. */
+int session_code_of(int http);
+
 #endif

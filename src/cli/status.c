@@ -24,8 +24,10 @@ void status_put_verdict(struct jw *w, const struct picture *p, const struct obj 
     int64_t desired = number(obj_spec(pcs), "replicas");
     jw_put_object(w, "verdict");
     if (f->items.len > 0) {
+        size_t more;
+        (void)findings_speaks(f, NULL, 0, &more);
         jw_put_cstr(w, "state", finding_states[f->items.p[0].state]);
-        jw_put_str(w, "text", f->items.p[0].verdict);
+        jw_put_str(w, "text", findings_text(a, &f->items.p[0], more));
     } else {
         jw_put_cstr(w, "state",
                     desired == 0           ? "stopped"
@@ -101,13 +103,14 @@ static void put_parts(struct jw *w, const struct picture *p, const struct obj *p
     jw_end(w);
 }
 
-static void put_gang(struct jw *w, const struct picture *p, const struct obj *gang)
+static void put_gang(struct jw *w, const struct pod_groups *by_gang, const struct obj *gang)
 {
     jval status = obj_status(gang);
+    struct session_list its = pod_groups_get(by_gang, gang->name);
     int64_t pods = 0, on_nodes = 0;
-    for (size_t i = 0; i < p->parts[PICTURE_PODS].n; i++) {
-        const struct obj *o = p->parts[PICTURE_PODS].items[i];
-        if (o->deleting || !str_eq(obj_label(o, STR(LABEL_PODGANG)), gang->name))
+    for (size_t i = 0; i < its.n; i++) {
+        const struct obj *o = its.items[i];
+        if (o->deleting)
             continue;
         pods++;
         on_nodes += !str_is_empty(jstr(jgetc(obj_spec(o), "nodeName")));
@@ -126,14 +129,17 @@ static void put_gang(struct jw *w, const struct picture *p, const struct obj *ga
     jw_end(w);
 }
 
-static void put_gangs(struct jw *w, const struct picture *p, str label)
+static void put_gangs(struct jw *w, const struct picture *p, str label, struct arena *a)
 {
+    struct pod_groups by_gang;
+    pod_groups_init(&by_gang, p, pod_gang_name, a);
     jw_put_array(w, "gangs");
     for (size_t i = 0; i < p->parts[PICTURE_GANGS].n; i++) {
         if (is_of_set(p->parts[PICTURE_GANGS].items[i], label))
-            put_gang(w, p, p->parts[PICTURE_GANGS].items[i]);
+            put_gang(w, &by_gang, p->parts[PICTURE_GANGS].items[i]);
     }
     jw_end(w);
+    pod_groups_done(&by_gang);
 }
 
 static void put_findings(struct jw *w, const struct findings *f, struct arena *a)
@@ -141,10 +147,14 @@ static void put_findings(struct jw *w, const struct findings *f, struct arena *a
     jw_put_array(w, "findings");
     for (size_t i = 0; i < f->items.len; i++) {
         const struct finding *x = &f->items.p[i];
+        size_t more;
+        if (!findings_speaks(f, NULL, i, &more))
+            continue;
         jw_object(w);
         jw_put_cstr(w, "state", finding_states[x->state]);
         jw_put_str(w, "object", findings_reference(a, x->about));
-        jw_put_str(w, "text", x->verdict);
+        jw_put_str(w, "text", findings_text(a, x, more));
+        jw_put_int(w, "alike", (int64_t)more);
         jw_end(w);
     }
     jw_end(w);
@@ -167,7 +177,7 @@ static void put_set(struct jw *w, const struct picture *p, const struct obj *pcs
     put_pods(w, count_pods(p, label));
     put_parts(w, p, pcs, label, PICTURE_GROUPS, a);
     put_parts(w, p, pcs, label, PICTURE_CLIQUES, a);
-    put_gangs(w, p, label);
+    put_gangs(w, p, label, a);
     put_findings(w, &f, a);
     jw_put(w, "conditions", jgetc(obj_status(pcs), "conditions"));
     jw_end(w);
@@ -369,9 +379,9 @@ const struct command cmd_status = {
                    "role, scaling group and gang are desired, ready and updated.",
     .usage = "[pcs/NAME]",
     .max_args = 2,
-    .opts = view_options,
+    .opts = view_options_all,
     .opts_size = sizeof(struct view_args),
-    .examples = "  $ grove status\n  $ grove status pcs/my-set --watch\n"
+    .examples = "  $ grove status\n  $ grove status -A\n  $ grove status pcs/my-set --watch\n"
                 "  $ grove status my-set -o json",
     .run = run_status,
 };

@@ -12,6 +12,7 @@
 struct build {
     const struct picture *picture;
     struct jw *w;
+    struct pod_groups by_owner;
     struct arena *arena;
 };
 
@@ -42,17 +43,15 @@ static void put_pod(struct build *b, const struct obj *pod)
 
 static void put_clique(struct build *b, const struct obj *clique)
 {
-    const struct session_list *pods = &b->picture->parts[PICTURE_PODS];
+    struct session_list pods = pod_groups_get(&b->by_owner, clique->uid);
     begin(b, clique);
     put_number(b->w, "ready", obj_status(clique), "readyReplicas");
     put_number(b->w, "desired", obj_spec(clique), "replicas");
     put_number(b->w, "minAvailable", obj_spec(clique), "minAvailable");
     jw_put_str(b->w, "gang", obj_label(clique, STR(LABEL_PODGANG)));
     jw_put_array(b->w, "children");
-    for (size_t i = 0; i < pods->n; i++) {
-        if (str_eq(pods->items[i]->owner_uid, clique->uid))
-            put_pod(b, pods->items[i]);
-    }
+    for (size_t i = 0; i < pods.n; i++)
+        put_pod(b, pods.items[i]);
     jw_end(b->w);
     jw_end(b->w);
 }
@@ -154,6 +153,7 @@ struct doc *tree_build(const struct picture *p, const struct view_target *t, str
     if (view_sets(p, t, &sets, a, err))
         return NULL;
     struct build b = {.picture = p, .w = &w, .arena = a};
+    pod_groups_init(&b.by_owner, p, pod_owner_uid, a);
     jw_init(&w);
     jw_object(&w);
     jw_put_str(&w, "namespace", p->ns);
@@ -162,10 +162,14 @@ struct doc *tree_build(const struct picture *p, const struct view_target *t, str
         put_set(&b, sets.items[i]);
     jw_end(&w);
     jw_end(&w);
+    pod_groups_done(&b.by_owner);
     return jw_doc(&w);
 }
 
 /* ---- the text ---- */
+
+/* Of many that are alike some are shown, and all that are not well, as far as one can read. */
+enum { SHOWN_WELL = 6, SHOWN_ILL = 20 };
 
 /* Branches: what stands before a line depends on whether the levels above go on below it. */
 struct branch {
@@ -225,25 +229,74 @@ static void put_label(jval v, jval parent, struct arena *a, struct strbuf *out)
         paint_add(out, PAINT_DIM, STR("  Terminating"));
 }
 
-static void put_node(jval v, const struct branch *b, struct arena *a, struct strbuf *out)
+static bool is_well(jval v)
+{
+    if (str_is(jstr(jgetc(v, "kind")), "Pod"))
+        return str_is(jstr(jgetc(v, "state")), "Ready");
+    for (struct jiter it = jiter(jgetc(v, "children")); jnext(&it);) {
+        if (!is_well(it.value))
+            return false;
+    }
+    bool clique = str_is(jstr(jgetc(v, "kind")), "PodClique");
+    return number(v, clique ? "ready" : "available") >= number(v, "desired");
+}
+
+/* What is left out of the children, and whether it is well. */
+struct left {
+    size_t n, ill;
+};
+
+/* Which of the children are shown; a few more than are shown of many are all shown. */
+static struct left choose(jval children, bool wide, bool *ret_shown)
+{
+    size_t n = jlen(children), well = 0, ill = 0;
+    struct left left = {0};
+    for (struct jiter it = jiter(children); jnext(&it);) {
+        bool is = is_well(it.value);
+        ret_shown[it.index] =
+            wide || n <= 2 * SHOWN_WELL || (is ? well++ < SHOWN_WELL : ill++ < SHOWN_ILL);
+        left.n += !ret_shown[it.index];
+        left.ill += !ret_shown[it.index] && !is;
+    }
+    return left;
+}
+
+static void put_left(struct left left, const struct branch *b, struct strbuf *out)
+{
+    put_indent(out, b);
+    strbuf_printf(out, "└─ and %zu more, ", left.n);
+    if (left.ill)
+        strbuf_printf(out, "%zu of them not ready", left.ill);
+    else
+        strbuf_add_cstr(out, "all ready");
+    strbuf_add_cstr(out, " (-o wide shows them)\n");
+}
+
+static void put_node(jval v, const struct branch *b, bool wide, struct arena *a, struct strbuf *out)
 {
     jval children = jgetc(v, "children");
+    bool *shown = arena_array(a, bool, jlen(children) + 1);
+    struct left left = choose(children, wide, shown);
     if (b) {
         put_indent(out, b->up);
         strbuf_add_cstr(out, b->last ? "└─ " : "├─ ");
     }
     put_label(v, b ? b->parent : JVAL_ABSENT, a, out);
     strbuf_add_char(out, '\n');
-    for (struct jiter it = jiter(children); jnext(&it);)
-        put_node(it.value, &(struct branch){b, it.index + 1 == jlen(children), v}, a, out);
+    for (struct jiter it = jiter(children); jnext(&it);) {
+        bool last = left.n == 0 && it.index + 1 == jlen(children);
+        if (shown[it.index])
+            put_node(it.value, &(struct branch){b, last, v}, wide, a, out);
+    }
+    if (left.n > 0)
+        put_left(left, b, out);
 }
 
 void tree_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
 {
     jval sets = jgetc(doc, "sets");
-    (void)wide;
     for (struct jiter it = jiter(sets); jnext(&it);)
-        put_node(it.value, NULL, a, out);
+        put_node(it.value, NULL, wide, a, out);
     if (jlen(sets) == 0)
         strbuf_printf(out, "No PodCliqueSets in namespace %.*s.\n",
                       STR_ARG(jstr(jgetc(doc, "namespace"))));
@@ -266,11 +319,13 @@ const struct command cmd_tree = {
     .summary = "Show sets, scaling groups, cliques, pods and nodes as a tree",
     .description =
         "Each clique with how many of its pods are ready, the minimum that is of any use "
-        "and the gang it is placed with; each pod with its state and its node.",
+        "and the gang it is placed with; each pod with its state and its node. Of many that are "
+        "well some are shown; -o wide shows all.",
     .usage = "[pcs/NAME]",
     .max_args = 2,
-    .opts = view_options,
+    .opts = view_options_all,
     .opts_size = sizeof(struct view_args),
-    .examples = "  $ grove tree\n  $ grove tree pcs/my-set --watch\n  $ grove tree my-set -o json",
+    .examples = "  $ grove tree\n  $ grove tree -A\n  $ grove tree pcs/my-set --watch\n"
+                "  $ grove tree my-set -o json",
     .run = run_tree,
 };

@@ -98,6 +98,38 @@ int twin_apply(struct twin *t, const struct kind *k, str ns, str name, struct do
     return r;
 }
 
+static struct doc *make_bare(const struct kind *k, str name)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_cstr(&w, "apiVersion", "v1");
+    jw_put_cstr(&w, "kind", k->kind);
+    jw_put_object(&w, "metadata");
+    jw_put_str(&w, "name", name);
+    jw_end(&w);
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+/* One that is there already is as good. */
+static void make_sure_of(struct twin *t, const struct kind *k, str ns, str name)
+{
+    struct err ignored = ERR_INIT;
+    struct doc *d = make_bare(k, name);
+    (void)twin_create(t, k, ns, d, false, &ignored);
+    doc_unref(d);
+}
+
+void twin_make_accounts(struct twin *t, str ns, jval pcs)
+{
+    for (struct jiter it = jiter(jpath(pcs, "spec.template.cliques")); jnext(&it);) {
+        str name = jstr(jpath(it.value, "spec.podSpec.serviceAccountName"));
+        if (name.len)
+            make_sure_of(t, &kind_service_account, ns, name);
+    }
+}
+
 /* ---- what is taken over ---- */
 
 static void put_fields(struct jw *w, jval from, const char *const *names)
@@ -181,20 +213,6 @@ static struct doc *make_node(const struct obj *node, bool status)
     return jw_doc(&w);
 }
 
-static struct doc *make_namespace(str name)
-{
-    struct jw w;
-    jw_init(&w);
-    jw_object(&w);
-    jw_put_cstr(&w, "apiVersion", "v1");
-    jw_put_cstr(&w, "kind", "Namespace");
-    jw_put_object(&w, "metadata");
-    jw_put_str(&w, "name", name);
-    jw_end(&w);
-    jw_end(&w);
-    return jw_doc(&w);
-}
-
 /* Sends up to BATCH of them at a time. */
 struct batch {
     struct twin *twin;
@@ -250,9 +268,10 @@ static void load_pods(struct batch *b, const struct picture *p, str ns, str with
     /* In the order of their namespaces, so each is made once. */
     for (size_t i = 0; i < pods->n; i++) {
         if (!str_eq(pods->items[i]->ns, last))
-            batch_add(b, &(struct api_request){.verb = API_CREATE,
-                                               .kind = &kind_namespace,
-                                               .body = make_namespace(pods->items[i]->ns)});
+            batch_add(
+                b, &(struct api_request){.verb = API_CREATE,
+                                         .kind = &kind_namespace,
+                                         .body = make_bare(&kind_namespace, pods->items[i]->ns)});
         last = pods->items[i]->ns;
     }
     batch_flush(b);
@@ -271,16 +290,13 @@ static void load_pods(struct batch *b, const struct picture *p, str ns, str with
 
 static int load(struct twin *t, const struct picture *p, str ns, str without, struct err *err)
 {
-    struct err ignored = ERR_INIT;
     struct batch *b = xnew(struct batch);
     b->twin = t;
     t->error = 0;
     t->err = err;
     load_nodes(b, p);
     int r = t->error;
-    struct doc *d = make_namespace(ns);
-    (void)twin_create(t, &kind_namespace, STR_NONE, d, false, &ignored);
-    doc_unref(d);
+    make_sure_of(t, &kind_namespace, STR_NONE, ns);
     t->error = 0;
     t->err = err;
     load_pods(b, p, ns, without);

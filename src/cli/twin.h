@@ -41,6 +41,9 @@ int twin_adopt(struct twin *t, const struct picture *p, const struct obj *pcs, s
  * nobody knows too. */
 int twin_create(struct twin *t, const struct kind *k, str ns, struct doc *d, bool strict,
                 struct err *err);
+/* The accounts that the pods of this set name, where they are not there yet: the twin knows none of
+ * the cluster's, and a pod without its account is refused. */
+void twin_make_accounts(struct twin *t, str ns, jval pcs);
 /* As `grove apply` does it; *ret is the set as it is then, the caller's to unref. */
 int twin_apply(struct twin *t, const struct kind *k, str ns, str name, struct doc *d,
                struct obj **ret, struct err *err);

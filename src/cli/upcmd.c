@@ -231,6 +231,8 @@ static void on_term(struct loop_signal *s)
 
 static void on_interrupt(struct loop_signal *s)
 {
+    if (isatty(STDERR_FILENO)) /* the terminal has written ^C */
+        fputc('\n', stderr);
     request_stop(container_of(s, struct up_run, interrupt));
 }
 
@@ -362,6 +364,28 @@ static int set_limits(const struct up_args *a, struct front_limits *l, struct er
     return 0;
 }
 
+/* Words that would be taken in silence, and numbers that are no ports. */
+static int check_words(const struct up_args *a, struct err *err)
+{
+    str rest = a->without;
+    ptrdiff_t colon = str_rfind_char(a->listen, ':');
+    str port = colon < 0 ? STR_NONE : str_sub(a->listen, (size_t)colon + 1, a->listen.len);
+    uint64_t number;
+    while (!str_is_empty(rest)) {
+        str part = str_cut(&rest, ',');
+        if (!str_is(part, "operator") && !str_is(part, "scheduler") && !str_is(part, "nodes"))
+            return err_set(
+                err, ERR_USAGE,
+                "--without: there is no part \"%.*s\"; the parts are operator, scheduler "
+                "and nodes",
+                STR_ARG(part));
+    }
+    if (str_to_uint(port, &number) && number > UINT16_MAX)
+        return err_set(err, ERR_USAGE, "--listen: %.*s is no port; ports are 0 (a free one) to %u",
+                       STR_ARG(port), (unsigned)UINT16_MAX);
+    return 0;
+}
+
 static void set_options(const struct up_args *a, struct up_options *o)
 {
     *o = (struct up_options){.listen = a->listen,
@@ -386,7 +410,7 @@ static int run_plane(const struct up_args *a)
     struct up_options o;
     struct up_run r = {.args = a};
     set_options(a, &o);
-    if (set_limits(a, &o.limits, &err))
+    if (check_words(a, &err) || set_limits(a, &o.limits, &err))
         return cli_fail(&err);
     r.loop = loop_new_real(&err);
     if (!r.loop)

@@ -18,6 +18,11 @@ const struct opt view_options[] = {
     VIEW_CONNECTION,
     OPT_END,
 };
+const struct opt view_options_all[] = {
+    OPT_FLAG(struct view_args, all_namespaces, 'A', "all-namespaces", "Of all namespaces"),
+    OPT_GROUP(NULL, view_options, 0),
+    OPT_END,
+};
 const struct opt view_options_once[] = {VIEW_OUTPUT, VIEW_CONNECTION, OPT_END};
 
 int view_read_target(const struct command_call *call, const struct kind *preset,
@@ -88,6 +93,66 @@ int view_sets(const struct picture *p, const struct view_target *t, struct sessi
     return one ? 0 : view_not_found(p, t, err);
 }
 
+/* ---- all namespaces ---- */
+
+/* The objects of one namespace, which stand together. */
+static struct session_list slice_of(const struct session_list *l, str ns)
+{
+    struct session_list r = {.items = l->items, .rv = l->rv};
+    while (r.items < l->items + l->n && !str_eq(r.items[0]->ns, ns))
+        r.items++;
+    while (r.items + r.n < l->items + l->n && str_eq(r.items[r.n]->ns, ns))
+        r.n++;
+    return r;
+}
+
+/* {"namespaces": [...]}: what the view makes of each that has sets, in their order. */
+static struct doc *build_all(const struct view *v, const struct picture *p,
+                             const struct view_target *t, struct arena *a, struct err *err)
+{
+    const struct session_list *sets = &p->parts[PICTURE_SETS];
+    struct jw w;
+    int r = 0;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_array(&w, "namespaces");
+    for (size_t i = 0; i < sets->n && r == 0;) {
+        struct picture one = *p;
+        one.ns = sets->items[i]->ns;
+        for (unsigned k = 0; k < PICTURE_PARTS; k++) {
+            if (picture_is_of_namespace(k))
+                one.parts[k] = slice_of(&p->parts[k], one.ns);
+        }
+        i += one.parts[PICTURE_SETS].n;
+        struct doc *d = v->build(&one, t, a, err);
+        if (d)
+            jw_val(&w, doc_root(d));
+        r = d ? 0 : err->code;
+        doc_unref(d);
+    }
+    jw_end(&w);
+    jw_end(&w);
+    struct doc *all = jw_doc(&w);
+    if (r == 0)
+        return all;
+    doc_unref(all);
+    return NULL;
+}
+
+static void write_all(jval doc, bool wide, struct arena *a, struct strbuf *out,
+                      void (*write)(jval doc, bool wide, struct arena *a, struct strbuf *out))
+{
+    jval all = jgetc(doc, "namespaces");
+    for (struct jiter it = jiter(all); jnext(&it);) {
+        strbuf_add_cstr(out, it.index ? "\n" : "");
+        paint_add(out, PAINT_STRONG,
+                  arena_printf(a, "namespace %.*s\n", STR_ARG(jstr(jgetc(it.value, "namespace")))));
+        write(it.value, wide, a, out);
+    }
+    if (jlen(all) == 0)
+        strbuf_add_cstr(out, "No PodCliqueSets in any namespace.\n");
+}
+
 /* ---- showing ---- */
 
 struct showing {
@@ -95,6 +160,7 @@ struct showing {
     const struct view_args *args;
     const struct view_target *target;
     struct screen screen;
+    struct session_retry retry;
     int code;
     bool over;
     struct err *err;
@@ -116,7 +182,11 @@ static void write_doc(jval doc, const struct view_args *args,
         return;
     }
     struct doc *clean = clean_doc(doc, lines);
-    write(clean ? doc_root(clean) : doc, format == PRINT_WIDE, a, out);
+    jval v = clean ? doc_root(clean) : doc;
+    if (args->all_namespaces)
+        write_all(v, format == PRINT_WIDE, a, out, write);
+    else
+        write(v, format == PRINT_WIDE, a, out);
     doc_unref(clean);
 }
 
@@ -134,7 +204,8 @@ static int show(struct showing *s, const struct picture *p)
 {
     struct arena a = ARENA_INIT;
     struct strbuf out = STRBUF_INIT(MAX_OUTPUT);
-    struct doc *d = s->view->build(p, s->target, &a, s->err);
+    struct doc *d = s->args->all_namespaces ? build_all(s->view, p, s->target, &a, s->err)
+                                            : s->view->build(p, s->target, &a, s->err);
     if (d) {
         write_doc(doc_root(d), s->args, s->view->write,
                   s->view->has_lines ? CLEAN_KEEP_LINES : CLEAN_ALL, &a, &out);
@@ -154,8 +225,12 @@ static int show(struct showing *s, const struct picture *p)
 static bool on_picture(void *ctx, const struct picture *p)
 {
     struct showing *s = ctx;
+    if (s->retry.pause) {
+        session_answers(&s->retry);
+        screen_again(&s->screen);
+    }
     if (show(s, p) == 0)
-        return s->over;
+        return s->over || ferror(stdout);
     s->code = EXIT_NO;
     return true;
 }
@@ -176,18 +251,32 @@ static int show_once(struct showing *s, struct session *session, struct err *err
     return show(s, &p);
 }
 
+/* What was seen once is waited for when its server goes away. */
+static int show_on(struct showing *s, struct session *session, struct err *err)
+{
+    const struct view *v = s->view;
+    int r;
+    do {
+        if (s->args->all_namespaces)
+            session->ns = STR_NONE;
+        r = picture_follow(session, v->mask, v->optional, on_picture, s, 0, err);
+        r = r ? r : err->code;
+    } while (r && s->screen.begun && session_retry(session, &s->args->session, &s->retry, err));
+    return err->code;
+}
+
 int view_run(const struct view *v, const struct view_args *a, const struct view_target *t)
 {
     struct session session = {0};
     struct err err = ERR_INIT;
     struct showing s = {.view = v, .args = a, .target = t, .err = &err};
-    int r = session_open(&a->session, &session, &err);
-    if (r == 0 && a->watch) {
-        r = picture_follow(&session, v->mask, v->optional, on_picture, &s, 0, &err);
-        r = r ? r : err.code;
-    } else if (r == 0) {
-        r = show_once(&s, &session, &err);
-    }
+    int r = a->all_namespaces && t->name.len
+                ? err_set(&err, ERR_USAGE, "a name says which one; leave out --all-namespaces")
+                : session_open(&a->session, &session, &err);
+    if (r == 0 && a->all_namespaces)
+        session.ns = STR_NONE;
+    if (r == 0)
+        r = a->watch ? show_on(&s, &session, &err) : show_once(&s, &session, &err);
     if (s.over)
         screen_leave(&s.screen);
     screen_done(&s.screen);

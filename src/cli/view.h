@@ -15,8 +15,11 @@ struct view_args {
     struct session_opts session;
     int output;
     bool watch;
+    bool all_namespaces;
 };
-extern const struct opt view_options[], view_options_once[]; /* with and without --watch */
+extern const struct opt view_options[];      /* with --watch */
+extern const struct opt view_options_all[];  /* and --all-namespaces */
+extern const struct opt view_options_once[]; /* with neither */
 #define VIEW_CONNECTION \
     OPT_GROUP("Connection", session_options, offsetof(struct view_args, session))
 
@@ -46,7 +49,8 @@ struct view {
 /* KIND/NAME, KIND NAME or NAME of the default kind. */
 int view_read_target(const struct command_call *call, const struct kind *preset,
                      struct view_target *ret, struct err *err);
-/* The whole command; an exit code. */
+/* The whole command; an exit code. Of all namespaces it is one document for each that has sets:
+ * what is said about a picture is about one namespace. */
 int view_run(const struct view *v, const struct view_args *a, const struct view_target *t);
 
 /* A document once, as the arguments say. */
