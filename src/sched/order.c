@@ -89,13 +89,14 @@ static int age_of(const struct tgang *g, usec now)
     return age;
 }
 
-static void read_gang(struct tables *t, struct tgang *g, usec now)
+/* alone: nobody is compared with it. Who leads a large set takes a walk to find out. */
+static void read_gang(struct tables *t, struct tgang *g, usec now, bool alone)
 {
     if (g->single)
         g->created = obj_created(list_entry(g->pods.next, struct tpod, link)->obj);
     if (g->single || str_is_empty(jstr(jgetc(obj_spec(g->obj), "priorityClassName"))))
         read_pods(g);
-    g->lead = order_lead(t, g);
+    g->lead = alone ? g : order_lead(t, g);
     g->age = age_of(g, now);
     g->turn = 0;
 }
@@ -165,7 +166,7 @@ static int cmp_gangs(const void *a, const void *b)
 void order_gangs(struct tables *t, struct tgang **gangs, size_t n, usec now)
 {
     for (size_t i = 0; i < n; i++)
-        read_gang(t, gangs[i], now);
+        read_gang(t, gangs[i], now, n < 2);
     if (n < 2)
         return;
     give_turns(gangs, n);
