@@ -73,7 +73,7 @@ static: build-static/build.ninja
 	@strip build-static/grove
 build-static/build.ninja:
 	@tools/deps build
-	@meson setup -Dstatic=true --buildtype=release build-static >build-static.log 2>&1 || { cat build-static.log; exit 1; }
+	@meson setup -Dstatic=true --buildtype=release -Db_lto=true build-static >build-static.log 2>&1 || { cat build-static.log; exit 1; }
 	@rm -f build-static.log
 
 chart: all
