@@ -452,6 +452,17 @@ static void map_pod_to_gang(struct controller *c, const struct world *w, const s
         map_clique_to_gang(c, w, NULL, pclq);
 }
 
+/* The strategy decides which gangs cliques are in. A gang that was not made under the one before is
+ * not among those of the set, and its cliques' labels may have named it all along: they lead to it,
+ * and no other change need come that does. */
+static void enqueue_gangs_of_cliques(struct controller *c, const struct world *w,
+                                     const struct obj *owner)
+{
+    struct obj *o;
+    for (struct cache_iter it = world_owned(w, &kind_pclq, owner->uid); (o = cache_next(&it));)
+        map_clique_to_gang(c, w, NULL, o);
+}
+
 static void map_set_to_gangs(struct controller *c, const struct world *w, const struct obj *old,
                              const struct obj *new)
 {
@@ -462,6 +473,11 @@ static void map_set_to_gangs(struct controller *c, const struct world *w, const 
     struct obj *o;
     for (struct cache_iter it = world_owned(w, &kind_pod_gang, new->uid); (o = cache_next(&it));)
         controller_enqueue(c, &kind_pod_gang, o->ns, o->name);
+    if (!old || update_strategy_of(old) == update_strategy_of(new))
+        return;
+    enqueue_gangs_of_cliques(c, w, new);
+    for (struct cache_iter it = world_owned(w, &kind_pcsg, new->uid); (o = cache_next(&it));)
+        enqueue_gangs_of_cliques(c, w, o);
 }
 
 /* Cliques of scaled gangs whose pods wait for this base gang; the label may be shortened. */

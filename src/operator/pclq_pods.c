@@ -9,6 +9,7 @@
  */
 #include "base/map.h"
 #include "operator/pclq_impl.h"
+#include "operator/update.h"
 
 struct pods_work {
     struct clique_work *clique;
@@ -26,6 +27,20 @@ struct pods_work {
 static int64_t wanted(const struct clique_work *c)
 {
     return c->slots ? c->slots->total : surge_total(c->pclq);
+}
+
+/* Pods that are to be made, out of so many that the map or the number lacks. */
+static int64_t makeable(const struct pods_work *p, int64_t missing)
+{
+    const struct clique_work *c = p->clique;
+    /* What is not to be above the number any more is not made; it goes when that is written. */
+    if (!c->slots)
+        return missing - MAX(MIN(surge_held(c->pclq) - c->update.surge.held, missing), 0);
+    /* Only a coherent update has the map decide what is above the number. Else the clique does, and
+     * a map that has more is behind it, or was its predecessor's: the rest would go at once. */
+    if (update_strategy_of(c->pcs) != UPDATE_COHERENT)
+        return MAX(MIN(surge_total(c->pclq) - (int64_t)p->active.len, missing), 0);
+    return missing;
 }
 
 static void collect(struct pods_work *p)
@@ -50,9 +65,8 @@ static void collect(struct pods_work *p)
         slots_add(&p->used, pod_index(o));
     }
     p->missing = wanted(c) - (int64_t)p->active.len;
-    /* What is not to be above the number any more is not made; it goes when that is written. */
-    if (p->missing > 0 && !c->slots)
-        p->missing -= MAX(MIN(surge_held(c->pclq) - c->update.surge.held, p->missing), 0);
+    if (p->missing > 0)
+        p->missing = makeable(p, p->missing);
     if (c->lacks_claims)
         p->missing = MIN(p->missing, 0);
     if (p->missing > 0)

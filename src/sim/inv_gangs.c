@@ -5,9 +5,10 @@
  * A placed gang that loses pods is replaced pod by pod and not judged again until the last of them
  * is gone.
  *
- * The clock of a partial gang starts anew when one of its pods goes. Nothing is held against a gang
- * whose groups no longer have enough pods to be whole, or that was partial when a node closed: the
- * place it had been promised is gone.
+ * The clock of a partial gang starts anew when one of its pods goes or may be placed. Nothing is
+ * held against a gang whose groups no longer have enough pods that may be placed to be whole (new
+ * ones of a scaled gang are gated while its base gang is below its minimum, as users can have it),
+ * or that was partial when a node closed: the place it had been promised is gone.
  */
 #include "grove/names.h"
 #include "grove/types.h"
@@ -42,7 +43,7 @@ static str group_key(struct arena *a, str ns, str gang_label, str clique_label)
 struct tally {
     int64_t bound;
     bool whole;    /* every group has its minimum on nodes */
-    bool possible; /* every group has its minimum of pods */
+    bool possible; /* every group has its minimum of pods that may be placed */
 };
 
 static struct tally tally(const struct inv_gangs *g, const struct obj *gang)
@@ -132,6 +133,11 @@ static bool is_active(const struct obj *pod)
     return pod && !pod->deleting && !pod_has_finished(pod);
 }
 
+static bool is_placeable(const struct obj *pod)
+{
+    return is_active(pod) && jlen(jgetc(obj_spec(pod), "schedulingGates")) == 0;
+}
+
 static bool is_bound(const struct obj *pod)
 {
     return is_active(pod) && !str_is_empty(pod_node(pod));
@@ -140,7 +146,8 @@ static bool is_bound(const struct obj *pod)
 static void on_pod(struct invariants *v, struct inv_gangs *g, const struct store_event *e)
 {
     const struct obj *now = event_now(e);
-    int active = is_active(now) - is_active(e->prev), bound = is_bound(now) - is_bound(e->prev);
+    int active = is_placeable(now) - is_placeable(e->prev);
+    int bound = is_bound(now) - is_bound(e->prev);
     str label = obj_label(e->obj, STR(LABEL_PODGANG));
     if (str_is_empty(label) || (active == 0 && bound == 0))
         return;
@@ -152,7 +159,7 @@ static void on_pod(struct invariants *v, struct inv_gangs *g, const struct store
         (void)counter_add(&g->bound, key, bound);
     struct inv_gang *gang = map_get(&g->gangs, gang_key(&a, e->obj->ns, label));
     if (gang)
-        judge(v, g, gang, active < 0);
+        judge(v, g, gang, active != 0);
     arena_done(&a);
 }
 

@@ -10,7 +10,8 @@
  *   surge     no more units of a component are above its number than maxSurge allows; as long as
  *             some are, its floor is the number less maxUnavailable
  *   needless  a replica of a scaling group is not made anew when all of it is of the template that
- *             it is to be of (that of a pod is a matter of `deletes`)
+ *             it is to be of (that of a pod is a matter of `deletes`), but for one above the number
+ *             that had no place within surgeTimeout
  *   endings   an update that rolls by itself is not said to have ended while a pod is of another
  *             template than the one it was for
  */
@@ -333,6 +334,40 @@ static bool replica_is_outdated(const struct invariants *v, const struct obj *gr
     return outdated;
 }
 
+/* A gang of the map has that replica of the group. */
+static bool holds_replica(const struct obj *map, const struct obj *group, int64_t index)
+{
+    str name = str_sub(group->name, map->name.len + 1, group->name.len);
+    for (struct jiter e = jiter(jgetc(obj_spec(map), "entries")); jnext(&e);) {
+        jval indices = jget(jgetc(e.value, "pcsgReplicaIndices"), name);
+        for (struct jiter it = jiter(indices); jnext(&it);) {
+            if (jint(it.value, -1) == index)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What a coherent update had above the number found no place in time and went out of the map again.
+ * Numbers wander there, so its own may be a low one. */
+static bool was_taken_back(const struct invariants *v, const struct obj *group, int64_t index,
+                           str hash)
+{
+    struct arena a = ARENA_INIT;
+    int64_t replica = -1;
+    (void)str_to_int(obj_label(group, STR(LABEL_PCS_INDEX)), &replica);
+    str name = name_base_gang(&a, obj_label(group, STR(LABEL_PCS)), replica);
+    const struct obj *map = store_get(inv_store(v), &kind_pod_gang_map, group->ns, name);
+    str text = map ? obj_annotation(map, STR("grove.io/surge")) : STR_NONE;
+    struct doc *d = str_is_empty(text) ? NULL : doc_parse(text, NULL, NULL);
+    bool back = d && j_is_true(jgetc(doc_root(d), "timedOut")) &&
+                str_eq(jstr(jgetc(doc_root(d), "hash")), hash) && !holds_replica(map, group, index);
+    if (d)
+        doc_unref(d);
+    arena_done(&a);
+    return back;
+}
+
 static void check_need(struct invariants *v, const struct inv_updates *u, const struct obj *member)
 {
     const struct obj *group = controller_of(v, member, &kind_pcsg), *pcs = set_of(v, member);
@@ -343,12 +378,14 @@ static void check_need(struct invariants *v, const struct inv_updates *u, const 
         index >= number(group, "replicas") || deletes_was_forced(v, member))
         return;
     jval status = obj_status(pcs);
+    str hash = jstr(jgetc(status, "currentGenerationHash"));
     bool held = jint(jpath(obj_spec(pcs), "updateStrategy.partition"), 0) > 0;
-    const struct obj *now = revision_called(v, pcs, jstr(jgetc(status, "currentGenerationHash")));
+    const struct obj *now = revision_called(v, pcs, hash);
     const struct obj *before =
         revision_called(v, pcs, jstr(jgetc(status, "lastCompleteGenerationHash")));
     if (!now || replica_is_outdated(v, group, label, now) ||
-        (held && (!before || replica_is_outdated(v, group, label, before))))
+        (held && (!before || replica_is_outdated(v, group, label, before))) ||
+        was_taken_back(v, group, index, hash))
         return;
     inv_fail(v, "rolls", "%.*s is taken, and its replica is of the template it is to be of",
              STR_ARG(member->name));
