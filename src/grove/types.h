@@ -46,6 +46,7 @@ void grove_kinds_init(void);
 #define FINALIZER_PCS "grove.io/podcliqueset.grove.io"
 #define FINALIZER_PCSG "grove.io/podcliquescalinggroup.grove.io"
 #define FINALIZER_PCLQ "grove.io/podclique.grove.io"
+#define FINALIZER_ORPHAN "orphan" /* the garbage collector's: what it owns stays */
 #define GATE_PODGANG "grove.io/podgang-pending-creation"
 
 /* ---- views ---- */

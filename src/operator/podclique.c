@@ -17,7 +17,6 @@
 
 /* ---- the end ---- */
 
-#define FINALIZER_ORPHAN "orphan" /* the garbage collector's: what it owns stays */
 /* Its gang is waited for no longer than this. */
 #define GANG_FIRST (5 * USEC_PER_SEC)
 enum { STAGE_LAST_PODS, STAGE_RELEASE };

@@ -24,6 +24,8 @@
 #include "operator/upkeep.h"
 
 enum { STAGE_FINALIZER, STAGE_REVISION, STAGE_SMALL, STAGE_CLIQUES, STAGE_SCALERS, STAGE_KEPT };
+/* Of one that is being deleted. */
+enum { STAGE_LET_GO, STAGE_LEFT };
 
 /* ---- scaling groups and cliques ---- */
 
@@ -217,6 +219,12 @@ static void plan_living(const struct world *w, const struct obj *pcs, struct pla
     kept_forget(w, pcs, STAGE_KEPT, p);
 }
 
+static void plan_end(const struct world *w, const struct obj *pcs, struct plan *p)
+{
+    upkeep_let_go(w, pcs, STAGE_LET_GO, p);
+    (void)make_finalizer(p, STAGE_LEFT, pcs, STR(FINALIZER_PCS), false);
+}
+
 void pcs_children_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
     const struct obj *pcs = world_get(w, &kind_pcs, key->ns, key->name);
@@ -225,8 +233,8 @@ void pcs_children_plan(const struct world *w, const struct key *key, void *ctx, 
         return;
     if (!pcs->deleting)
         plan_living(w, pcs, p);
-    else if (mnnvl_release(w, pcs, STAGE_FINALIZER, p))
-        (void)make_finalizer(p, STAGE_FINALIZER, pcs, STR(FINALIZER_PCS), false);
+    else if (obj_has_finalizer(pcs, STR(FINALIZER_PCS)) && mnnvl_release(w, pcs, STAGE_LET_GO, p))
+        plan_end(w, pcs, p);
 }
 
 void pcs_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)

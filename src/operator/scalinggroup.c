@@ -15,6 +15,8 @@
 #include "operator/upkeep.h"
 
 enum { STAGE_FINALIZER, STAGE_CLAIMS, STAGE_MEMBERS };
+/* Of one that is being deleted. */
+enum { STAGE_LET_GO, STAGE_LEFT };
 
 /* Which group of the template this is: the one whose name gives our own. */
 static bool find_template(struct group_work *g)
@@ -158,8 +160,10 @@ void pcsg_members_plan(const struct world *w, const struct key *key, void *ctx, 
     const struct obj *pcsg = world_get(w, &kind_pcsg, key->ns, key->name);
     struct group_work g;
     (void)ctx;
-    if (pcsg && pcsg->deleting)
-        (void)make_finalizer(p, STAGE_FINALIZER, pcsg, STR(FINALIZER_PCSG), false);
+    if (pcsg && pcsg->deleting && obj_has_finalizer(pcsg, STR(FINALIZER_PCSG))) {
+        upkeep_let_go(w, pcsg, STAGE_LET_GO, p);
+        (void)make_finalizer(p, STAGE_LEFT, pcsg, STR(FINALIZER_PCSG), false);
+    }
     if (!group_work_init(&g, w, key, p))
         return;
     (void)make_finalizer(p, STAGE_FINALIZER, pcsg, STR(FINALIZER_PCSG), true);

@@ -332,14 +332,22 @@ TEST(numbers_set_by_users_survive_template_changes)
     ring_free(&r);
 }
 
-TEST(deletion_releases_the_finalizer_and_all_else_follows)
+TEST(deletion_takes_the_children_along_and_releases_the_finalizer)
 {
     struct ring r = ring_new();
     tw_load(r.world, SVC);
     ring_live(&r);
     tw_delete(r.world, &kind_pcs, "svc");
     ring_plan_pcs(&r, "svc");
-    CHECK_CSTR(tw_writes(r.world), "patch PodCliqueSet default/svc\n");
+    CHECK_CSTR(tw_writes(r.world), "delete PodClique default/svc-0-fe\n"
+                                   "delete PodClique default/svc-1-fe\n"
+                                   "delete PodCliqueScalingGroup default/svc-0-pf\n"
+                                   "delete PodCliqueScalingGroup default/svc-1-pf\n"
+                                   "delete Service default/svc-0\n"
+                                   "delete Service default/svc-1\n"
+                                   "delete PodDisruptionBudget default/svc-0-fe\n"
+                                   "delete PodDisruptionBudget default/svc-1-fe\n"
+                                   "patch PodCliqueSet default/svc\n");
     CHECK_CSTR(jtext(jpath(tw_body(r.world, &kind_pcs, "svc", ""), "metadata.finalizers")), "[]");
     ring_live(&r);
     static const struct kind *const kinds[] = {
@@ -347,6 +355,21 @@ TEST(deletion_releases_the_finalizer_and_all_else_follows)
         &kind_service, &kind_role, &kind_role_binding, &kind_service_account};
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         CHECK_INT(tw_count(r.world, kinds[i]), 0);
+    ring_free(&r);
+}
+
+TEST(a_set_that_is_to_leave_its_children_does)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_patch(r.world, &kind_pcs, "svc",
+             "{metadata: {finalizers: [grove.io/podcliqueset.grove.io, orphan]}}");
+    tw_delete(r.world, &kind_pcs, "svc");
+    ring_plan_pcs(&r, "svc");
+    CHECK_CSTR(tw_writes(r.world), "patch PodCliqueSet default/svc\n");
+    CHECK_CSTR(jtext(jpath(tw_body(r.world, &kind_pcs, "svc", ""), "metadata.finalizers")),
+               "[\"orphan\"]");
     ring_free(&r);
 }
 

@@ -284,13 +284,25 @@ TEST(a_group_without_a_minimum_needs_one)
     ring_free(&r);
 }
 
-TEST(a_deleted_group_releases_its_finalizer)
+TEST(a_deleted_group_takes_its_members_along_and_releases_its_finalizer)
 {
     struct ring r = with_groups();
     ring_live(&r);
     tw_delete(r.world, &kind_pcsg, "svc-0-pf");
     ring_plan_pcsg(&r, "svc-0-pf");
-    CHECK_CSTR(tw_writes(r.world), "patch PodCliqueScalingGroup default/svc-0-pf\n");
+    CHECK_CSTR(tw_writes(r.world), "delete PodClique default/svc-0-pf-0-pl\n"
+                                   "delete PodClique default/svc-0-pf-0-pw\n"
+                                   "delete PodClique default/svc-0-pf-1-pl\n"
+                                   "delete PodClique default/svc-0-pf-1-pw\n"
+                                   "delete PodClique default/svc-0-pf-2-pl\n"
+                                   "delete PodClique default/svc-0-pf-2-pw\n"
+                                   "delete PodDisruptionBudget default/svc-0-pf-0-pl\n"
+                                   "delete PodDisruptionBudget default/svc-0-pf-0-pw\n"
+                                   "delete PodDisruptionBudget default/svc-0-pf-1-pl\n"
+                                   "delete PodDisruptionBudget default/svc-0-pf-1-pw\n"
+                                   "delete PodDisruptionBudget default/svc-0-pf-2-pl\n"
+                                   "delete PodDisruptionBudget default/svc-0-pf-2-pw\n"
+                                   "patch PodCliqueScalingGroup default/svc-0-pf\n");
     CHECK_CSTR(jtext(jpath(tw_body(r.world, &kind_pcsg, "svc-0-pf", ""), "metadata.finalizers")),
                "[]");
     /* Its set makes it anew once it is gone. */

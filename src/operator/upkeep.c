@@ -197,3 +197,28 @@ void upkeep_plan_all(const struct world *w, const struct obj *owner, struct plan
     struct all all = {w, p};
     upkeep_each(w, owner, keep_one, &all);
 }
+
+struct leaving {
+    const struct obj *owner;
+    unsigned stage;
+    struct plan *plan;
+};
+
+static void let_go(void *ctx, const struct obj *child)
+{
+    const struct leaving *l = ctx;
+    if (child->deleting)
+        return;
+    struct plan_write *write = plan_delete(l->plan, l->stage, child);
+    write->component_uid = l->owner->uid;
+    write->user_scale_in = true;
+    plan_why(write, l->plan, "%s %.*s is being deleted", l->owner->kind->kind,
+             STR_ARG(l->owner->name));
+}
+
+void upkeep_let_go(const struct world *w, const struct obj *owner, unsigned stage, struct plan *p)
+{
+    struct leaving l = {owner, stage, p};
+    if (!obj_has_finalizer(owner, STR(FINALIZER_ORPHAN)))
+        upkeep_each(w, owner, let_go, &l);
+}
