@@ -254,3 +254,31 @@ str names(struct fixture *f)
     strbuf_done(&b);
     return s;
 }
+
+int act_make_pod(struct fixture *f)
+{
+    return create(f, &kind_pod, "ns", POD("new", ""));
+}
+
+int act_scale(struct fixture *f)
+{
+    return patch_sub(f, &kind_deployment, "ns", "d", "scale", API_PATCH_MERGE,
+                     "{'spec':{'replicas':7}}");
+}
+
+int act_make_thing(struct fixture *f)
+{
+    const struct kind *k = kind_by_plural(STR("example.org"), STR("v1"), STR("things"));
+    return create(
+        f, k, "ns",
+        "{'apiVersion':'example.org/v1','kind':'Thing','metadata':{'name':'t'},'size':3}");
+}
+
+int act_make_hpa(struct fixture *f)
+{
+    return create(f, &kind_hpa, "ns",
+                  "{'metadata':{'name':'h'},'spec':{'maxReplicas':3,'scaleTargetRef':{'apiVersion':"
+                  "'apps/v1','kind':'Deployment','name':'d'},'metrics':[{'type':'Resource',"
+                  "'resource':{'name':'cpu','target':{'type':'Utilization','averageUtilization':"
+                  "60}}}]}}");
+}

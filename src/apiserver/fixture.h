@@ -56,6 +56,12 @@ int list(struct fixture *f, const struct kind *k, const char *ns, struct api_req
 /* POST to a subresource of a pod in "ns". */
 int post_sub(struct fixture *f, const char *pod, const char *subresource, const char *json);
 int bind_pod(struct fixture *f, const char *pod, const char *node);
+/* Writes that tables of policies name: a pod, the scale of deployment "d", a thing of example.org,
+ * an autoscaler in v2. */
+int act_make_pod(struct fixture *f);
+int act_scale(struct fixture *f);
+int act_make_thing(struct fixture *f);
+int act_make_hpa(struct fixture *f);
 /* In the fixture's arena. */
 str text_of(struct fixture *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* A member of the last answer, "metadata.name"; its text for anything but a string. */

@@ -63,40 +63,12 @@ static int apply_map(struct fixture *f)
     return send(f, r);
 }
 
-static int make_pod(struct fixture *f)
-{
-    return create(f, &kind_pod, "ns", POD("new", ""));
-}
-
 static int make_deployment(struct fixture *f)
 {
     return create(f, &kind_deployment, "ns",
                   "{'metadata':{'name':'n'},'spec':{'replicas':1,'selector':{'matchLabels':{"
                   "'a':'b'}},'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{"
                   "'name':'c','image':'x'},{'name':'d','image':'y'}]}}}}");
-}
-
-static int scale(struct fixture *f)
-{
-    return patch_sub(f, &kind_deployment, "ns", "d", "scale", API_PATCH_MERGE,
-                     "{'spec':{'replicas':7}}");
-}
-
-static int make_thing(struct fixture *f)
-{
-    const struct kind *k = kind_by_plural(STR("example.org"), STR("v1"), STR("things"));
-    return create(
-        f, k, "ns",
-        "{'apiVersion':'example.org/v1','kind':'Thing','metadata':{'name':'t'},'size':3}");
-}
-
-static int make_hpa(struct fixture *f)
-{
-    return create(f, &kind_hpa, "ns",
-                  "{'metadata':{'name':'h'},'spec':{'maxReplicas':3,'scaleTargetRef':{'apiVersion':"
-                  "'apps/v1','kind':'Deployment','name':'d'},'metrics':[{'type':'Resource',"
-                  "'resource':{'name':'cpu','target':{'type':'Utilization','averageUtilization':"
-                  "60}}}]}}");
 }
 
 static int change_policy(struct fixture *f)
@@ -136,11 +108,11 @@ static const struct row {
     {"an item more",
      PODS "," APPLY("Object{spec: Object.spec{initContainers: [Object.spec.initContainers{name: "
                     "`mesh`, image: `proxy:1`, restartPolicy: `Always`}]}}"),
-     "", make_pod, 201, "spec.initContainers.0.restartPolicy", "Always"},
+     "", act_make_pod, 201, "spec.initContainers.0.restartPolicy", "Always"},
     {"what was added gets its defaults",
      PODS "," APPLY("Object{spec: Object.spec{initContainers: [Object.spec.initContainers{name: "
                     "`mesh`, image: `proxy:1`}]}}"),
-     "", make_pod, 201, "spec.initContainers.0.imagePullPolicy", "IfNotPresent"},
+     "", act_make_pod, 201, "spec.initContainers.0.imagePullPolicy", "IfNotPresent"},
     {"all items",
      DEPLOYMENTS "," APPLY("Object{spec: Object.spec{template: Object.spec.template{spec: "
                            "Object.spec.template.spec{containers: "
@@ -154,15 +126,15 @@ static const struct row {
     {"an apply", MAPS "," APPLY("Object{data: {`b`: `9`}}"), "", apply_map, 201, "data.b", "9"},
     {"a kind of the users",
      MATCH("CREATE", "example.org", "*", "things") "," APPLY("Object{size: object.size + 4}"), "",
-     make_thing, 201, "size", "7"},
+     act_make_thing, 201, "size", "7"},
     {"a scale",
      MATCH("*", "apps", "v1",
            "deployments/scale") "," APPLY("Object{spec: Object.spec{replicas: 2}}"),
-     "", scale, 200, "spec.replicas", "2"},
+     "", act_scale, 200, "spec.replicas", "2"},
     {"as another version",
      MATCH("*", "autoscaling", "v1", "horizontalpodautoscalers") "," APPLY(
          "Object{spec: Object.spec{targetCPUUtilizationPercentage: 70}}"),
-     "", make_hpa, 201, "spec.metrics.0.resource.target.averageUtilization", "70"},
+     "", act_make_hpa, 201, "spec.metrics.0.resource.target.averageUtilization", "70"},
     /* operations */
     {"an operation", MAPS "," PATCH("[JSONPatch{op: `add`, path: `/data/c`, value: `3`}]"), "",
      make_map, 201, "data.c", "3"},
@@ -270,7 +242,7 @@ static const struct row {
     {"what is one piece",
      PODS "," APPLY("Object{spec: Object.spec{nodeSelector: {`a`: `b`}, containers: "
                     "[Object.spec.containers{name: `c`, args: [`x`]}]}}"),
-     "", make_pod, 403, "message",
+     "", act_make_pod, 403, "message",
      DENIED "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps "
             "or structs: .spec.nodeSelector, .spec.containers[0].args"},
     {"an operation that cannot be done",

@@ -55,11 +55,6 @@ static int make_namespace(struct fixture *f)
     return create(f, &kind_namespace, "", "{'metadata':{'name':'new','labels':{'x':'y'}}}");
 }
 
-static int make_pod(struct fixture *f)
-{
-    return create(f, &kind_pod, "ns", POD("new", ""));
-}
-
 static int evict_pod(struct fixture *f)
 {
     return post_sub(f, "pod", "eviction",
@@ -71,34 +66,10 @@ static int bind(struct fixture *f)
     return bind_pod(f, "pod", "somewhere");
 }
 
-static int scale(struct fixture *f)
-{
-    return patch_sub(f, &kind_deployment, "ns", "d", "scale", API_PATCH_MERGE,
-                     "{'spec':{'replicas':7}}");
-}
-
 static int change_status(struct fixture *f)
 {
     return patch_sub(f, &kind_pod, "ns", "pod", "status", API_PATCH_MERGE,
                      "{'status':{'phase':'Running'}}");
-}
-
-static int make_thing(struct fixture *f)
-{
-    const struct kind *k = kind_by_plural(STR("example.org"), STR("v1"), STR("things"));
-    return create(
-        f, k, "ns",
-        "{'apiVersion':'example.org/v1','kind':'Thing','metadata':{'name':'t'},'size':3}");
-}
-
-/* In v2. */
-static int make_hpa(struct fixture *f)
-{
-    return create(f, &kind_hpa, "ns",
-                  "{'metadata':{'name':'h'},'spec':{'maxReplicas':3,'scaleTargetRef':{'apiVersion':"
-                  "'apps/v1','kind':'Deployment','name':'d'},'metrics':[{'type':'Resource',"
-                  "'resource':{'name':'cpu','target':{'type':'Utilization','averageUtilization':"
-                  "60}}}]}}");
 }
 
 static int change_policy(struct fixture *f)
@@ -183,12 +154,13 @@ static const struct row {
      MATCH("*", "autoscaling", "v1",
            "horizontalpodautoscalers") "," RULE("object.apiVersion == `autoscaling/v1` && "
                                                 "object.spec.targetCPUUtilizationPercentage < 50"),
-     DENY, make_hpa, 422, "horizontalpodautoscalers.autoscaling \"h\" is forbidden: " DENIED "*"},
+     DENY, act_make_hpa, 422,
+     "horizontalpodautoscalers.autoscaling \"h\" is forbidden: " DENIED "*"},
     {"by its own version only",
      "'matchConstraints':{'matchPolicy':'Exact','resourceRules':[{'operations':['*'],'apiGroups':"
      "['autoscaling'],'apiVersions':['v1'],'resources':['horizontalpodautoscalers']}]}," RULE(
          "false"),
-     DENY, make_hpa, 201, ""},
+     DENY, act_make_hpa, 201, ""},
     /* what it sees */
     {"the one before", MAPS "," RULE_WITH("object.data.a == oldObject.data.a", "'message':'no'"),
      DENY, change_map, 422, "configmaps \"old\" is forbidden: " DENIED "no"},
@@ -273,15 +245,15 @@ static const struct row {
     {"a pod",
      MATCH("CREATE", "", "v1", "pods") "," RULE("object.spec.containers.all(c, "
                                                 "c.image.startsWith(`ok/`))"),
-     DENY, make_pod, 422, "pods \"new\" is forbidden: " DENIED "*"},
+     DENY, act_make_pod, 422, "pods \"new\" is forbidden: " DENIED "*"},
     {"a scale",
      MATCH("UPDATE", "apps", "v1", "deployments/scale") "," RULE("object.kind == `Scale` "
                                                                  "&& "
                                                                  "object.spec.replicas < "
                                                                  "7"),
-     DENY, scale, 422, "deployments.apps \"d\" is forbidden: " DENIED "*"},
+     DENY, act_scale, 422, "deployments.apps \"d\" is forbidden: " DENIED "*"},
     {"a scale is not the object", MATCH("UPDATE", "apps", "v1", "deployments") "," RULE("false"),
-     DENY, scale, 200, ""},
+     DENY, act_scale, 200, ""},
     {"a status",
      MATCH("UPDATE", "", "v1", "pods/status") "," RULE("object.status.phase != "
                                                        "`Running`"),
@@ -294,8 +266,8 @@ static const struct row {
      MATCH("CREATE", "", "v1", "pods/eviction") "," RULE("object.kind != `Eviction`"), DENY,
      evict_pod, 422, "pods \"pod\" is forbidden: " DENIED "*"},
     {"a kind of the users",
-     MATCH("CREATE", "example.org", "*", "things") "," RULE("object.size < 3"), DENY, make_thing,
-     422, "things.example.org \"t\" is forbidden: " DENIED "*"},
+     MATCH("CREATE", "example.org", "*", "things") "," RULE("object.size < 3"), DENY,
+     act_make_thing, 422, "things.example.org \"t\" is forbidden: " DENIED "*"},
     {"not the policies themselves",
      MATCH("*", "admissionregistration.k8s.io", "*", "*") "," RULE("false"), DENY, change_policy,
      200, ""},

@@ -40,15 +40,18 @@ static const struct field pod_group_resource_claim_fields[] = {
 };
 static OBJECT(pod_group_resource_claim, "PodGroupResourceClaim");
 
+/* What a template and what is made from it have in common. */
+#define POD_GROUP_TERMS                                                              \
+    ONE("schedulingPolicy", type_pod_group_scheduling_policy, 2, .flags = REQUIRED), \
+        ONE("schedulingConstraints", type_pod_group_scheduling_constraints, 3),      \
+        KEYED("resourceClaims", type_pod_group_resource_claim, 4, "name",            \
+              .flags = MERGE | RETAIN_KEYS, .patch_key = "name"),                    \
+        ONE("disruptionMode", type_string, 5, .flags = POINTER),                     \
+        ONE("priorityClassName", type_string, 6), ONE("priority", type_int32, 7, .flags = POINTER)
+
 static const struct field pod_group_template_fields[] = {
     ONE("name", type_string, 1, .flags = REQUIRED),
-    ONE("schedulingPolicy", type_pod_group_scheduling_policy, 2, .flags = REQUIRED),
-    ONE("schedulingConstraints", type_pod_group_scheduling_constraints, 3),
-    KEYED("resourceClaims", type_pod_group_resource_claim, 4, "name", .flags = MERGE | RETAIN_KEYS,
-          .patch_key = "name"),
-    ONE("disruptionMode", type_string, 5, .flags = POINTER),
-    ONE("priorityClassName", type_string, 6),
-    ONE("priority", type_int32, 7, .flags = POINTER),
+    POD_GROUP_TERMS,
 };
 static OBJECT(pod_group_template, "PodGroupTemplate");
 
@@ -65,13 +68,7 @@ static OBJECT(pod_group_template_reference, "PodGroupTemplateReference");
 
 static const struct field pod_group_spec_fields[] = {
     ONE("podGroupTemplateRef", type_pod_group_template_reference, 1),
-    ONE("schedulingPolicy", type_pod_group_scheduling_policy, 2, .flags = REQUIRED),
-    ONE("schedulingConstraints", type_pod_group_scheduling_constraints, 3),
-    KEYED("resourceClaims", type_pod_group_resource_claim, 4, "name", .flags = MERGE | RETAIN_KEYS,
-          .patch_key = "name"),
-    ONE("disruptionMode", type_string, 5, .flags = POINTER),
-    ONE("priorityClassName", type_string, 6),
-    ONE("priority", type_int32, 7, .flags = POINTER),
+    POD_GROUP_TERMS,
 };
 static OBJECT(pod_group_spec, "SchedulingPodGroupSpec");
 
