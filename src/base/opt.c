@@ -221,8 +221,24 @@ static int add_to_list(const struct parser *p, const struct opt_flat *f, str val
     return 0;
 }
 
+static int missing_value(const struct parser *p, const struct opt *o)
+{
+    return err_set(p->err, ERR_USAGE, "option --%s needs a value%s%s", o->name,
+                   o->metavar ? ": " : "", o->metavar ? o->metavar : "");
+}
+
+/* An empty one comes of a shell variable that is not set: `--data "$DIR"` must not mean "no data".
+ */
+static bool lacks_path(const struct opt *o, str value)
+{
+    str what = o->metavar ? str_of(o->metavar) : STR_NONE;
+    return str_is_empty(value) && (str_is(what, "FILE") || str_is(what, "DIR"));
+}
+
 static int set_value(const struct parser *p, const struct opt_flat *f, str value)
 {
+    if (lacks_path(f->opt, value))
+        return missing_value(p, f->opt);
     switch (f->opt->kind) {
     case OPT_K_FLAG:
         return set_flag(p, f, value);
@@ -271,12 +287,6 @@ static bool is_help(str word)
 static bool has_next_value(const struct parser *p, size_t i)
 {
     return i + 1 < p->words_len && !str_starts(str_of(p->words[i + 1]), STR("--"));
-}
-
-static int missing_value(const struct parser *p, const struct opt *o)
-{
-    return err_set(p->err, ERR_USAGE, "option --%s needs a value%s%s", o->name,
-                   o->metavar ? ": " : "", o->metavar ? o->metavar : "");
 }
 
 /* --name, --name=value, --no-name; *i is at the word and moves past a value. */

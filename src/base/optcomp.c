@@ -214,15 +214,17 @@ static void zsh_item(struct strbuf *b, const char *dashes, const char *name, con
     add_single_quoted(b, item.p, "'\\''");
 }
 
+/* Options and words apart: what is described as options is offered behind a dash only. */
 static void zsh_words(struct comp *c, str path, const struct command *cmd)
 {
     struct opt_flat opts[OPT_FLAT_MAX];
     size_t n = opt_flatten(cmd->opts, opts);
-    strbuf_printf(c->b, "    \"%.*s\") items=('--help:Show this help'", STR_ARG(path));
+    strbuf_printf(c->b, "    \"%.*s\") flags=('--help:Show this help'", STR_ARG(path));
     for (size_t i = 0; i < n; i++) {
         if (!opts[i].opt->hidden)
             zsh_item(c->b, "--", opts[i].opt->name, opts[i].opt->help);
     }
+    strbuf_add_cstr(c->b, "); names=(");
     for (const struct command *const *s = cmd->subs; s && *s; s++) {
         if (!(*s)->hidden)
             zsh_item(c->b, "", (*s)->name, (*s)->summary);
@@ -240,8 +242,8 @@ static void write_zsh(const struct command *root, struct strbuf *b)
     add_identifier(b, root->name);
     strbuf_printf(b,
                   "()\n{\n"
-                  "    local at=\"%s\" prev=\"${words[CURRENT-1]}\" i\n"
-                  "    local -a items\n"
+                  "    local at=\"%s\" prev=\"${words[CURRENT-1]}\" i ret=1\n"
+                  "    local -a flags names\n"
                   "    if [[ ${words[CURRENT]} == --*=* ]]; then\n"
                   "        prev=\"${words[CURRENT]%%%%=*}\"\n"
                   "        compset -P '*='\n"
@@ -254,7 +256,10 @@ static void write_zsh(const struct command *root, struct strbuf *b)
     visit_all(root, b, zsh_values);
     strbuf_add_cstr(b, "    esac\n    case \"$at\" in\n");
     visit_all(root, b, zsh_words);
-    strbuf_add_cstr(b, "    esac\n    _describe -o completion items\n}\n");
+    strbuf_add_cstr(b, "    esac\n"
+                       "    _describe -o option flags && ret=0\n"
+                       "    _describe word names && ret=0\n"
+                       "    return ret\n}\n");
     /* The file works both sourced and autoloaded, where its first run must complete at once. */
     struct strbuf id CLEANUP(strbuf_done) = STRBUF_INIT(200);
     add_identifier(&id, root->name);

@@ -208,6 +208,7 @@ TEST(opt_mistakes_say_what_to_do)
         {"get pods -l", "option --limit needs a value: N"},
         {"get pods --output --all-namespaces", "option --output needs a value"},
         {"get pods --limit x", "option --limit: \"x\" is not a whole number"},
+        {"get pods --filename=", "option --filename needs a value: FILE"},
         {"get pods --limit=", "option --limit: \"\" is not a whole number"},
         {"get pods --limit 0", "option --limit: 0 is not between 1 and 1000"},
         {"get pods -l -1", "option --limit: -1 is not between 1 and 1000"},

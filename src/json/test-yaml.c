@@ -243,6 +243,31 @@ TEST(yaml_one_document_means_exactly_one)
     CHECK_CSTR(str_of(err.message), "expected one document, found 2");
 }
 
+TEST(what_strangers_send_has_so_many_values)
+{
+    struct err err = ERR_INIT;
+    struct strbuf b = STRBUF_INIT(1 << 20);
+    for (int i = 0; i < 1000; i++)
+        strbuf_add_cstr(&b, "- a\n");
+    struct doc *d = yaml_parse_bounded(strbuf_str(&b), 2000, &err);
+    CHECK(d);
+    doc_unref(d);
+    CHECK(!yaml_parse_bounded(strbuf_str(&b), 500, &err));
+    CHECK_INT(err.code, ERR_TOO_LARGE);
+    CHECK(str_ends(str_of(err.message), STR("more than 500 values: write it as JSON")));
+    /* Nobody reads on when there is a second document. */
+    strbuf_reset(&b);
+    for (int i = 0; i < 1000; i++)
+        strbuf_add_cstr(&b, "---\na: b\n");
+    CHECK(!yaml_parse_bounded(strbuf_str(&b), 50, &err));
+    CHECK_CSTR(str_of(err.message), "expected one document, found 2");
+    /* JSON is read otherwise. */
+    d = yaml_parse_bounded(STR("[1,2,3,4,5]"), 2, &err);
+    CHECK(d);
+    doc_unref(d);
+    strbuf_done(&b);
+}
+
 /* ---- errors ---- */
 
 static const struct {

@@ -57,7 +57,9 @@ struct reader {
     uint64_t next_id;
     size_t expanded;
     size_t max_expanded;
-    yaml_mark_t mark; /* of the current event */
+    size_t max_docs;   /* it ends with the last of these */
+    size_t max_events; /* an error above */
+    yaml_mark_t mark;  /* of the current event */
     struct err *err;
 };
 
@@ -470,11 +472,15 @@ static int fail_syntax(struct reader *r)
 
 static int read_stream(struct reader *r, doc_vec *docs)
 {
-    for (;;) {
+    for (size_t n = 0;; n++) {
         yaml_event_t e;
         if (!yaml_parser_parse(&r->parser, &e))
             return fail_syntax(r);
-        bool done = e.type == YAML_STREAM_END_EVENT;
+        bool done = e.type == YAML_STREAM_END_EVENT || docs->len >= r->max_docs;
+        if (n >= r->max_events) {
+            yaml_event_delete(&e);
+            return fail(r, ERR_TOO_LARGE, "more than %zu values: write it as JSON", n);
+        }
         int rc = on_event(r, &e, docs);
         yaml_event_delete(&e);
         if (rc || done)
@@ -504,7 +510,7 @@ static bool has_too_many_tag_lines(str text)
     return n > YAML_MAX_TAG_LINES;
 }
 
-int yaml_parse(str text, doc_vec *ret_docs, struct err *err)
+static int parse(str text, size_t max_docs, size_t max_events, doc_vec *ret_docs, struct err *err)
 {
     *ret_docs = (doc_vec){0};
     if (text.len > YAML_MAX_INPUT)
@@ -521,6 +527,8 @@ int yaml_parse(str text, doc_vec *ret_docs, struct err *err)
     struct reader r = {.out = STRBUF_INIT(YAML_MAX_OUTPUT),
                        .scratch = STRBUF_INIT(YAML_MAX_INPUT + 64),
                        .max_expanded = MAX(text.len * 10, (size_t)1 << 20),
+                       .max_docs = max_docs,
+                       .max_events = max_events,
                        .err = err};
     if (!yaml_parser_initialize(&r.parser))
         BUG("out of memory");
@@ -540,10 +548,15 @@ int yaml_parse(str text, doc_vec *ret_docs, struct err *err)
     return rc;
 }
 
-struct doc *yaml_parse_one(str text, struct err *err)
+int yaml_parse(str text, doc_vec *ret_docs, struct err *err)
+{
+    return parse(text, SIZE_MAX, SIZE_MAX, ret_docs, err);
+}
+
+struct doc *yaml_parse_bounded(str text, size_t max_values, struct err *err)
 {
     doc_vec docs;
-    if (yaml_parse(text, &docs, err))
+    if (parse(text, 2, max_values, &docs, err))
         return NULL;
     struct doc *d = NULL;
     if (docs.len == 1)
@@ -552,6 +565,11 @@ struct doc *yaml_parse_one(str text, struct err *err)
         err_set(err, ERR_INVALID, "expected one document, found %zu", docs.len);
     doc_vec_done(&docs);
     return d;
+}
+
+struct doc *yaml_parse_one(str text, struct err *err)
+{
+    return yaml_parse_bounded(text, SIZE_MAX, err);
 }
 
 void doc_vec_done(doc_vec *docs)

@@ -290,6 +290,6 @@ void yaml_write(jval v, bool sort_keys, struct strbuf *out)
 
 void yaml_write_short(jval v, struct strbuf *out)
 {
-    struct writer w = {.flow_max = 112};
+    struct writer w = {.flow_max = 128};
     write_document(&w, v, out);
 }

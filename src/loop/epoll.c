@@ -76,6 +76,11 @@ static usec real_now(struct loop *l)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+static usec real_cpu(struct loop *l)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 static usec real_wall(struct loop *l)
 {
     return read_clock(CLOCK_REALTIME);
@@ -417,6 +422,7 @@ static void real_done(struct loop *l)
 static const struct loop_ops real_ops = {
     .done = real_done,
     .now = real_now,
+    .cpu = real_cpu,
     .wall = real_wall,
     .random = real_random,
     .order = real_order,

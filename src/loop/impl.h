@@ -13,6 +13,7 @@ struct loop_ops {
     /* Frees what the implementation added, not the loop itself. */
     void (*done)(struct loop *l);
     usec (*now)(struct loop *l);
+    usec (*cpu)(struct loop *l);
     usec (*wall)(struct loop *l);
     void (*random)(struct loop *l, void *p, size_t n);
     /* Rank among timers of one due time. */

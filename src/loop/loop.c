@@ -200,6 +200,11 @@ usec loop_clock(struct loop *l)
     return l->ops->now(l);
 }
 
+usec loop_cpu(struct loop *l)
+{
+    return l->ops->cpu(l);
+}
+
 usec loop_wall(struct loop *l)
 {
     return l->ops->wall(l);

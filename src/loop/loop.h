@@ -111,6 +111,9 @@ usec loop_now(struct loop *l);
 /* As it is this moment, also within a phase: to measure how long something took. No decision may
  * depend on it. Virtual: nothing takes time. */
 usec loop_clock(struct loop *l);
+/* Processor time of this thread, which does not pass while others have the processor: who is served
+ * when may depend on what somebody cost, and on nothing else. Virtual: nothing costs anything. */
+usec loop_cpu(struct loop *l);
 /* Microseconds since 1970; for what people and objects see. */
 usec loop_wall(struct loop *l);
 /* Real: getrandom. Virtual: from the seed. */

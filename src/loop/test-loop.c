@@ -459,6 +459,18 @@ TEST(the_clock_is_fresh_outside_an_iteration)
     world_done(&w);
 }
 
+TEST(processor_time_does_not_pass_while_one_waits)
+{
+    struct world w = real_world();
+    usec cpu = loop_cpu(w.l), clock = loop_clock(w.l);
+    wait_msec(50);
+    CHECK(loop_clock(w.l) >= clock + 50000);
+    CHECK(loop_cpu(w.l) < cpu + 25000);
+    while (loop_cpu(w.l) < cpu + 1000)
+        ;
+    world_done(&w);
+}
+
 TEST(random_bytes_fill_the_buffer_and_differ)
 {
     struct world w = real_world();

@@ -39,6 +39,11 @@ static usec virtual_now(struct loop *l)
     return l->now;
 }
 
+static usec virtual_cpu(struct loop *l)
+{
+    return 0;
+}
+
 static usec virtual_wall(struct loop *l)
 {
     return vloop_of(l)->wall + (l->now - START);
@@ -142,6 +147,7 @@ static void virtual_done(struct loop *l)
 static const struct loop_ops virtual_ops = {
     .done = virtual_done,
     .now = virtual_now,
+    .cpu = virtual_cpu,
     .wall = virtual_wall,
     .random = virtual_random,
     .order = virtual_order,
