@@ -11,6 +11,7 @@ enum {
     MAX_ACKS = 1000,            /* answers to PING and SETTINGS that wait: more is a flood */
     MAX_SETTINGS = 32,          /* entries in one frame */
     MAX_SEND_BLOCK = 512 << 10, /* above what we allow ourselves */
+    MAX_EXCESS = 1 << 20,       /* of what heads may hold, on a connection: more is an attack */
     /* nghttp2's own limit of resets counts good ones too (a client ends a watch by a reset), and
      * ends the whole connection at 1,000. The server counts by itself those that are an attack. */
     RESET_BURST = 1000000,
@@ -59,6 +60,7 @@ static void block_add(struct h2_block *b, str name, str value)
     if (size > b->room || b->fields.len >= b->max_fields) {
         b->is_too_large = true;
         b->room = 0;
+        b->excess += size;
         return;
     }
     b->room -= size;
@@ -104,7 +106,8 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     struct h2 *h = user;
     block_add(&h->block, str_n((const char *)name, name_len),
               str_n((const char *)value, value_len));
-    return 0;
+    /* A byte may stand for a long field, and the library looks at each anew. */
+    return h->block.excess > MAX_EXCESS ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
 /* A block that breaks the rules: the library resets its stream. */

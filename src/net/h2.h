@@ -28,6 +28,7 @@ struct h2_block {
     bool is_open;      /* begun and not complete */
     usec since;        /* when it began */
     bool is_too_large; /* something was left out */
+    size_t excess;     /* of all blocks so far */
 };
 
 struct h2 {

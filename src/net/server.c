@@ -14,6 +14,8 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <time.h>
 #include <unistd.h>
@@ -419,6 +421,17 @@ static int bind_listener(int fd, const union address *a, struct err *err, const 
     return 0;
 }
 
+/* The kernel's table of descriptors grows when it is full, and a process with threads waits for
+ * that until all processors have taken note: milliseconds, at each doubling, in the middle of a
+ * crowd of connections. One descriptor at the far end makes the table as large as it will have to
+ * be. */
+static void make_descriptors(int fd, size_t many)
+{
+    int last = fcntl(fd, F_DUPFD_CLOEXEC, (int)MIN(many, (size_t)INT_MAX));
+    if (last >= 0)
+        (void)close(last);
+}
+
 static int start_listening(struct http_server *s, const char *text, struct err *err)
 {
     union address a = {0};
@@ -428,6 +441,7 @@ static int start_listening(struct http_server *s, const char *text, struct err *
     int fd = socket(a.sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return err_errno(err, ERR_IO, "socket");
+    make_descriptors(fd, s->limits.max_connections);
     s->listener = (struct loop_io){.fd = fd, .events = LOOP_READ, .fn = on_listener};
     r = bind_listener(fd, &a, err, text);
     if (r == 0)

@@ -464,3 +464,169 @@ TEST(long_replies_are_written_in_turns)
         raw_close(&r[i]);
     fx_done(&f);
 }
+
+/* ---- frames of HTTP/2 that nobody sends who means well ---- */
+
+static void add_frame(struct strbuf *b, uint8_t type, uint8_t flags, uint32_t stream, str payload)
+{
+    const uint8_t head[] = {(uint8_t)(payload.len >> 16),
+                            (uint8_t)(payload.len >> 8),
+                            (uint8_t)payload.len,
+                            type,
+                            flags,
+                            (uint8_t)(stream >> 24),
+                            (uint8_t)(stream >> 16),
+                            (uint8_t)(stream >> 8),
+                            (uint8_t)stream};
+    strbuf_add(b, head, sizeof(head));
+    strbuf_add_str(b, payload);
+}
+
+/* The same frame over and over until the server has enough; false: it takes them all. */
+static bool flood(struct fx *f, struct peer *p, int n, uint8_t type, uint32_t stream, str payload)
+{
+    for (int i = 0; i < n && f->server->n_conns; i++) {
+        struct strbuf b = STRBUF_INIT(1 << 20);
+        add_frame(&b, type, 0, stream, payload);
+        raw_send(&p->raw, strbuf_str(&b));
+        strbuf_done(&b);
+        if (i % 16 == 0)
+            fx_step(f);
+    }
+    for (int i = 0; i < 100 && f->server->n_conns; i++)
+        fx_step(f);
+    return f->server->n_conns == 0;
+}
+
+static void open_h2(struct peer *p, struct fx *f)
+{
+    fx_init(f, FX_H2_PIPE);
+    f->pipe_capacity = 1 << 20;
+    fx_start(f);
+    peer_connect(p, f);
+    int32_t id = peer_get(p, "/hello");
+    PEER_WAIT(p, peer_stream(p, id)->has_closed);
+    CHECK_INT(f->n_requests, 1);
+}
+
+static void close_h2(struct peer *p, struct fx *f)
+{
+    peer_done(p);
+    fx_done(f);
+}
+
+/* A head that goes on for ever, in many small pieces. */
+TEST(h2_a_flood_of_continuations_ends_the_connection)
+{
+    struct fx f;
+    struct peer p;
+    open_h2(&p, &f);
+    struct strbuf b = STRBUF_INIT(4096);
+    add_frame(&b, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_STREAM, 3, STR("\x82\x84\x86"));
+    raw_send(&p.raw, strbuf_str(&b));
+    strbuf_done(&b);
+    CHECK(flood(&f, &p, 20000, NGHTTP2_CONTINUATION, 3, STR("\0\1a\1b")));
+    CHECK_INT(f.n_requests, 1);
+    close_h2(&p, &f);
+}
+
+/* The same with pieces of nothing. */
+TEST(h2_a_flood_of_empty_continuations_ends_the_connection)
+{
+    struct fx f;
+    struct peer p;
+    open_h2(&p, &f);
+    struct strbuf b = STRBUF_INIT(4096);
+    add_frame(&b, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_STREAM, 3, STR("\x82\x84\x86"));
+    raw_send(&p.raw, strbuf_str(&b));
+    strbuf_done(&b);
+    CHECK(flood(&f, &p, 20000, NGHTTP2_CONTINUATION, 3, STR_NONE));
+    CHECK_INT(f.n_requests, 1);
+    close_h2(&p, &f);
+}
+
+/* Each wants an answer, and the answers are not read. */
+TEST(h2_a_flood_of_settings_ends_the_connection)
+{
+    struct fx f;
+    struct peer p;
+    open_h2(&p, &f);
+    raw_listen(&p.raw, false);
+    f.pipe_capacity = 1000;
+    CHECK(flood(&f, &p, 200000, NGHTTP2_SETTINGS, 0, STR_NONE));
+    close_h2(&p, &f);
+}
+
+/* A long field goes into the table once and is named again and again by one byte. */
+TEST(h2_a_head_that_unpacks_without_end_is_refused)
+{
+    struct fx f;
+    struct peer p;
+    open_h2(&p, &f);
+    struct strbuf block = STRBUF_INIT(1 << 20), b = STRBUF_INIT(1 << 20);
+    strbuf_add_str(&block, STR("\x82\x84\x86\x40\1x\x7f\xa1\x1e")); /* 127 + 0x21 + 30 * 128 */
+    for (int i = 0; i < 127 + 0x21 + 30 * 128; i++)
+        strbuf_add_char(&block, 'a');
+    for (int i = 0; i < 10000; i++)
+        strbuf_add_char(&block, '\xbe'); /* the first of the dynamic table */
+    add_frame(&b, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_STREAM | NGHTTP2_FLAG_END_HEADERS, 3,
+              strbuf_str(&block));
+    raw_send(&p.raw, strbuf_str(&b));
+    strbuf_done(&b);
+    strbuf_done(&block);
+    for (int i = 0; i < 100; i++)
+        fx_step(&f);
+    CHECK_INT(f.n_requests, 1);
+    CHECK(http_server_held(f.server) < (1 << 20));
+    CHECK_INT(f.server->n_conns, 0); /* it would do so again */
+    close_h2(&p, &f);
+}
+
+/* A body in pieces of nothing is no progress: its time is over when it is over. */
+TEST(h2_a_flood_of_empty_data_does_not_keep_a_body_open)
+{
+    struct fx f;
+    struct peer p;
+    open_h2(&p, &f);
+    int32_t id = peer_request(&p, "POST", "/echo", NULL, 0, true);
+    peer_steps(&p, 2);
+    f.wait = USEC_PER_SEC;
+    for (int i = 0; i < 62 && !peer_stream(&p, id)->status && f.server->n_conns; i++) {
+        struct strbuf b = STRBUF_INIT(1 << 20);
+        for (int k = 0; k < 1000; k++)
+            add_frame(&b, NGHTTP2_DATA, 0, (uint32_t)id, STR_NONE);
+        raw_send(&p.raw, strbuf_str(&b));
+        strbuf_done(&b);
+        peer_steps(&p, 1);
+    }
+    CHECK(!f.server->n_conns || peer_stream(&p, id)->status == 408);
+    CHECK_INT(f.n_requests, 1);
+    close_h2(&p, &f);
+}
+
+/* Windows of one byte: many replies wait, and a byte of each now and then is no progress. */
+TEST(h2_tiny_windows_do_not_hold_replies_for_ever)
+{
+    enum { STREAMS = 50 };
+    struct fx f;
+    struct peer p;
+    fx_init(&f, FX_H2_PIPE);
+    f.big = 1 << 16;
+    fx_start(&f);
+    peer_connect(&p, &f);
+    const nghttp2_settings_entry tiny = {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1};
+    CHECK_INT(nghttp2_submit_settings(p.session, NGHTTP2_FLAG_NONE, &tiny, 1), 0);
+    p.is_greedy = false;
+    for (int i = 0; i < STREAMS; i++)
+        peer_get(&p, "/big");
+    PEER_WAIT(&p, f.n_requests == STREAMS);
+    f.wait = f.limits.idle_timeout / 8;
+    for (int i = 0; i < 12 && f.n_closed < STREAMS; i++) {
+        for (int s = 0; s < STREAMS && !peer_stream(&p, 2 * s + 1)->has_closed; s++)
+            (void)nghttp2_submit_window_update(p.session, NGHTTP2_FLAG_NONE, 2 * s + 1, 1);
+        peer_steps(&p, 1);
+    }
+    CHECK_INT(f.n_closed, STREAMS);
+    CHECK_INT(http_server_held(f.server), 0);
+    close_h2(&p, &f);
+}
