@@ -16,6 +16,30 @@
 
 #define DATA_MAX ((size_t)1 << 20)
 
+bool admit_former_has(struct admit_former *f, size_t index, str value)
+{
+    enum { FEW = 32 };
+    if (MIN(index, jlen(f->list)) <= FEW) {
+        for (struct jiter it = jiter(f->list); jnext(&it) && it.index < index;)
+            if (str_eq(jstr(jget(it.value, str_of(f->member))), value))
+                return true;
+        return false;
+    }
+    if (!f->is_begun) {
+        f->is_begun = true;
+        f->at = jiter(f->list);
+        f->is_over = !jnext(&f->at);
+    }
+    for (; !f->is_over && f->at.index < index; f->is_over = !jnext(&f->at))
+        (void)map_put(&f->seen, jstr(jget(f->at.value, str_of(f->member))), f);
+    return map_has(&f->seen, value);
+}
+
+void admit_former_done(struct admit_former *f)
+{
+    map_done(&f->seen);
+}
+
 str admit_path(const struct admit *a, const char *fmt, ...)
 {
     va_list ap;
@@ -303,11 +327,90 @@ static struct doc *apply(struct edit *e, size_t n, struct doc *d)
     return out ? out : doc_ref(d);
 }
 
+/* ---- how long lists may be ---- */
+
+/* Items of all lists of objects in one object. To complete and judge one takes many times what its
+ * text does (`{}` is a container with all its defaults), so what may be sent could be more than a
+ * server can take at once. */
+enum { ITEMS_MAX = 16384 };
+
+/* A place in the object, from the inside out. */
+struct step {
+    const struct step *up;
+    str key; /* empty: an item */
+    size_t index;
+};
+
+static void write_place(struct strbuf *b, const struct step *at)
+{
+    if (!at)
+        return;
+    write_place(b, at->up);
+    if (at->key.len)
+        strbuf_printf(b, "%s%.*s", b->len ? "." : "", STR_ARG(at->key));
+    else
+        strbuf_printf(b, "[%zu]", at->index);
+}
+
+/* Words and numbers are taken as they are, however many. */
+static bool has_objects(jval list)
+{
+    for (struct jiter it = jiter(list); jnext(&it);)
+        if (j_is_container(it.value) || j_is_null(it.value))
+            return true;
+    return false;
+}
+
+/* One list is too long, or the lists of a member together. */
+static void refuse_items(const struct admit *a, jval list, const struct step *at)
+{
+    struct strbuf place = STRBUF_INIT(4096);
+    if (jlen(list) > ITEMS_MAX) {
+        write_place(&place, at);
+        field_error_add(a->errors, FIELD_ERR_TOO_MANY, strbuf_str(&place),
+                        arena_uint(a->arena, jlen(list)), "must have at most %d items", ITEMS_MAX);
+    } else {
+        while (at && at->up)
+            at = at->up;
+        write_place(&place, at);
+        field_error_add(a->errors, FIELD_ERR_TOO_LONG, strbuf_str(&place), STR_NONE,
+                        "must have at most %d items in its lists", ITEMS_MAX);
+    }
+    *a->refused = status_invalid(a->arena, a->kind, a->name, a->errors);
+    strbuf_done(&place);
+}
+
+/* Ends with the first list that is too much. As deep as a document may be. */
+static void count_items(const struct admit *a, jval v, const struct step *at, size_t *n)
+{
+    if (jtype(v) == J_ARRAY && has_objects(v))
+        *n += jlen(v);
+    if (*n > ITEMS_MAX) {
+        refuse_items(a, v, at);
+        return;
+    }
+    for (struct jiter it = jiter(v); jnext(&it) && !*a->refused;)
+        if (j_is_container(it.value))
+            count_items(a, it.value, &(struct step){at, it.key, it.index}, n);
+}
+
+/* An item takes two bytes at least: hardly any object is looked through. What a custom resource may
+ * have is for its schema to say. */
+bool admit_is_too_much(const struct admit *a, struct doc *d)
+{
+    size_t n = 0;
+    if (!is_status(a) && doc_text(d).len > (size_t)2 * ITEMS_MAX && !kind_is(a->kind, KIND_CUSTOM))
+        count_items(a, doc_root(d), NULL, &n);
+    return *a->refused;
+}
+
+/* ---- the steps ---- */
+
 struct doc *admit_default(const struct admit *a, struct doc *d)
 {
     const struct admit_ops *ops = ops_of(a->kind);
     struct edit e;
-    if (is_status(a) || !ops || !ops->dflt)
+    if (is_status(a) || admit_is_too_much(a, d) || !ops || !ops->dflt)
         return doc_ref(d);
     edit_init(&e, a->arena);
     ops->dflt(a, doc_root(d), &e);
@@ -341,6 +444,10 @@ struct doc *admit_mutate(const struct admit *a, struct doc *d, struct edit *more
 {
     const struct admit_ops *ops = ops_of(a->kind);
     size_t n = more->items.len;
+    if (*a->refused) {
+        edit_done(more);
+        return doc_ref(d);
+    }
     if (a->kind == &kind_pod)
         return mutate_pod(a, ops, d, more);
     if (!is_status(a) && ops && ops->mutate)

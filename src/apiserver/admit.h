@@ -39,6 +39,9 @@ struct admit {
     struct status **refused;     /* any other refusal than 422: the first one set is the answer */
 };
 
+/* There is more in its lists than one object may have, and *a->refused says so: to be asked before
+ * anything is completed. (admit_default asks again: webhooks may have added some.) */
+bool admit_is_too_much(const struct admit *a, struct doc *d);
 /* Defaults of a kind's version that depend on other fields (the policy for pulling an image). Who
  * writes the object owns them, as it owns those of the tables. Returns a new reference, `d` itself
  * when nothing changed. */

@@ -3,6 +3,7 @@
 #define APISERVER_ADMIT_IMPL_H
 
 #include "apiserver/admit.h"
+#include "base/map.h"
 
 /* One kind. All run for the main endpoint and for scale; old is NULL on create. */
 struct admit_ops {
@@ -86,6 +87,20 @@ void secret_type_validate(const struct admit *a, jval root);
 void pdb_validate(const struct admit *a, jval root);
 void hpa_validate(const struct admit *a, jval root);
 void lease_validate(const struct admit *a, jval root);
+
+/* Which strings the items of a list have in a member, to find those that come twice. Few are
+ * compared one by one; many are remembered, so that a long list costs what its items do and not
+ * their square. Begins zeroed but for the first two; done with admit_former_done. */
+struct admit_former {
+    jval list;
+    const char *member;
+    struct map seen;
+    struct jiter at; /* items before it are in `seen` */
+    bool is_begun, is_over;
+};
+/* Whether one of the items before this one has the string; asked for indexes that do not fall. */
+bool admit_former_has(struct admit_former *f, size_t index, str value);
+void admit_former_done(struct admit_former *f);
 
 /* "spec.containers[2].image" in the arena. */
 str admit_path(const struct admit *a, const char *fmt, ...) PRINTF_LIKE(2, 3);

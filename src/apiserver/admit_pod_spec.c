@@ -21,15 +21,6 @@ static void add(const struct admit *a, enum field_error_type type, str path, jva
     field_error_add(a->errors, type, path, j_has(v) ? jtext(v) : STR_NONE, why ? "%s" : NULL, why);
 }
 
-/* Whether one of the items before this one has the same string in the member. */
-static bool is_repeated(jval list, size_t index, const char *member, str value)
-{
-    for (struct jiter it = jiter(list); jnext(&it) && it.index < index;)
-        if (str_eq(jstr(jget(it.value, str_of(member))), value))
-            return true;
-    return false;
-}
-
 /* ---- containers ---- */
 
 static str port_name_path(const struct admit *a, const struct spot *at, size_t index)
@@ -60,6 +51,7 @@ static void check_port_name(const struct admit *a, jval name, const struct spot 
 
 static void check_ports(const struct admit *a, jval ports, const struct spot *at)
 {
+    struct admit_former names = {.list = ports, .member = "name"};
     for (struct jiter it = jiter(ports); jnext(&it);) {
         jval port = jgetc(it.value, "containerPort"), name = jgetc(it.value, "name");
         int64_t n = jint(port, 0);
@@ -74,9 +66,10 @@ static void check_ports(const struct admit *a, jval ports, const struct spot *at
         if (!jstr(name).len)
             continue;
         check_port_name(a, name, at, it.index);
-        if (is_repeated(ports, it.index, "name", jstr(name)))
+        if (admit_former_has(&names, it.index, jstr(name)))
             add(a, FIELD_ERR_DUPLICATE, port_name_path(a, at, it.index), name, NULL);
     }
+    admit_former_done(&names);
 }
 
 static void check_env(const struct admit *a, jval env, const struct spot *at)
@@ -94,22 +87,25 @@ static void check_env(const struct admit *a, jval env, const struct spot *at)
     }
 }
 
-static void check_mounts(const struct admit *a, jval mounts, jval volumes, const struct spot *at)
+static void check_mounts(const struct admit *a, jval mounts, struct admit_former *volumes,
+                         const struct spot *at)
 {
+    struct admit_former paths = {.list = mounts, .member = "mountPath"};
     for (struct jiter it = jiter(mounts); jnext(&it);) {
         jval name = jgetc(it.value, "name"), path = jgetc(it.value, "mountPath");
-        if (!is_repeated(volumes, SIZE_MAX, "name", jstr(name)))
+        if (!admit_former_has(volumes, SIZE_MAX, jstr(name)))
             add(a, FIELD_ERR_NOT_FOUND,
                 admit_path(a, SPOT ".volumeMounts[%zu].name", SPOT_ARG(at), it.index), name, NULL);
         if (!jstr(path).len)
             add(a, FIELD_ERR_REQUIRED,
                 admit_path(a, SPOT ".volumeMounts[%zu].mountPath", SPOT_ARG(at), it.index),
                 JVAL_ABSENT, NULL);
-        else if (is_repeated(mounts, it.index, "mountPath", jstr(path)))
+        else if (admit_former_has(&paths, it.index, jstr(path)))
             add(a, FIELD_ERR_INVALID,
                 admit_path(a, SPOT ".volumeMounts[%zu].mountPath", SPOT_ARG(at), it.index), path,
                 "must be unique");
     }
+    admit_former_done(&paths);
 }
 
 /* On the host's network a port is the host's; one that is not said yet will be. */
@@ -125,7 +121,8 @@ static void check_host_ports(const struct admit *a, jval ports, const struct spo
     }
 }
 
-static void check_container(const struct admit *a, jval spec, jval c, const struct spot *at)
+static void check_container(const struct admit *a, jval spec, jval c, struct admit_former *volumes,
+                            const struct spot *at)
 {
     jval ports = jgetc(c, "ports"), env = jgetc(c, "env"), mounts = jgetc(c, "volumeMounts");
     if (jlen(ports))
@@ -136,45 +133,45 @@ static void check_container(const struct admit *a, jval spec, jval c, const stru
     if (jlen(env))
         check_env(a, env, at);
     if (jlen(mounts))
-        check_mounts(a, mounts, jgetc(spec, "volumes"), at);
-}
-
-static bool is_taken(jval spec, size_t list, size_t index, str name)
-{
-    for (size_t l = 0; l < list; l++)
-        if (is_repeated(jget(spec, str_of(lists[l])), SIZE_MAX, "name", name))
-            return true;
-    return is_repeated(jget(spec, str_of(lists[list])), index, "name", name);
+        check_mounts(a, mounts, volumes, at);
 }
 
 static void check_containers(const struct admit *a, jval spec, const char *base)
 {
+    struct admit_former volumes = {.list = jgetc(spec, "volumes"), .member = "name"};
+    struct admit_former names[] = {{.list = jget(spec, str_of(lists[0])), .member = "name"},
+                                   {.list = jget(spec, str_of(lists[1])), .member = "name"}};
     /* ephemeral ones have rules of their own (admit_pod_part.c) */
-    for (size_t l = 0; l < 2; l++) {
-        for (struct jiter it = jiter(jget(spec, str_of(lists[l]))); jnext(&it);) {
+    for (size_t l = 0; l < ARRAY_LEN(names); l++) {
+        for (struct jiter it = jiter(names[l].list); jnext(&it);) {
             jval name = jgetc(it.value, "name");
             bool plain = !jlen(jgetc(it.value, "ports")) && !jlen(jgetc(it.value, "env")) &&
                          !jlen(jgetc(it.value, "volumeMounts"));
-            bool taken = (it.index > 0 || l > 0) && jstr(name).len &&
-                         is_taken(spec, l, it.index, jstr(name));
+            bool taken =
+                jstr(name).len && (admit_former_has(&names[l], it.index, jstr(name)) ||
+                                   (l > 0 && admit_former_has(&names[0], SIZE_MAX, jstr(name))));
             if (plain && !taken)
                 continue;
             struct spot at = {base, lists[l], it.index};
             if (taken)
                 add(a, FIELD_ERR_DUPLICATE, admit_path(a, SPOT ".name", SPOT_ARG(&at)), name, NULL);
-            check_container(a, spec, it.value, &at);
+            check_container(a, spec, it.value, &volumes, &at);
         }
     }
+    admit_former_done(&volumes);
+    for (size_t l = 0; l < ARRAY_LEN(names); l++)
+        admit_former_done(&names[l]);
 }
 
 /* ---- the rest of the spec ---- */
 
 static void check_volumes(const struct admit *a, jval volumes, const char *base)
 {
+    struct admit_former names = {.list = volumes, .member = "name"};
     for (struct jiter it = jiter(volumes); jnext(&it);) {
         jval name = jgetc(it.value, "name");
         size_t sources = 0;
-        if (is_repeated(volumes, it.index, "name", jstr(name)))
+        if (admit_former_has(&names, it.index, jstr(name)))
             add(a, FIELD_ERR_DUPLICATE, admit_path(a, "%s.volumes[%zu].name", base, it.index), name,
                 NULL);
         for (struct jiter m = jiter(it.value); jnext(&m);)
@@ -183,6 +180,7 @@ static void check_volumes(const struct admit *a, jval volumes, const char *base)
                     admit_path(a, "%s.volumes[%zu].%.*s", base, it.index, STR_ARG(m.key)),
                     JVAL_ABSENT, "may not specify more than 1 volume type");
     }
+    admit_former_done(&names);
 }
 
 /* A number, written as numbers are. */
@@ -242,12 +240,14 @@ static void check_node_terms(const struct admit *a, jval spec, const char *base)
 
 static void check_gates(const struct admit *a, jval gates, const char *base)
 {
+    struct admit_former names = {.list = gates, .member = "name"};
     for (struct jiter it = jiter(gates); jnext(&it);) {
         jval name = jgetc(it.value, "name");
-        if (is_repeated(gates, it.index, "name", jstr(name)))
+        if (admit_former_has(&names, it.index, jstr(name)))
             add(a, FIELD_ERR_DUPLICATE, admit_path(a, "%s.schedulingGates[%zu]", base, it.index),
                 name, NULL);
     }
+    admit_former_done(&names);
 }
 
 static void check_label(const struct admit *a, jval spec, const char *base, const char *key)

@@ -152,11 +152,12 @@ static void default_cluster_ip(const struct admit *a, jval spec, struct edit *e)
 static void allocate_ports(const struct admit *a, jval spec, struct edit *e)
 {
     unsigned next = 0;
-    jval had = a->old ? jgetc(obj_spec(a->old), "ports") : JVAL_ABSENT;
+    struct jiter had = jiter(a->old ? jgetc(obj_spec(a->old), "ports") : JVAL_ABSENT);
     for (struct jiter it = jiter(jgetc(spec, "ports")); jnext(&it);) {
+        bool is_old = jnext(&had);
         if (jint(jgetc(it.value, "nodePort"), 0))
             continue;
-        int64_t kept = jint(jgetc(jat(had, it.index), "nodePort"), 0);
+        int64_t kept = is_old ? jint(jgetc(had.value, "nodePort"), 0) : 0;
         if (!kept) {
             fill(a);
             next = lowest_free(a->pools->ports, next, PORT_COUNT);
@@ -207,17 +208,17 @@ void service_mutate(const struct admit *a, jval root, struct edit *e)
 /* Several ports are told apart by their names. */
 static void validate_port_names(const struct admit *a, jval ports)
 {
+    struct admit_former names = {.list = ports, .member = "name"};
     for (struct jiter it = jiter(ports); jlen(ports) > 1 && jnext(&it);) {
         jval name = jgetc(it.value, "name");
         str path = admit_path(a, "spec.ports[%zu].name", it.index);
-        bool taken = false;
-        for (struct jiter o = jiter(ports); jnext(&o) && o.index < it.index;)
-            taken |= str_eq(jstr(jgetc(o.value, "name")), jstr(name));
+        bool taken = admit_former_has(&names, it.index, jstr(name));
         if (!jstr(name).len)
             field_error_add(a->errors, FIELD_ERR_REQUIRED, path, STR_NONE, NULL);
         else if (taken)
             field_error_add(a->errors, FIELD_ERR_DUPLICATE, path, jtext(name), NULL);
     }
+    admit_former_done(&names);
 }
 
 void service_validate(const struct admit *a, jval root)

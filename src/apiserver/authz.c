@@ -1,7 +1,7 @@
 /*
  * Authorization: the one question every request is asked before it is looked at, and the words of
  * the answer when it is no. Who may do what is in rbac.h. Refusals are logged: who, verb, what;
- * never what was sent.
+ * never what was sent. A flood of them is counted, not written: the log is not for the flooder.
  */
 #include "apiserver/rbac.h"
 #include "apiserver/request.h"
@@ -53,18 +53,38 @@ static struct status *refuse_resource(struct arena *a, const struct user *user,
     return s;
 }
 
+static bool is_to_be_logged(struct apiserver *a)
+{
+    enum { A_SECOND = 10 };
+    struct denials *d = &a->denials;
+    usec now = loop_now(a->loop);
+    if (!d->n || now - d->since >= USEC_PER_SEC) {
+        if (d->n > A_SECOND)
+            log_warn("more requests denied", LOG_U("requests", d->n - A_SECOND));
+        *d = (struct denials){.since = now};
+    }
+    return d->n++ < A_SECOND;
+}
+
+static void log_denied(struct apiserver *a, const struct user *user, const struct access *x)
+{
+    if (!is_to_be_logged(a))
+        return;
+    if (x->path.len)
+        log_warn("request denied", LOG_S("user", user->name), LOG_S("verb", x->verb),
+                 LOG_S("path", x->path));
+    else
+        log_warn("request denied", LOG_S("user", user->name), LOG_S("verb", x->verb),
+                 LOG_S("group", x->group), LOG_S("resource", x->resource),
+                 LOG_S("subresource", x->sub), LOG_S("namespace", x->ns), LOG_S("name", x->name));
+}
+
 struct status *authorize_status(struct apiserver *a, struct arena *arena, const struct user *user,
                                 const struct access *x)
 {
     if (authorize(a, user, x))
         return NULL;
-    if (x->path.len)
-        log_info("request denied", LOG_S("user", user->name), LOG_S("verb", x->verb),
-                 LOG_S("path", x->path));
-    else
-        log_info("request denied", LOG_S("user", user->name), LOG_S("verb", x->verb),
-                 LOG_S("group", x->group), LOG_S("resource", x->resource),
-                 LOG_S("subresource", x->sub), LOG_S("namespace", x->ns), LOG_S("name", x->name));
+    log_denied(a, user, x);
     return x->path.len ? refuse_path(arena, user, x) : refuse_resource(arena, user, x);
 }
 

@@ -12,7 +12,9 @@
 void gc_add(struct runtime *r, struct api *api);
 /* Empties a terminating namespace, then finalizes it; keeps a default service account and (unless
  * ca_pem is empty) the root CA ConfigMap in every live one. ca_pem must outlive the runtime. */
-void namespaces_add(struct runtime *r, struct api *api, str ca_pem);
+struct controller *namespaces_add(struct runtime *r, struct api *api, str ca_pem);
+/* Another root CA, which must outlive the runtime in its place, for all of them. */
+void namespaces_set_ca(struct controller *c, str ca_pem);
 
 /* Fills Secrets of type kubernetes.io/service-account-token and deletes those whose service account
  * is gone. The options, the key and ca_pem must outlive the runtime. */
@@ -20,7 +22,10 @@ struct satokens_options {
     const struct token_key *key;
     str ca_pem;
 };
-void satokens_add(struct runtime *r, struct api *api, const struct satokens_options *o);
+struct controller *satokens_add(struct runtime *r, struct api *api,
+                                const struct satokens_options *o);
+/* ca_pem of the options is another now: all of them get it. */
+void satokens_ca_changed(struct controller *c);
 
 /* Keeps the rules of ClusterRoles that are made of others. */
 void roles_add(struct runtime *r, struct api *api);

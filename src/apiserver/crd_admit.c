@@ -314,12 +314,21 @@ static void validate_schemas(const struct admit *a, jval versions)
     }
 }
 
+/* Each is a kind of its own to the server. */
+#define MAX_VERSIONS 100
+
 static void validate_versions(const struct admit *a, jval root)
 {
     jval versions = jpath(root, "spec.versions");
     struct map seen = MAP_INIT;
     size_t storages = 0;
     bool unique = true;
+    if (jlen(versions) > MAX_VERSIONS) {
+        field_error_add(a->errors, FIELD_ERR_TOO_MANY, STR("spec.versions"),
+                        admit_path(a, "%zu", jlen(versions)), "must have at most %d items",
+                        MAX_VERSIONS);
+        return;
+    }
     for (struct jiter it = jiter(versions); jnext(&it);) {
         str name = jstr(jgetc(it.value, "name"));
         storages += j_is_true(jgetc(it.value, "storage"));

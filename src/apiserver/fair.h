@@ -48,7 +48,8 @@ struct fair_flow {
     /* The owner's counts of what the user has open. */
     size_t n_calls, n_watches, n_connections;
     size_t held;         /* bytes */
-    int64_t paid_off;    /* when large work of the user's will have been made up for; a time */
+    int64_t paid_off;    /* when long work of the user's will have been made up for; a time */
+    bool overran;        /* some of that took longer than anybody thought */
     struct list resting; /* it is kept until then */
 };
 

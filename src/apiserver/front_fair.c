@@ -26,7 +26,7 @@ enum {
     KEPT_BACK = 64, /* descriptors that are no connections */
     FEW = 8,        /* connections, as a program has that means well */
     SMALL = 256 << 10,
-    LARGE = 128 << 10,
+    LONG = 1000, /* microseconds, from which on a write has to keep its distance to the next */
     WATCH_MAY_HOLD = 1 << 19, /* when its client does not read */
 };
 #define RETRY_SECONDS "1"
@@ -82,30 +82,75 @@ static size_t cost_of_path(const struct call *c)
     return str_starts(c->x->path, STR("/openapi")) ? DOCUMENT : PAGE;
 }
 
-static size_t cost_of_write(const struct call *c)
+/* Members and objects, about: what defaults, validation and field managers work on, one by one, and
+ * what a body can be full of. In protobuf nothing marks them: a large one is taken to be full. */
+static size_t members_in(str body)
 {
-    enum { WRITE = 100, BYTES_PER_USEC = 100, EVENT = 2 };
-    const struct api_request *q = &c->route.request;
-    size_t each = WRITE + EVENT * watchers_of(c->front, c->route.kind);
-    if (q->verb == API_DELETE_COLLECTION)
-        return each * (1 + objects_of(c));
-    return each + c->x->body.len / BYTES_PER_USEC;
+    enum { BLOCK = 128, ITEMS_PER_MEMBER = 16, LARGE = 16 << 10, FULL = 4, USUAL = 16 };
+    size_t members = 0, items = 0, at = 0;
+    if (str_starts(body, str_n("k8s", 4)))
+        return body.len / (body.len > LARGE ? FULL : USUAL);
+    for (; body.len - at >= BLOCK; at += BLOCK) {
+        uint8_t marks = 0, others = 0; /* at most BLOCK, and quickly counted */
+        for (size_t i = 0; i < BLOCK; i++) {
+            marks += body.p[at + i] == ':' || body.p[at + i] == '{';
+            others += body.p[at + i] == ',' || body.p[at + i] == '\n';
+        }
+        members += marks;
+        items += others;
+    }
+    return members + items / ITEMS_PER_MEMBER;
 }
 
-/* In microseconds, about; and whether it goes on for several turns. */
-static size_t cost_of(const struct call *c, bool *ret_heavy)
+/* The object that is written to, if it is there: a small patch may be one to a large object. What
+ * stays as it is costs less than what comes. */
+static size_t members_there(const struct call *c)
+{
+    enum { NODES_PER_MEMBER = 10 };
+    const struct api_request *q = &c->route.request;
+    const struct obj *o =
+        q->name.len ? store_newest(apiserver_store(c->front->server), c->route.kind, q->ns, q->name)
+                    : NULL;
+    if (!o)
+        return 0;
+    size_t nodes = (doc_memory(o->doc) - doc_text(o->doc).len) / sizeof(uint64_t);
+    return nodes / NODES_PER_MEMBER;
+}
+
+struct cost {
+    size_t all;    /* microseconds, about */
+    size_t at_one; /* of these, what nobody can be served in between */
+    bool is_heavy; /* it goes on for several turns */
+};
+
+static struct cost cost_of_write(const struct call *c)
+{
+    /* What objects usually have is in WRITE. */
+    enum { WRITE = 100, BYTES_PER_USEC = 100, MEMBER = 2, USUAL = 256, EVENT = 2 };
+    size_t events = EVENT * watchers_of(c->front, c->route.kind);
+    if (c->route.request.verb == API_DELETE_COLLECTION)
+        return (struct cost){.all = (WRITE + events) * (1 + objects_of(c))};
+    size_t members = MAX(members_in(c->x->body), members_there(c));
+    size_t one = WRITE + c->x->body.len / BYTES_PER_USEC +
+                 (members > USUAL ? (members - USUAL) * MEMBER : 0);
+    return (struct cost){.all = one + events, .at_one = one};
+}
+
+static struct cost cost_of(const struct call *c)
 {
     enum { READ = 30, OBJECTS_PER_USEC = 5 };
-    *ret_heavy = false;
     if (c->routed != ROUTE_RESOURCE)
-        return cost_of_path(c);
+        return (struct cost){.all = cost_of_path(c)};
     bool has_state = c->route.is_watch && begins_with_state(&c->route.watch);
     if (has_state || (c->route.request.verb == API_LIST && !c->route.is_watch)) {
         size_t n = objects_of(c);
-        *ret_heavy = n > HEAVY;
-        return READ + (has_state ? n : n / OBJECTS_PER_USEC);
+        return (struct cost){.all = READ + (has_state ? n : n / OBJECTS_PER_USEC),
+                             .is_heavy = n > HEAVY};
     }
-    return c->route.is_watch || c->route.request.verb == API_GET ? READ : cost_of_write(c);
+    bool reads = c->route.is_watch || c->route.request.verb == API_GET;
+    if (reads)
+        return (struct cost){.all = READ};
+    return cost_of_write(c);
 }
 
 /* ---- turns ---- */
@@ -115,16 +160,36 @@ static void turn_later(struct front *f)
     loop_defer(apiserver_loop(f->server), LOOP_APPLY, &f->turn_task);
 }
 
+static bool has_to_rest(struct call *c);
+static void note_overrun(struct front *f, struct fair_flow *w, usec estimated, usec took);
+
+/* Runs it; it may be gone afterwards. clock: processor time at the last look. Returns what it cost.
+ */
+static usec run_turn(struct front *f, struct call *c, usec *clock)
+{
+    struct fair_flow *w = fair_flow_get(&f->fair, c->turn.flow->name);
+    usec estimated = c->turn.cost, began = *clock;
+    c->run(c);
+    *clock = loop_cpu(apiserver_loop(f->server));
+    usec took = *clock - began;
+    if (took > estimated + LONG)
+        note_overrun(f, w, estimated, took);
+    fair_flow_put(&f->fair, w);
+    return MAX(estimated, took);
+}
+
 static void on_turn(struct loop_task *t)
 {
     struct front *f = container_of(t, struct front, turn_task);
     struct fair_item *i;
-    for (size_t spent = 0; spent < BUDGET && (i = fair_pop(&f->fair));) {
+    usec clock = loop_cpu(apiserver_loop(f->server));
+    for (usec spent = 0; spent < BUDGET && (i = fair_pop(&f->fair));) {
         struct call *c = container_of(i, struct call, turn);
-        spent += i->cost;
+        if (has_to_rest(c))
+            continue;
         c->has_seat = c->has_seat || i->needs_seat;
         i->needs_seat = false;
-        c->run(c);
+        spent += run_turn(f, c, &clock);
     }
     if (fair_is_ready(&f->fair))
         turn_later(f);
@@ -167,6 +232,9 @@ void turns_again(struct call *c, uint32_t cost, void (*run)(struct call *c))
 
 void turns_cancel(struct call *c)
 {
+    /* What was not done need not be made up for. */
+    if (loop_timer_is_set(&c->rest))
+        c->turn.flow->paid_off -= c->long_time;
     fair_remove(&c->front->fair, &c->turn);
     loop_task_cancel(&c->task);
     loop_timer_cancel(&c->rest);
@@ -231,20 +299,36 @@ void turns_hold(struct call *c, ptrdiff_t bytes)
         shed(f);
 }
 
-/* ---- large bodies ---- */
+/* ---- long writes ---- */
 
-/* One of three megabytes is read in one go, which takes milliseconds that nobody can be served in;
- * so a user may send several at once, but not without end: LARGE_RATE bytes a second, LARGE_BURST
- * in advance. `paid_off` is when the bytes sent so far will have had their time. */
-static usec time_for(size_t bytes)
+/* A write of megabytes, or of very many members, takes milliseconds that nobody can be served in.
+ * So a user may have several at once (LONG_BURST in advance), but not without end: they get a small
+ * share of the time, and where somebody else is there, too, few such writes a second, or who asks
+ * meanwhile would meet one too often. `paid_off` is when what was written so far will have had its
+ * time. */
+static usec time_for(struct call *c, size_t cost)
 {
-    enum { LARGE_RATE = 8 << 20 };
-    return (usec)(bytes * USEC_PER_SEC / LARGE_RATE);
+    enum { SHARE_ALONE = 12, SHARE = 20 }; /* one part in so many */
+    const usec LONG_GAP = 250 * USEC_PER_MSEC, OTHERS = USEC_PER_SEC;
+    const struct front *f = c->front;
+    usec others = f->last[f->last[0].flow == c->turn.flow].at;
+    if (!others || loop_now(apiserver_loop(f->server)) - others > OTHERS)
+        return (usec)cost * SHARE_ALONE;
+    return MAX((usec)cost * SHARE, LONG_GAP);
+}
+
+static void note_who(struct front *f, const void *flow)
+{
+    if (f->last[0].flow != flow)
+        f->last[1] = f->last[0];
+    f->last[0].flow = flow;
+    f->last[0].at = loop_now(apiserver_loop(f->server));
 }
 
 static void rest_done(struct front *f, struct fair_flow *w)
 {
     list_remove(&w->resting);
+    w->overran = false;
     fair_flow_put(&f->fair, w);
 }
 
@@ -261,23 +345,57 @@ static void on_rested(struct loop_timer *t)
         loop_timer_set(t, now + USEC_PER_SEC);
 }
 
-/* When its turn may come. The flow is remembered until it has made up for it: a new connection does
- * not make a new user. */
-static usec when_large(struct call *c)
+/* The flow is remembered until it has made up for it: a new connection does not make a new user. */
+static void owe(struct front *f, struct fair_flow *w, usec more)
 {
-    enum { LARGE_BURST = 8 << 20 };
-    struct front *f = c->front;
-    struct fair_flow *w = c->turn.flow;
     usec now = loop_now(apiserver_loop(f->server));
-    usec at = w->paid_off - time_for(LARGE_BURST);
-    w->paid_off = MAX(w->paid_off, now) + time_for(c->x->body.len);
-    if (!list_is_linked(&w->resting)) {
-        list_push_back(&f->resting, &w->resting);
-        (void)fair_flow_get(&f->fair, w->name);
-        if (!loop_timer_is_set(&f->rest_timer))
-            loop_timer_set(&f->rest_timer, now + USEC_PER_SEC);
-    }
+    w->paid_off = MAX(w->paid_off, now) + more;
+    if (list_is_linked(&w->resting))
+        return;
+    list_push_back(&f->resting, &w->resting);
+    (void)fair_flow_get(&f->fair, w->name);
+    if (!loop_timer_is_set(&f->rest_timer))
+        loop_timer_set(&f->rest_timer, now + USEC_PER_SEC);
+}
+
+/* Estimates are for what is usual. Where there are rules of users, a few bytes may take long, so
+ * that whoever took longer makes up for that, too, and all their writes keep the distance. */
+static void note_overrun(struct front *f, struct fair_flow *w, usec estimated, usec took)
+{
+    enum { SHARE = 20 };
+    const usec MOST = 200 * USEC_PER_MSEC;
+    owe(f, w, MIN(took - estimated, MOST) * SHARE);
+    w->overran = true;
+}
+
+/* When the user's next long write may be. */
+static usec next_long(const struct fair_flow *w)
+{
+    const usec LONG_BURST = USEC_PER_SEC;
+    return w->paid_off - LONG_BURST;
+}
+
+/* When its turn may come; 0: now. */
+static usec when_write(struct call *c, size_t cost)
+{
+    usec at = next_long(c->turn.flow);
+    c->is_short_write = cost && cost <= LONG;
+    if (cost <= LONG)
+        return 0;
+    c->long_time = time_for(c, cost);
+    owe(c->front, c->turn.flow, c->long_time);
     return at;
+}
+
+/* What waits behind one that took too long waits for longer. */
+static bool has_to_rest(struct call *c)
+{
+    const struct fair_flow *w = c->turn.flow;
+    bool rests = c->is_short_write && w->overran && c->run == call_serve &&
+                 next_long(w) > loop_now(apiserver_loop(c->front->server));
+    if (rests)
+        loop_timer_set(&c->rest, next_long(w));
+    return rests;
 }
 
 static void on_rest_over(struct loop_timer *t)
@@ -356,11 +474,15 @@ static void set_counted(struct call *c, bool on)
 void turns_enter(struct call *c)
 {
     struct front *f = c->front;
-    if (is_master(&c->who.user) || is_about_health(c)) {
+    bool is_health = is_about_health(c);
+    if (!is_health && !is_master(&c->who.user))
+        c->turn.flow = fair_flow_get(&f->fair, c->who.user.name);
+    if (!is_health)
+        note_who(f, c->turn.flow);
+    if (!c->turn.flow) {
         call_serve(c);
         return;
     }
-    c->turn.flow = fair_flow_get(&f->fair, c->who.user.name);
     const char *reason = NULL;
     if (!own_connection(c)) {
         reason = "connections";
@@ -374,17 +496,16 @@ void turns_enter(struct call *c)
         reject(c, reason);
         return;
     }
-    bool is_heavy;
-    size_t cost = cost_of(c, &is_heavy);
+    struct cost cost = cost_of(c);
     set_counted(c, true);
     turns_hold(c, (ptrdiff_t)c->x->body.len);
-    usec at = c->x->body.len > LARGE ? when_large(c) : 0;
+    usec at = when_write(c, cost.at_one);
     if (at <= loop_now(apiserver_loop(f->server))) {
-        push(c, cost, is_heavy, call_serve);
+        push(c, cost.all, cost.is_heavy, call_serve);
         return;
     }
-    c->turn.cost = (uint32_t)MIN(cost, (size_t)UINT32_MAX);
-    c->turn.needs_seat = is_heavy;
+    c->turn.cost = (uint32_t)MIN(cost.all, (size_t)UINT32_MAX);
+    c->turn.needs_seat = cost.is_heavy;
     loop_timer_set(&c->rest, at);
 }
 

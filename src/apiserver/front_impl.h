@@ -34,6 +34,10 @@ struct front {
     uint64_t shed_turn;  /* the iteration in which somebody was last cut off */
     struct list resting; /* fair_flow.resting */
     struct loop_timer rest_timer;
+    struct {
+        const void *flow; /* only to tell them apart; NULL: one of the masters */
+        usec at;
+    } last[2]; /* users who asked, the last one first */
 };
 
 struct listing;
@@ -61,6 +65,8 @@ struct call {
     void (*run)(struct call *c);
     struct loop_task task; /* runs what is exempt, or frees the seat of a watch */
     struct loop_timer rest;
+    usec long_time;      /* until the next, of a write that has to keep its distance */
+    bool is_short_write; /* as far as one can tell */
     bool has_seat;
     unsigned paused_turns; /* of the loop, that a watch has had its seat without needing it */
     bool is_counted;       /* in its flow */

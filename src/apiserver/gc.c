@@ -24,7 +24,6 @@
 #include "apiserver/controllers.h"
 #include "json/write.h"
 
-#define KINDS_MAX 256
 #define OWNERS_MAX 64
 /* Dependents changed in one plan. */
 #define BATCH 500

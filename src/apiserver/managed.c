@@ -194,6 +194,17 @@ static int cmp_managers(const void *p, const void *q)
     return order ? order : str_cmp(x->subresource, y->subresource);
 }
 
+/* What n of them own together. Halves are joined, so that each field is copied as often as there
+ * are halvings: somebody may send thousands. */
+static struct fieldset managers_union(struct managers *m, size_t first, size_t n)
+{
+    if (n == 1)
+        return *manager_set(m, &m->list.p[first]);
+    struct fieldset left = managers_union(m, first, n / 2);
+    struct fieldset right = managers_union(m, first + n / 2, n - n / 2);
+    return fieldset_union(m->a, &left, &right);
+}
+
 /* More than ten updaters: the oldest become one, "ancient-changes". The list is in order, so that
  * they are the first ones behind the appliers. */
 static void managers_cap(struct managers *m)
@@ -205,10 +216,9 @@ static void managers_cap(struct managers *m)
         return;
     size_t merged = m->list.len - first - MAX_UPDATERS + 1;
     struct manager bucket = m->list.p[first + merged - 1];
-    for (size_t i = 0; i < merged; i++) {
-        struct manager *x = &m->list.p[first + i];
-        bucket.set = fieldset_union(m->a, manager_set(m, &bucket), manager_set(m, x));
-    }
+    bucket.set = managers_union(m, first, merged);
+    bucket.parsed = true;
+    bucket.fields = STR_NONE;
     bucket.name = STR("ancient-changes");
     bucket.subresource = STR_NONE;
     bucket.changed = true;

@@ -9,7 +9,6 @@
 #include "json/edit.h"
 #include "json/write.h"
 
-#define KINDS_MAX 256
 /* Objects deleted in one plan. */
 #define BATCH 500
 
@@ -181,7 +180,17 @@ static void namespaces_follow(struct controller *c)
     }
 }
 
-void namespaces_add(struct runtime *r, struct api *api, str ca_pem)
+void namespaces_set_ca(struct controller *c, str ca_pem)
+{
+    struct namespaces *all = controller_ctx(c);
+    all->root_ca = ca_pem;
+    struct cache_iter it =
+        cache_all(runtime_cache(controller_runtime(c), &kind_namespace), STR_NONE);
+    for (const struct obj *o; (o = cache_next(&it));)
+        controller_enqueue(c, &kind_namespace, STR_NONE, o->name);
+}
+
+struct controller *namespaces_add(struct runtime *r, struct api *api, str ca_pem)
 {
     static const struct controller_watch self = {&kind_namespace, map_self};
     struct namespaces *all = xnew(struct namespaces);
@@ -195,5 +204,5 @@ void namespaces_add(struct runtime *r, struct api *api, str ca_pem)
         .n_watches = 1,
         .on_kinds = namespaces_follow,
     };
-    (void)runtime_add(r, &def, api);
+    return runtime_add(r, &def, api);
 }

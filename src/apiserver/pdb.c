@@ -29,7 +29,7 @@
 #define PATIENCE (500 * USEC_PER_MSEC)
 /* A budget is usually made before its pods, and those take a moment to be ready. */
 #define SILENT (2 * USEC_PER_SEC)
-#define KINDS_MAX 256
+#define WATCHED_MAX 256
 #define UNMANAGED                                                                                \
     "Pods selected by this PodDisruptionBudget were found to be unmanaged. As a result, the "    \
     "status of the PDB cannot be calculated correctly, which may result in undefined "           \
@@ -38,7 +38,7 @@
 
 /* Numbers of the indexes over lanes; set anew by every pdb_add(), as in gc.c. */
 static unsigned pod_lanes, budget_lanes;
-static struct controller_watch watches[KINDS_MAX];
+static struct controller_watch watches[WATCHED_MAX];
 
 /* ---- which pods ---- */
 
@@ -430,7 +430,7 @@ void pdb_add(struct runtime *r, struct api *api)
     size_t n = 0;
     watches[n++] = (struct controller_watch){&kind_pdb, map_self};
     watches[n++] = (struct controller_watch){&kind_pod, map_pod};
-    for (size_t i = 0; i < kinds_count() && n < KINDS_MAX; i++) {
+    for (size_t i = 0; i < kinds_count() && n < WATCHED_MAX; i++) {
         const struct kind *k = kinds_at(i);
         if (kind_is(k, KIND_SCALE) && k->scale_spec_path && kind_is(k, KIND_NAMESPACED))
             watches[n++] = (struct controller_watch){k, map_scale};

@@ -152,8 +152,7 @@ static void write_status(struct policy *p)
     jw_end(&w);
     jw_put_object(&w, "status");
     jw_put_int(&w, "observedGeneration", p->obj->generation);
-    jw_put_object(&w, "typeChecking");
-    jw_end(&w);
+    policy_put_type_checking(obj_spec(p->obj), &w);
     jw_end(&w);
     jw_end(&w);
     p->busy = true;

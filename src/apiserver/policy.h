@@ -3,6 +3,7 @@
  *
  *   policy_compile   a policy as expressions                                           (pure)
  *   policy_walk      which policies and bindings a write concerns, and what they see
+ *   policy_types     what in it does not fit the kinds it is about                     (pure)
  *   policy_judge     what becomes of it when a ValidatingAdmissionPolicy says no
  *   policy_mutate    what a MutatingAdmissionPolicy makes of it
  *   policies         the policies and bindings there are, and the status of the former
@@ -76,6 +77,12 @@ struct policy_code {
 struct policy_code
 policy_compile(struct arena *a, jval spec,
                void (*report)(void *ctx, str field, str expression, const char *why), void *ctx);
+
+/* ---- policy_types.c ---- */
+
+/* The member of a merge patch of a policy's status: what its expressions say that does not fit the
+ * kinds it is about. */
+void policy_put_type_checking(jval spec, struct jw *w);
 
 /* ---- policy_judge.c ---- */
 

@@ -44,6 +44,10 @@ struct apiserver {
     struct hub *hub;     /* watches */
     struct crds *crds;   /* kinds that users define */
     struct rbac *rbac;   /* who may do what */
+    struct denials {     /* how many were refused in the second that began at */
+        usec since;
+        unsigned n;
+    } denials;
     struct hooks *hooks; /* webhooks */
     bool booting;        /* writing what every cluster has: nobody is asked about that */
     struct quotas *quotas;

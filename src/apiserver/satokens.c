@@ -111,7 +111,16 @@ static void map_account(struct controller *c, const struct world *w, const struc
             controller_enqueue(c, &kind_secret, o->ns, o->name);
 }
 
-void satokens_add(struct runtime *r, struct api *api, const struct satokens_options *o)
+void satokens_ca_changed(struct controller *c)
+{
+    struct cache_iter it = cache_all(runtime_cache(controller_runtime(c), &kind_secret), STR_NONE);
+    for (const struct obj *o; (o = cache_next(&it));)
+        if (account_of(o).len)
+            controller_enqueue(c, &kind_secret, o->ns, o->name);
+}
+
+struct controller *satokens_add(struct runtime *r, struct api *api,
+                                const struct satokens_options *o)
 {
     static const struct controller_watch watches[] = {
         {&kind_secret, map_self},
@@ -124,5 +133,5 @@ void satokens_add(struct runtime *r, struct api *api, const struct satokens_opti
         .watches = watches,
         .n_watches = ARRAY_LEN(watches),
     };
-    (void)runtime_add(r, &def, api);
+    return runtime_add(r, &def, api);
 }

@@ -128,6 +128,129 @@ TEST(specs_of_pods_must_make_sense)
     fixture_done(&f);
 }
 
+/* [ONE,ONE,...], with %zu for its number in each; the one before the last is as the fourth. */
+static str long_list(struct fixture *f, const char *before, const char *after)
+{
+    enum { LONG = 100 };
+    struct strbuf b = STRBUF_INIT(1 << 20);
+    for (size_t i = 0; i < LONG; i++)
+        strbuf_printf(&b, "%c%s%zu%s", i ? ',' : '[', before, i == LONG - 2 ? 3 : i, after);
+    strbuf_add_char(&b, ']');
+    str s = arena_str(&f->arena, strbuf_str(&b));
+    strbuf_done(&b);
+    return s;
+}
+
+/* Short lists are looked through, long ones remembered. */
+TEST(what_comes_twice_is_found_in_long_lists_too)
+{
+    static const struct {
+        const char *open, *before, *after, *close, *why;
+    } cases[] = {
+        {"'containers':", "{'image':'x','name':'c", "'}", "",
+         "spec.containers[98].name: Duplicate value: \"c3\""},
+        {"'containers':[{'name':'c','image':'x'}],'initContainers':", "{'image':'x','name':'c",
+         "'}", "", "spec.initContainers[98].name: Duplicate value: \"c3\""},
+        {"'containers':[{'name':'c','image':'x','ports':", "{'containerPort':1,'name':'p", "'}",
+         "}]", "spec.containers[0].ports[98].name: Duplicate value: \"p3\""},
+        {"'volumes':[{'name':'v','emptyDir':{}}],'containers':[{'name':'c','image':'x',"
+         "'volumeMounts':",
+         "{'name':'v','mountPath':'/", "'}", "}]",
+         "spec.containers[0].volumeMounts[98].mountPath: Invalid value: \"/3\": must be unique"},
+        {"'containers':[{'name':'c','image':'x'}],'volumes':", "{'emptyDir':{},'name':'v", "'}", "",
+         "spec.volumes[98].name: Duplicate value: \"v3\""},
+        {"'containers':[{'name':'c','image':'x'}],'schedulingGates':", "{'name':'a/", "'}", "",
+         "spec.schedulingGates[98]: Duplicate value: \"a/3\""},
+        {"'containers':[{'name':'c7','image':'x'},{'name':'d','image':'x'}],'initContainers':",
+         "{'image':'x','name':'c", "'}", "",
+         "[spec.initContainers[98].name: Duplicate value: \"c3\", spec.containers[0].name: "
+         "Duplicate value: \"c7\"]"},
+        {"'containers':[{'name':'c','image':'x','volumeMounts':[{'name':'v97','mountPath':'/'},"
+         "{'name':'v98','mountPath':'/a'}]}],'volumes':",
+         "{'emptyDir':{},'name':'v", "'}", "",
+         "[spec.volumes[98].name: Duplicate value: \"v3\", "
+         "spec.containers[0].volumeMounts[1].name: Not found: \"v98\"]"},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str list = long_list(&f, cases[i].before, cases[i].after);
+        str body = text_of(&f, "{'metadata':{'name':'p'},'spec':{%s%.*s%s}}", cases[i].open,
+                           STR_ARG(list), cases[i].close);
+        CHECK_INT(create(&f, &kind_pod, "ns", body.p), 422);
+        CHECK_STR(f.message, text_of(&f, "Pod \"p\" is invalid: %s", cases[i].why));
+    }
+    str ports = long_list(&f, "{'port':1,'name':'p", "'}");
+    str body = text_of(&f, "{'metadata':{'name':'s'},'spec':{'ports':%.*s}}", STR_ARG(ports));
+    CHECK_INT(create(&f, &kind_service, "ns", body.p), 422);
+    CHECK_CSTR(f.message, "Service \"s\" is invalid: spec.ports[98].name: Duplicate value: \"p3\"");
+    fixture_done(&f);
+}
+
+/* n times the item. */
+static str many(struct fixture *f, const char *item, size_t n)
+{
+    struct strbuf b = STRBUF_INIT(4 << 20);
+    for (size_t i = 0; i < n; i++)
+        strbuf_printf(&b, "%s%s", i ? "," : "", item);
+    str s = arena_str(&f->arena, strbuf_str(&b));
+    strbuf_done(&b);
+    return s;
+}
+
+/* What it takes to complete and judge an item is many times its text: `{}` is a whole container. */
+TEST(lists_of_objects_have_a_bound_before_they_are_completed)
+{
+    static const struct {
+        const struct kind *kind;
+        const char *before, *item, *after, *why;
+        size_t n;
+    } cases[] = {
+        {&kind_pod, "'containers':[", "{}", "]",
+         "Pod \"p\" is invalid: spec.containers: Too many: 1000000: must have at most 16384 items",
+         1000000},
+        {&kind_pod, "'initContainers':[", "null", "]",
+         "Pod \"p\" is invalid: spec.initContainers: Too many: 16385: must have at most 16384 "
+         "items",
+         16385},
+        {&kind_pod, "'containers':[{'name':'c','image':'x'},{'ports':['a',", "{}", "]}]",
+         "Pod \"p\" is invalid: spec.containers[1].ports: Too many: 20001: must have at most 16384 "
+         "items",
+         20000},
+        {&kind_pod, "'containers':[{'ports':[{}]},", "{'ports':[{},{},{}]}", "]",
+         "Pod \"p\" is invalid: spec: Too long: must have at most 16384 items in its lists", 4096},
+        {&kind_deployment, "'template':{'spec':{'volumes':[", "{}", "]}}",
+         "Deployment.apps \"p\" is invalid: spec.template.spec.volumes: Too many: 20000: must have "
+         "at most 16384 items",
+         20000},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str items = many(&f, cases[i].item, cases[i].n);
+        str body = text_of(&f, "{'metadata':{'name':'p'},'spec':{%s%.*s%s}}", cases[i].before,
+                           STR_ARG(items), cases[i].after);
+        CHECK_INT(create(&f, cases[i].kind, "ns", body.p), 422);
+        CHECK_CSTR(f.message, cases[i].why);
+        CHECK_INT(get(&f, cases[i].kind, "ns", "p"), 404);
+    }
+    fixture_done(&f);
+}
+
+TEST(lists_of_words_and_long_lists_below_the_bound_are_taken)
+{
+    struct fixture f;
+    fixture_init(&f);
+    str words = many(&f, "'a'", 20000), env = many(&f, "{'name':'A','value':''}", 16000);
+    str body = text_of(&f,
+                       "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'x',"
+                       "'args':[%.*s],'env':[%.*s]}]}}",
+                       STR_ARG(words), STR_ARG(env));
+    CHECK_INT(create(&f, &kind_pod, "ns", body.p), 201);
+    CHECK_INT(jlen(jgetc(jat(jgetc(obj_spec(f.obj), "containers"), 0), "args")), 20000);
+    fixture_done(&f);
+}
+
 TEST(smaller_kinds_must_make_sense)
 {
     static const struct {

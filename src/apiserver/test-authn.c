@@ -759,6 +759,7 @@ struct controllers {
     struct api *api;
     struct runtime *runtime;
     struct satokens_options options;
+    struct controller *tokens;
 };
 
 static void controllers_start(struct controllers *c, struct web *w)
@@ -766,7 +767,7 @@ static void controllers_start(struct controllers *c, struct web *w)
     c->api = apiserver_local(w->f.server, "tokens-controller");
     c->runtime = runtime_new(w->f.loop, c->api);
     c->options = (struct satokens_options){w->front->authn.key, STR("-- the CA --")};
-    satokens_add(c->runtime, c->api, &c->options);
+    c->tokens = satokens_add(c->runtime, c->api, &c->options);
     runtime_start(c->runtime);
     fixture_run(&w->f, USEC_PER_SEC);
 }
@@ -812,6 +813,13 @@ TEST(satokens_fill_a_secret_and_the_token_works)
     fixture_run(&w.f, 60 * USEC_PER_SEC);
     CHECK_INT(get(&w.f, &kind_secret, "ns", "t"), 200);
     CHECK_INT(w.f.obj->rv, rv);
+    /* but for another CA, with the same token */
+    c.options.ca_pem = STR("-- another --");
+    satokens_ca_changed(c.tokens);
+    fixture_run(&w.f, 5 * USEC_PER_SEC);
+    CHECK_INT(get(&w.f, &kind_secret, "ns", "t"), 200);
+    CHECK_CSTR(str_of(secret_value(&w, "ca.crt")), "-- another --");
+    CHECK_CSTR(str_of(secret_value(&w, "token")), w.token);
     CHECK_INT(delete (&w.f, &kind_secret, "ns", "t"), 200);
     CHECK_INT(ask(&w, "POST", WHO, "{}"), 401);
     controllers_stop(&c);

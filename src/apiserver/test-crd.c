@@ -382,6 +382,121 @@ TEST(names_cannot_change_once_established)
     fixture_done(&f);
 }
 
+/* Clusters have hundreds, and names that were used once do not come back. */
+TEST(there_may_be_many_definitions)
+{
+    enum { MANY = 600 };
+    struct fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < MANY; i++) {
+        str crd =
+            text_of(&f,
+                    "{'metadata':{'name':'many%ds.example.org'},'spec':{'group':"
+                    "'example.org','scope':'Namespaced','names':{'plural':'many%ds','kind':"
+                    "'Many%d'},'versions':[" VERSION("v1", "true", "{'type':'object'}", "") "]}}",
+                    i, i, i);
+        if (create(&f, &kind_crd, "", crd.p) != 201)
+            CHECK_CSTR(f.message, "");
+    }
+    fixture_run(&f, USEC_PER_SEC);
+    const struct kind *last =
+        kind_by_plural(STR("example.org"), STR("v1"), text_of(&f, "many%ds", MANY - 1));
+    REQUIRE(last);
+    CHECK_INT(create(&f, last, "ns", "{'metadata':{'name':'a'}}"), 201);
+    fixture_done(&f);
+}
+
+/* ---- what a schema may cost ---- */
+
+#define COSTLY                                                                               \
+    "{'type':'object','properties':{'p':{'type':'array','items':{'type':'string','pattern':" \
+    "'^(a+)+$'}},'e':{'type':'array','items':{'type':'string','enum':[%.*s]}},'o':{'type':"  \
+    "'array','items':{'type':'string','anyOf':[{'enum':[%.*s]},{'minLength':2}]}}}}"
+
+/* A list of n times the same. */
+static str repeated(struct fixture *f, const char *what, int n)
+{
+    struct strbuf b = STRBUF_INIT(4 << 20);
+    for (int i = 0; i < n; i++)
+        strbuf_printf(&b, "%s%s", i ? "," : "", what);
+    str s = arena_str(&f->arena, strbuf_str(&b));
+    strbuf_done(&b);
+    return s;
+}
+
+/* Each of these would keep the server for minutes. */
+TEST(what_a_schema_asks_of_an_object_is_bounded)
+{
+    static const struct {
+        const char *member, *value;
+        int n, code;
+        bool is_full; /* there are so many errors that the last one is not told */
+    } cases[] = {
+        {"p", "'aaaa'", 10000, 201},
+        {"p", "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'", 10000, 422},
+        {"e", "'last'", 50, 201},
+        {"e", "'last'", 10000, 422},
+        {"e", "'none'", 10000, 422, true},
+        {"o", "'none'", 10, 201},
+        {"o", "'none'", 10000, 422},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    str many = text_of(&f, "%.*s,'last'", STR_ARG(repeated(&f, "'some-value'", 10000)));
+    str schema = text_of(&f, COSTLY, STR_ARG(many), STR_ARG(many));
+    define(&f,
+           text_of(&f, CRD("costs", "example.org", "Cost", "", VERSION("v1", "true", "%.*s", "")),
+                   STR_ARG(schema))
+               .p);
+    const struct kind *k = kind_by_plural(STR("example.org"), STR("v1"), STR("costs"));
+    REQUIRE(k);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str list = repeated(&f, cases[i].value, cases[i].n);
+        str body = text_of(&f, "{'metadata':{'name':'c%zu'},'%s':[%.*s]}", i, cases[i].member,
+                           STR_ARG(list));
+        bool ok = CHECK_INT(create(&f, k, "ns", body.p), cases[i].code);
+        if (cases[i].code == 422 && !cases[i].is_full)
+            ok &= CHECK(str_find(f.message, STR("running out of cost budget")) > 0);
+        if (!ok)
+            test_note("%zu: %.*s", i, STR_ARG(str_sub(f.message, 0, 300)));
+    }
+    fixture_done(&f);
+}
+
+#define GROWING                                                                                  \
+    "{'type':'object','properties':{'l':{'type':'array','items':{'type':'object','properties':{" \
+    "'p':{'type':'string','default':'%.*s'}}}}}}"
+
+/* Little text that becomes much by its defaults is refused, not kept without them. */
+TEST(defaults_do_not_make_objects_of_any_size)
+{
+    static const struct {
+        int n, code;
+    } cases[] = {{1000, 201}, {20000, 413}, {900000, 413}};
+    struct fixture f;
+    fixture_init(&f);
+    struct strbuf b = STRBUF_INIT(1 << 20);
+    for (int i = 0; i < 1000; i++)
+        strbuf_add_char(&b, 'x');
+    str schema = text_of(&f, GROWING, STR_ARG(strbuf_str(&b)));
+    define(&f,
+           text_of(&f, CRD("grows", "example.org", "Grow", "", VERSION("v1", "true", "%.*s", "")),
+                   STR_ARG(schema))
+               .p);
+    const struct kind *k = kind_by_plural(STR("example.org"), STR("v1"), STR("grows"));
+    REQUIRE(k);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str list = repeated(&f, "{}", cases[i].n);
+        str body = text_of(&f, "{'metadata':{'name':'g%zu'},'l':[%.*s]}", i, STR_ARG(list));
+        if (!CHECK_INT(create(&f, k, "ns", body.p), cases[i].code))
+            test_note("%d: %.*s", cases[i].n, STR_ARG(str_sub(f.message, 0, 300)));
+    }
+    CHECK_INT(get(&f, k, "ns", "g0"), 200);
+    CHECK_INT(jstr(jgetc(jat(jgetc(doc_root(f.doc), "l"), 999), "p")).len, 1000);
+    strbuf_done(&b);
+    fixture_done(&f);
+}
+
 /* ---- refusals ---- */
 
 TEST(names_in_use_are_told)
@@ -412,6 +527,12 @@ TEST(definitions_that_are_refused)
 {
     struct fixture f;
     fixture_init(&f);
+    check_refused(
+        &f,
+        text_of(&f, CRD("foos", "example.org", "Foo", "", "%.*s"),
+                STR_ARG(repeated(&f, VERSION("v1", "true", "{'type':'object'}", ""), 101)))
+            .p,
+        "spec.versions: Too many: 101: must have at most 100 items");
     check_refused(&f,
                   "{'metadata':{'name':'wrong.name'},'spec':{'group':'example.org','scope':"
                   "'Namespaced','names':{'plural':'foos','kind':'Foo'},'versions':[" VERSION(

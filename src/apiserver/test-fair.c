@@ -504,6 +504,115 @@ TEST(fair_nothing_is_left_of_users_who_are_gone)
     web_done(&w);
 }
 
+/* A pod of so many containers, none of which has an image. */
+static void send_crowded(struct front_peer *p, const char *user, size_t containers)
+{
+    struct strbuf b = STRBUF_INIT(8 << 20), body = STRBUF_INIT(8 << 20);
+    strbuf_add_cstr(&body, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[");
+    for (size_t i = 0; i < containers; i++)
+        strbuf_printf(&body, "%s{\"name\":\"c%zu\"}", i ? "," : "", i);
+    strbuf_add_cstr(&body, "]}}");
+    strbuf_printf(
+        &b,
+        "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " WEB_TOKEN
+        "\r\nImpersonate-User: %s\r\nContent-Type: application/json\r\n"
+        "Content-Length: %zu\r\n\r\n%.*s",
+        user, body.len, STR_ARG(strbuf_str(&body)));
+    front_peer_send(p, strbuf_str(&b));
+    strbuf_done(&b);
+    strbuf_done(&body);
+}
+
+static size_t crowded_answers(struct web *w, struct front_peer *p, usec how_long)
+{
+    fixture_run(&w->f, how_long);
+    return count(p, "HTTP/1.1 422 ");
+}
+
+/* Few bytes may be much work: 20 kB here. Four are taken at once and four a second after that; of
+ * a user nobody shares the server with, as many as fit into the share. Small ones pass. */
+TEST(fair_writes_of_many_members_have_their_pace)
+{
+    enum { MANY = 1000, LATER = 40 };
+    struct web w;
+    struct front_peer p[LATER], other;
+    web_init(&w);
+    let_everybody(&w);
+    w.pipe.capacity = 8 << 20;
+    front_peer_open(&other, &w.pipe);
+    for (size_t i = 0; i < LATER; i++) {
+        front_peer_open(&p[i], &w.pipe);
+        send_as(&other, "alice", "GET", MAPS);
+        send_crowded(&p[i], "mallory", MANY);
+        fixture_run(&w.f, USEC_PER_MSEC);
+    }
+    size_t n = 0, at_once = 0;
+    for (size_t i = 0; i < LATER; i++)
+        at_once += crowded_answers(&w, &p[i], 0);
+    CHECK(at_once >= 4 && at_once <= 5);
+    fixture_run(&w.f, 2 * USEC_PER_SEC);
+    for (size_t i = 0; i < LATER; i++)
+        n += crowded_answers(&w, &p[i], 0);
+    CHECK_INT(n - at_once, 8);
+    /* what is small does not wait for them, nor does what others send */
+    struct front_peer small;
+    front_peer_open(&small, &w.pipe);
+    send_crowded(&small, "mallory", 10);
+    CHECK_INT(crowded_answers(&w, &small, 10 * USEC_PER_MSEC), 1);
+    front_peer_close(&small);
+    front_peer_open(&small, &w.pipe);
+    send_crowded(&small, "alice", MANY);
+    CHECK_INT(crowded_answers(&w, &small, 10 * USEC_PER_MSEC), 1);
+    front_peer_close(&small);
+    /* those who go give back what they had asked for */
+    for (size_t i = 0; i < LATER; i++)
+        front_peer_close(&p[i]);
+    fixture_run(&w.f, 2 * USEC_PER_SEC);
+    front_peer_open(&small, &w.pipe);
+    send_crowded(&small, "mallory", MANY);
+    CHECK_INT(crowded_answers(&w, &small, 10 * USEC_PER_MSEC), 1);
+    front_peer_close(&small);
+    front_peer_close(&other);
+    fixture_run(&w.f, 10 * USEC_PER_SEC);
+    CHECK_INT(w.front->fair.flows.len, 0);
+    web_done(&w);
+}
+
+/* A small patch to what is large counts as what it is to be applied to. */
+TEST(fair_patches_of_large_objects_have_their_pace)
+{
+    enum { TRIES = 20, KEYS = 20000 };
+    struct web w;
+    struct front_peer p;
+    web_init(&w);
+    let_everybody(&w);
+    struct strbuf body = STRBUF_INIT(1 << 20);
+    strbuf_add_cstr(&body, "{'metadata':{'name':'wide'},'data':{");
+    for (size_t i = 0; i < KEYS; i++)
+        strbuf_printf(&body, "%s'k%zu':'v'", i ? "," : "", i);
+    strbuf_add_cstr(&body, "}}");
+    CHECK_INT(create(&w.f, &kind_config_map, "ns", body.p), 201);
+    strbuf_done(&body);
+    size_t n = 0;
+    for (size_t i = 0; i < TRIES; i++) {
+        static const char patch[] = "{\"data\":{\"k1\":\"x\"}}";
+        front_peer_open(&p, &w.pipe);
+        struct strbuf b = STRBUF_INIT(4096);
+        strbuf_printf(&b,
+                      "PATCH /api/v1/namespaces/ns/configmaps/wide HTTP/1.1\r\nHost: a\r\n"
+                      "Authorization: Bearer " WEB_TOKEN "\r\nImpersonate-User: mallory\r\n"
+                      "Content-Type: application/merge-patch+json\r\nContent-Length: %zu\r\n\r\n%s",
+                      sizeof(patch) - 1, patch);
+        front_peer_send(&p, strbuf_str(&b));
+        strbuf_done(&b);
+        fixture_run(&w.f, 10 * USEC_PER_MSEC);
+        n += count(&p, "HTTP/1.1 200 ");
+        front_peer_close(&p);
+    }
+    CHECK(n >= 4 && n < TRIES);
+    web_done(&w);
+}
+
 static void send_large(struct front_peer *p, const char *user, size_t size)
 {
     struct strbuf b = STRBUF_INIT(8 << 20);

@@ -9,6 +9,7 @@ struct plane {
     struct runtime *runtime;
     struct api *cache_api, *gc_api, *ns_api;
     struct strbuf journal;
+    struct controller *namespaces;
 };
 
 static void on_journal(void *ctx, str line)
@@ -32,7 +33,7 @@ static void plane_init(struct plane *p, bool with_gc, bool with_namespaces)
     if (with_gc)
         gc_add(p->runtime, p->gc_api);
     if (with_namespaces)
-        namespaces_add(p->runtime, p->ns_api, STR("PEM"));
+        p->namespaces = namespaces_add(p->runtime, p->ns_api, STR("PEM"));
     runtime_set_journal(p->runtime, on_journal, &p->journal);
 }
 
@@ -356,6 +357,22 @@ TEST(live_namespaces_have_a_service_account_and_the_root_ca)
     CHECK_INT(get(&p.f, &kind_service_account, "ns", "default"), 200);
     CHECK_INT(get(&p.f, &kind_config_map, "ns", "kube-root-ca.crt"), 200);
     CHECK_STR(jstr(jget(jgetc(doc_root(p.f.doc), "data"), STR("ca.crt"))), STR("PEM"));
+    plane_done(&p);
+}
+
+TEST(another_root_ca_reaches_every_namespace)
+{
+    struct plane p;
+    plane_init(&p, false, true);
+    plane_start(&p);
+    run(&p);
+    namespaces_set_ca(p.namespaces, STR("another PEM"));
+    run(&p);
+    static const char *const all[] = {"default", "kube-system", "kube-public", "ns"};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        CHECK_INT(get(&p.f, &kind_config_map, all[i], "kube-root-ca.crt"), 200);
+        CHECK_STR(jstr(jget(jgetc(doc_root(p.f.doc), "data"), STR("ca.crt"))), STR("another PEM"));
+    }
     plane_done(&p);
 }
 

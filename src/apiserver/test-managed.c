@@ -2,6 +2,8 @@
  * Who owns what after creates and updates: exact FieldsV1, as kube-apiserver answers the same
  * requests.
  */
+#include <sys/resource.h>
+
 #include "apiserver/fieldset.h"
 #include "apiserver/managed_fixture.h"
 #include "apiserver/managed_memo.h"
@@ -331,6 +333,41 @@ TEST(items_with_the_same_key_are_one_thing)
              "{'name':'a','image':'2'}]}}");
     CHECK_FIELDS(&w, "n Update", "{'f:spec':{'f:cliques':{'k:{`name`:`a`}':{}}}}");
     CHECK_FIELDS(&w, "m Update", "{'f:spec':{'.':{},'f:cliques':{}}}");
+    mf_done(&w);
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage u;
+    (void)getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+/* Somebody sends a list of very many: what they own together is found without going through it for
+ * each of them (which took as many milliseconds as there are updaters). */
+TEST(thousands_of_updaters_become_one_soon)
+{
+    enum { MANY = 8000 };
+    struct mf_world w = mf_world(&kind_config_map);
+    struct strbuf b = STRBUF_INIT(4 << 20);
+    strbuf_add_cstr(&b, "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'c1',"
+                        "'managedFields':[");
+    for (int i = 0; i < MANY; i++)
+        strbuf_printf(&b,
+                      "%s{'manager':'m%d','operation':'Update','apiVersion':'v1','fieldsType':"
+                      "'FieldsV1','fieldsV1':{'f:data':{'f:k%d':{}}}}",
+                      i ? "," : "", i, i);
+    strbuf_add_cstr(&b, "]}}");
+    double began = cpu_seconds();
+    mf_write(&w, "m", "", strbuf_str(&b).p);
+    double seconds = cpu_seconds() - began;
+    CHECK_INT(jlen(mf_entries(&w)), 10);
+    jval all = jgetc(mf_entry(&w, "ancient-changes Update"), "fieldsV1");
+    CHECK_INT(jlen(jgetc(all, "f:data")), MANY - 9);
+    test_note("%.3f s", seconds);
+    CHECK(seconds < 2);
+    strbuf_done(&b);
     mf_done(&w);
 }
 

@@ -409,6 +409,78 @@ TEST(the_status_says_which_version_was_seen)
     fixture_done(&f);
 }
 
+#define RULES(groups, resources)                                                    \
+    "'matchConstraints':{'resourceRules':[{'operations':['*'],'apiGroups':[" groups \
+    "],'apiVersions':['v1'],'resources':[" resources "]}]}"
+#define UNDEFINED(kind, at, field, line, dots) \
+    kind ": ERROR: <input>:1:" at ": undefined field '" field "'\n | " line "\n | " dots "^\n"
+
+TEST(the_status_warns_of_what_does_not_fit_the_kinds)
+{
+    static const struct {
+        const char *spec;
+        const char *field, *warning; /* of the only one; NULL: there is none */
+    } cases[] = {
+        {RULES("''", "'configmaps'") "," RULE("object.foo > 1"), "spec.validations[0].expression",
+         UNDEFINED("/v1, Kind=ConfigMap", "7", "foo", "object.foo > 1", "......")},
+        {RULES("'apps'", "'deployments'") "," RULE("object.spec.replicass > 1"),
+         "spec.validations[0].expression",
+         UNDEFINED("apps/v1, Kind=Deployment", "12", "replicass", "object.spec.replicass > 1",
+                   "...........")},
+        {RULES("'apps'", "'deployments'") "," RULE("object.spec.replicas > 1"), NULL, NULL},
+        {RULES("''", "'pods'") "," RULE("object.spec.containers.all(c, size(c.imag) > 0)"),
+         "spec.validations[0].expression",
+         UNDEFINED("/v1, Kind=Pod", "37", "imag", "object.spec.containers.all(c, size(c.imag) > 0)",
+                   "....................................")},
+        {RULES("''",
+               "'configmaps'") "," RULE("object.metadata.labels.size() > oldObject.data.size()"),
+         NULL, NULL},
+        {RULES("'','apps'", "'secrets','deployments'") "," RULE("object.data.size() > 1"),
+         "spec.validations[0].expression",
+         UNDEFINED("apps/v1, Kind=Deployment", "7", "data", "object.data.size() > 1", "......")},
+        {RULES("'','apps'", "'pods','deployments'") "," RULE("object.data.size() > 1"),
+         "spec.validations[0].expression",
+         UNDEFINED("/v1, Kind=Pod", "7", "data", "object.data.size() > 1", "......") "\n" UNDEFINED(
+             "apps/v1, Kind=Deployment", "7", "data", "object.data.size() > 1", "......")},
+        {RULES("'*'", "'configmaps'") "," RULE("object.foo > 1"), NULL, NULL},
+        {RULES("''", "'*'") "," RULE("object.foo > 1"), NULL, NULL},
+        {RULES("''", "'pods/status'") "," RULE("object.foo > 1"), NULL, NULL},
+        {RULES("''", "'configmaps'") ",'variables':[{'name':'x','expression':'object.data'}]," RULE(
+             "variables.x.size() > 1"),
+         NULL, NULL},
+        {RULES("''", "'configmaps'") ",'validations':[{'expression':'true','messageExpression':"
+                                     "'object.nope'}]",
+         "spec.validations[0].messageExpression",
+         UNDEFINED("/v1, Kind=ConfigMap", "7", "nope", "object.nope", "......")},
+        {RULES("''", "'configmaps'") ",'paramKind':{'apiVersion':'v1','kind':'Secret'}," RULE(
+             "params.spec == 1"),
+         "spec.validations[0].expression",
+         UNDEFINED("/v1, Kind=ConfigMap", "7", "spec", "params.spec == 1", "......")},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        fixture_init(&f);
+        if (!CHECK_INT(put_policy(&f, cases[i].spec), 201))
+            test_note("%s", cases[i].spec);
+        fixture_run(&f, 100 * 1000);
+        CHECK_INT(get(&f, &kind_validating_policy, "", "p"), 200);
+        jval warnings = jpath(doc_root(f.doc), "status.typeChecking.expressionWarnings");
+        CHECK_INT(jlen(warnings), cases[i].field ? 1 : 0);
+        if (cases[i].field) {
+            CHECK_CSTR(jstr(jgetc(jat(warnings, 0), "fieldRef")), cases[i].field);
+            CHECK_CSTR(jstr(jgetc(jat(warnings, 0), "warning")), cases[i].warning);
+        }
+        /* it is said no more when it is mended */
+        CHECK_INT(patch(&f, &kind_validating_policy, "", "p", API_PATCH_MERGE,
+                        "{'spec':{'validations':[{'expression':'true'}]}}"),
+                  200);
+        fixture_run(&f, 100 * 1000);
+        CHECK_INT(get(&f, &kind_validating_policy, "", "p"), 200);
+        CHECK_CSTR(field(&f, "status.typeChecking"), "{}");
+        fixture_done(&f);
+    }
+}
+
 TEST(policies_of_the_store_are_in_force_when_the_server_starts)
 {
     struct fixture f;

@@ -7,6 +7,7 @@
 #include "apiserver/fixture.h"
 #include "apiserver/rbac.h"
 #include "apiserver/rbac_boot.h"
+#include "base/log.h"
 #include "grove/rbac_rules.h"
 
 /* ---- the cluster ---- */
@@ -409,6 +410,36 @@ TEST(rbac_refuses_in_the_recorded_words)
     CHECK_INT(list(&f, &kind_config_map, "b", (struct api_request){0}), 403);
     struct api_request one = {.field_selector = STR("metadata.name=c1")};
     CHECK_INT(list(&f, &kind_config_map, "b", one), 200);
+    fixture_done(&f);
+}
+
+static void count_line(void *ctx, str line)
+{
+    size_t *lines = ctx;
+    lines[0] += str_find(line, STR("request denied")) >= 0;
+    lines[1] += str_find(line, STR("more requests denied requests=90")) >= 0;
+}
+
+TEST(rbac_refusals_are_logged_and_a_flood_is_counted)
+{
+    struct fixture f;
+    str groups[GROUPS_MAX];
+    size_t lines[2] = {0};
+    cluster_init(&f);
+    act_as(&f, "carol", groups);
+    log_set_level(LOG_LEVEL_WARN);
+    log_set_sink(count_line, lines);
+    loop_run_until(f.loop, loop_now(f.loop) + 2 * USEC_PER_SEC, 1000);
+    for (int i = 0; i < 100; i++)
+        CHECK_INT(list(&f, &kind_pod, "default", (struct api_request){0}), 403);
+    CHECK_INT(lines[0], 10);
+    CHECK_INT(lines[1], 0);
+    loop_run_until(f.loop, loop_now(f.loop) + 2 * USEC_PER_SEC, 1000);
+    CHECK_INT(list(&f, &kind_pod, "default", (struct api_request){0}), 403);
+    CHECK_INT(lines[0], 11);
+    CHECK_INT(lines[1], 1);
+    log_set_sink(NULL, NULL);
+    log_set_level(LOG_LEVEL_OFF);
     fixture_done(&f);
 }
 

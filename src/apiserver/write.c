@@ -612,6 +612,12 @@ static void mutate(struct req *q, const struct admit *a)
     write_set_doc(q, admit_mutate(a, q->doc, &e));
 }
 
+static const struct status *too_large(struct arena *a)
+{
+    return status_new(a, 413, "RequestEntityTooLarge", "Request entity too large: limit is %zu",
+                      OBJECT_MAX);
+}
+
 /* All fields are known and have their defaults, and nothing is in it that the client cannot write.
  * Hardly anybody sends fields we do not know: one walk sees to both. (Isolation takes things away
  * or replaces them by what is stored, so it does not matter that it comes after.) */
@@ -626,8 +632,14 @@ static bool complete(struct req *q)
     if (!drop_unknown(q))
         return false;
     write_set_doc(q, meta_isolate(q, q->doc));
-    if (needs_defaults(q))
-        write_set_doc(q, schema_default(q->kind->type, q->doc));
+    if (!needs_defaults(q))
+        return true;
+    d = schema_default_bounded(q->kind->type, q->doc);
+    if (!d) {
+        req_refuse(q, too_large(&q->arena));
+        return false;
+    }
+    write_set_doc(q, d);
     return true;
 }
 
@@ -682,6 +694,10 @@ static void step_mutate(struct req *q)
 {
     struct status *refused = NULL;
     struct admit a = admit_of(q, &refused);
+    if (admit_is_too_much(&a, q->doc)) {
+        req_refuse(q, refused);
+        return;
+    }
     if (!complete(q))
         return;
     write_set_doc(q, admit_default(&a, q->doc));
@@ -755,8 +771,7 @@ static void step_validate(struct req *q)
     else if (escalates)
         req_refuse(q, escalates);
     else if (doc_text(q->doc).len > OBJECT_MAX)
-        req_refuse(q, status_new(&q->arena, 413, "RequestEntityTooLarge",
-                                 "Request entity too large: limit is %zu", OBJECT_MAX));
+        req_refuse(q, too_large(&q->arena));
     else if (q->server->suspend && q->server->suspend(q->server->suspend_ctx, q))
         req_move(q, REQ_SUSPENDED);
     else
@@ -954,9 +969,11 @@ const struct status *write_take_patch(struct req *q, struct doc *d)
     struct doc *known = schema_default_known(q->kind->type, d);
     if (!known) {
         struct doc *pruned = schema_prune(q->kind->type, d);
-        known = schema_default(q->kind->type, pruned);
+        known = schema_default_bounded(q->kind->type, pruned);
         doc_unref(pruned);
     }
+    if (!known)
+        return too_large(&q->arena);
     write_set_doc(q, meta_isolate(q, known));
     doc_unref(known);
     return NULL;

@@ -1,11 +1,7 @@
 /* CEL: functions of strings. Positions count characters, not bytes. */
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include "base/timefmt.h"
 #include "kube/cel_impl.h"
-
-#define MATCH_LIMIT 100000
+#include "kube/regex.h"
 
 size_t cel_characters(str s)
 {
@@ -60,40 +56,31 @@ struct finder {
 
 static bool search(struct finder *f, str pattern, int64_t most, struct cel_value *ret)
 {
-    int code;
-    PCRE2_SIZE at;
-    str s = f->text.len ? f->text : STR("");
+    enum regex_answer answer = REGEX_YES;
+    str s = f->text.len ? f->text : STR(""), span = {0};
     *ret = cel_too_much(f->e);
-    if (!cel_spend(f->e, CEL_REGEX_COST + (s.len / 16 + 1) * (pattern.len / 4 + 1)))
+    if (!cel_spend(f->e, CEL_REGEX_COST + pattern.len / 4 + s.len / 16))
         return false;
-    pcre2_code *re =
-        pcre2_compile((PCRE2_SPTR)(pattern.len ? pattern.p : ""), pattern.len,
-                      PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY, &code, &at, NULL);
+    struct regex *re = regex_of(pattern);
     *ret = cel_failure(f->e, "error parsing regexp: `%.*s`", STR_ARG(str_sub(pattern, 0, 200)));
     if (!re)
         return false;
-    pcre2_match_context *limits = pcre2_match_context_create(NULL);
-    pcre2_match_data *match = pcre2_match_data_create(1, NULL);
-    pcre2_set_match_limit(limits, MATCH_LIMIT);
-    pcre2_set_depth_limit(limits, MATCH_LIMIT / 100);
     size_t from = 0;
-    code = 0;
-    while (code >= 0 && from <= s.len && (int64_t)f->found.len < most && cel_spend(f->e, 1)) {
-        code = pcre2_match(re, (PCRE2_SPTR)s.p, s.len, from, 0, match, limits);
-        if (code < 0)
+    while (from <= s.len && (int64_t)f->found.len < most && cel_spend(f->e, CEL_ITEM_COST)) {
+        answer = regex_search(re, s, from, f->e->in.cost, &span);
+        if (answer != REGEX_YES)
             break;
-        const PCRE2_SIZE *span = pcre2_get_ovector_pointer(match);
-        *vec_push(&f->found) = (struct cel_pair){.value = of_str(str_sub(s, span[0], span[1]))};
-        ptrdiff_t step = span[1] > span[0] ? 0 : cel_character_at(str_sub(s, span[1], s.len), 1);
-        from = step < 0 ? s.len + 1 : span[1] + (size_t)step;
-        if (span[1] == span[0] && span[1] == s.len)
+        *vec_push(&f->found) = (struct cel_pair){.value = of_str(span)};
+        size_t end = (size_t)(span.p - s.p) + span.len;
+        ptrdiff_t step = span.len ? 0 : cel_character_at(str_sub(s, end, s.len), 1);
+        from = step < 0 ? s.len + 1 : end + (size_t)step;
+        if (!span.len && end == s.len)
             break;
     }
-    pcre2_match_data_free(match);
-    pcre2_match_context_free(limits);
-    pcre2_code_free(re);
-    *ret = cel_failure(f->e, "the regular expression takes too long");
-    return !f->e->exhausted && (code >= 0 || code == PCRE2_ERROR_NOMATCH);
+    *ret = cel_too_much(f->e);
+    if (answer == REGEX_TOO_MUCH)
+        (void)cel_spend(f->e, UINT64_MAX);
+    return !f->e->exhausted;
 }
 
 CEL_FN(cel_f_matches)

@@ -12,8 +12,6 @@
 
 #include "kube/builtin.h"
 
-#define MAX_KINDS 256
-
 enum { ARENAS = 3 };
 
 struct defined {
@@ -23,7 +21,7 @@ struct defined {
     struct arena arenas[ARENAS]; /* newest first */
 };
 
-static const struct kind *registry[MAX_KINDS];
+static const struct kind *registry[KINDS_MAX];
 static size_t registry_len;
 static uint64_t changes; /* so far */
 static struct list listeners = {&listeners, &listeners};
@@ -92,7 +90,7 @@ void kinds_register(const struct kind *k)
                strcmp(registry[i]->version, k->version) == 0 &&
                strcmp(registry[i]->plural, k->plural) == 0);
     }
-    BUG_ON(registry_len == MAX_KINDS || !k->id || !k->type);
+    BUG_ON(registry_len == KINDS_MAX || !k->id || !k->type);
     *k->id = (uint16_t)registry_len;
     registry[registry_len++] = k;
     changed();
@@ -146,7 +144,7 @@ const struct kind *kinds_define(const struct kind *proto, struct arena *a)
             return NULL;
         d = container_of(registry[i], struct defined, kind);
     }
-    if (!d && registry_len == MAX_KINDS)
+    if (!d && registry_len == KINDS_MAX)
         return NULL;
     if (!d)
         d = defined_new(proto);

@@ -74,7 +74,9 @@ struct field {
     const char *enums;     /* "Always|Never", or NULL */
     const char *pattern;   /* regular expression on strings, or NULL */
     const char *doc;       /* one short sentence, or NULL */
-    int64_t min, max;      /* on numbers; both 0: no bounds; max < min: only the lower one */
+    /* On numbers; both 0: no bounds; max < min: only the lower one; min INT32_MIN: only the upper
+     * one. */
+    int64_t min, max;
     jval schema; /* of a kind that a user defined: the rules beyond the type are read from here */
 };
 
@@ -221,6 +223,8 @@ struct kinds_listener {
 };
 void kinds_listen(struct kinds_listener *l);
 void kinds_unlisten(struct kinds_listener *l);
+/* Kinds there may be, those included that users defined and took back. */
+#define KINDS_MAX 4096
 /* Retired ones included. */
 size_t kinds_count(void);
 const struct kind *kinds_at(size_t id);

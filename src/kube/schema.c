@@ -13,10 +13,12 @@
 #include "kube/path.h"
 #include "json/splice.h"
 
-/* Strict decoding reports no more than this, and a body that would grow by more changes than
- * MAX_CHANGES (a million empty containers) is left as it is for validation to refuse. */
+/* Strict decoding reports no more than this. What would grow by more changes than MAX_CHANGES, or
+ * by more bytes than any object may have, is left as it is: a body of a million empty containers.
+ * There are more changes than a body can have unknown fields. */
 #define MAX_REPORTS 100
-#define MAX_CHANGES 500000
+#define MAX_CHANGES 700000
+#define MAX_ADDED ((size_t)8 << 20)
 #define MAX_DEFAULTS 4096
 /* Defaults that bring objects whose fields have defaults in turn. */
 #define MAX_DEFAULT_DEPTH 32
@@ -180,6 +182,7 @@ struct changes {
     const struct doc *doc;
     VEC(struct change) items;
     size_t next;
+    size_t added; /* bytes, of defaults */
     bool rebuild; /* write every container anew, which leaves repeated members out */
     bool builtin; /* defaults of the built-in kinds count */
     bool overflow;
@@ -199,7 +202,7 @@ static size_t end_of(const struct doc *d, jval v)
 
 static void change_add(struct changes *c, int op, size_t at, const struct field *f)
 {
-    if (c->items.len >= MAX_CHANGES) {
+    if (c->items.len >= MAX_CHANGES || c->added > MAX_ADDED) {
         c->overflow = true;
         return;
     }
@@ -353,6 +356,7 @@ static bool default_applies(const struct changes *c, const struct field *f)
 
 static void note_default(struct changes *c, int op, size_t at, const struct field *f)
 {
+    c->added += field_name(f).len + strlen(f->dflt);
     change_add(c, op, at, f);
     if (f->dflt[0] == '{' && f->dflt[1] != '}')
         c->nested = true;
@@ -388,7 +392,7 @@ static void default_walk(struct changes *c, const struct type *t, jval v)
 
     if (t->tag == TYPE_NESTED)
         default_values(c, t->fields, v);
-    if (t->tag != TYPE_OBJECT || jtype(v) != J_OBJECT)
+    if (t->tag != TYPE_OBJECT || jtype(v) != J_OBJECT || c->overflow)
         return;
     for (struct jiter it = jiter(v); jnext(&it);) {
         const struct field *f = type_field(t, it.key);
@@ -408,7 +412,8 @@ static void default_walk(struct changes *c, const struct type *t, jval v)
 }
 
 /* A default may bring an object with fields that have defaults, which the next pass finds. */
-static struct doc *default_passes(const struct type *t, struct doc *d, bool refuse_unknown)
+static struct doc *default_passes(const struct type *t, struct doc *d, bool refuse_unknown,
+                                  bool *ret_too_large)
 {
     bool builtin = !type_is_custom(t), again = true;
     struct doc *out = doc_ref(d);
@@ -422,6 +427,7 @@ static struct doc *default_passes(const struct type *t, struct doc *d, bool refu
             return NULL;
         }
         again = c.nested && !c.overflow;
+        *ret_too_large |= c.overflow;
         struct doc *next = changes_apply(&c, out);
         doc_unref(out);
         out = next;
@@ -431,10 +437,30 @@ static struct doc *default_passes(const struct type *t, struct doc *d, bool refu
 
 struct doc *schema_default(const struct type *t, struct doc *d)
 {
-    return default_passes(t, d, false);
+    bool too_large = false;
+    return default_passes(t, d, false, &too_large);
+}
+
+struct doc *schema_default_bounded(const struct type *t, struct doc *d)
+{
+    bool too_large = false;
+    struct doc *out = default_passes(t, d, false, &too_large);
+
+    if (too_large) {
+        doc_unref(out);
+        return NULL;
+    }
+    return out;
 }
 
 struct doc *schema_default_known(const struct type *t, struct doc *d)
 {
-    return doc_duplicate_key(d, NULL) ? NULL : default_passes(t, d, true);
+    bool too_large = false;
+    struct doc *out = doc_duplicate_key(d, NULL) ? NULL : default_passes(t, d, true, &too_large);
+
+    if (out && too_large) {
+        doc_unref(out);
+        return NULL;
+    }
+    return out;
 }

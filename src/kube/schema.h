@@ -15,10 +15,12 @@ void schema_unknown(const struct type *t, jval v,
 struct doc *schema_prune(const struct type *t, struct doc *d);
 /* Fills in defaults of the table for fields that are absent (null too, unless nullable), only
  * inside objects that are present. Defaults marked FIELD_BUILTIN_DEFAULT are left out when t is a
- * custom resource. Same document when nothing changed. */
+ * custom resource. Same document when nothing changed, or when it would grow without measure. */
 struct doc *schema_default(const struct type *t, struct doc *d);
-/* The same, in one walk with the question whether schema_unknown would report anything: then NULL.
- */
+/* The same, but NULL when it would. */
+struct doc *schema_default_bounded(const struct type *t, struct doc *d);
+/* The same, in one walk with the question whether schema_unknown would report anything: then NULL,
+ * too. */
 struct doc *schema_default_known(const struct type *t, struct doc *d);
 /* Types, required, enums, patterns, bounds, duplicate list keys: kube-apiserver's words. In a
  * custom resource null is a wrong type; in a built-in kind it counts as absent, duplicates are left
@@ -28,8 +30,6 @@ void schema_validate(const struct type *t, jval v, str path, struct field_errors
 /* One member of a whole object by itself. */
 void schema_validate_member(const struct type *t, jval object, str key,
                             struct field_errors *errors);
-/* Whether a pattern matches somewhere in s. */
-bool schema_pattern_matches(str pattern, str s);
 bool schema_pattern_is_valid(str pattern);
 /* Strategic merge patch of a built-in kind: merge keys, $patch, $setElementOrder, $retainKeys,
  * $deleteFromPrimitiveList. */

@@ -105,7 +105,8 @@ static void put_limits(struct jw *w, const struct field *f)
         jw_put_cstr(w, "pattern", f->pattern);
     if (f->min == 0 && f->max == 0)
         return;
-    jw_put_int(w, "minimum", f->min);
+    if (f->min > INT32_MIN)
+        jw_put_int(w, "minimum", f->min);
     if (f->max >= f->min)
         jw_put_int(w, "maximum", f->max);
 }

@@ -9,83 +9,45 @@
  * The pods of one template differ in their metadata and hardly anywhere else, and each is written
  * several times: what was found valid before is remembered by its text.
  */
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
+#include "kube/validate.h"
 #include "base/b64.h"
 #include "base/map.h"
 #include "base/quantity.h"
 #include "base/timefmt.h"
-#include "kube/validate.h"
+#include "kube/regex.h"
 
-#define MATCH_LIMIT 100000
-#define MAX_PATTERNS 2048
+/* What one object may cost, regular expressions and long lists of values above all: some tens of
+ * milliseconds at worst. */
+#define MOST_WORK 1000000
+
+/* ---- work ---- */
+
+bool validation_spend(struct validation *c, uint64_t units)
+{
+    if (field_errors_full(c->errors))
+        return false;
+    if (*c->work < units) {
+        *c->work = 0;
+        return false;
+    }
+    *c->work -= units;
+    return true;
+}
 
 /* ---- patterns ---- */
 
-struct regex {
-    char *pattern;
-    pcre2_code *code; /* NULL: it does not compile */
-    pcre2_match_data *match;
-    pcre2_match_context *context;
-};
-
-static void regexes_drop(struct map *cache)
-{
-    str key;
-    void *value;
-
-    for (size_t it = 0; map_next(cache, &it, &key, &value);) {
-        struct regex *r = value;
-        pcre2_code_free(r->code);
-        pcre2_match_data_free(r->match);
-        pcre2_match_context_free(r->context);
-        free(r->pattern);
-        free(r);
-    }
-    map_done(cache);
-}
-
-/* Our own tables have few patterns; those of kinds that users define come and go, so the cache is
- * emptied when it is full. The loop thread's. */
-static struct regex *regex_of(str pattern)
-{
-    static struct map cache;
-    struct regex *r = map_get(&cache, pattern);
-    int code;
-    PCRE2_SIZE at;
-
-    if (r)
-        return r;
-    if (cache.len >= MAX_PATTERNS)
-        regexes_drop(&cache);
-    r = xnew(struct regex);
-    r->pattern = str_dup(pattern);
-    r->code =
-        pcre2_compile((PCRE2_SPTR)r->pattern, pattern.len,
-                      PCRE2_DOLLAR_ENDONLY | PCRE2_UTF | PCRE2_NO_UTF_CHECK, &code, &at, NULL);
-    r->match = pcre2_match_data_create(1, NULL);
-    r->context = pcre2_match_context_create(NULL);
-    BUG_ON(!r->match || !r->context);
-    pcre2_set_match_limit(r->context, MATCH_LIMIT);
-    map_put(&cache, str_n(r->pattern, pattern.len), r);
-    return r;
-}
-
 bool schema_pattern_is_valid(str pattern)
 {
-    return regex_of(pattern)->code != NULL;
+    return regex_of(pattern) != NULL;
 }
 
-bool schema_pattern_matches(str pattern, str s)
+/* Definitions with patterns that do not compile are refused; one that was stored by somebody who
+ * knows more patterns than we do is no reason to refuse objects. */
+bool validation_matches(struct validation *c, str pattern, str s)
 {
     struct regex *r = regex_of(pattern);
 
-    /* Definitions with patterns that do not compile are refused; one that was stored by somebody
-     * who knows more patterns than we do is no reason to refuse objects. Documents are valid UTF-8;
-     * an empty slice may have no pointer. */
-    return !r->code || pcre2_match(r->code, (PCRE2_SPTR)(s.p ? s.p : ""), s.len, 0,
-                                   PCRE2_NO_UTF_CHECK, r->match, r->context) >= 0;
+    return !r || !validation_spend(c, 1) || regex_search(r, s, 0, c->work, NULL) != REGEX_NO;
 }
 
 /* ---- errors ---- */
@@ -246,7 +208,7 @@ static void check_string(struct validation *c, const struct field *f, const stru
         return;
     if (f->enums)
         check_enum(c, f->enums, v);
-    if (f->pattern && !schema_pattern_matches(str_of(f->pattern), jstr(v))) {
+    if (f->pattern && !validation_matches(c, str_of(f->pattern), jstr(v))) {
         str path = validation_path(c);
         field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
                         "%.*s in body should match '%s'", STR_ARG(path), f->pattern);
@@ -295,7 +257,9 @@ static void check_value(struct validation *c, const struct field *f, const struc
         check_quantity(c, v);
         break;
     case TYPE_INT_OR_STRING:
-        if (jtype(v) != J_INT)
+        if (jtype(v) != J_INT && jtype(v) != J_STRING)
+            validation_wrong_type(c, v, "integer,string");
+        else if (jtype(v) == J_STRING)
             check_string(c, f, t, v);
         break;
     case TYPE_STRING_LIST:
@@ -557,30 +521,45 @@ static void check_object(struct validation *c, const struct type *t, jval v)
         check_required(c, t, &seen, v);
 }
 
-static struct validation validation_of(const struct type *t, struct field_errors *errors)
+static struct validation validation_of(const struct type *t, struct field_errors *errors,
+                                       uint64_t *work)
 {
-    return (struct validation){
-        .errors = errors, .text = STRBUF_INIT(SIZE_MAX / 2), .builtin = !type_is_custom(t)};
+    return (struct validation){.errors = errors,
+                               .text = STRBUF_INIT(SIZE_MAX / 2),
+                               .work = work,
+                               .builtin = !type_is_custom(t)};
+}
+
+/* What was not looked at to the end is not known to be right. */
+static void validation_end(struct validation *c, str path)
+{
+    if (*c->work == 0)
+        field_error_add(c->errors, FIELD_ERR_INVALID, path.len ? path : STR("<nil>"), STR_NONE,
+                        "validation failed due to running out of cost budget, no further "
+                        "validation rules will be run");
+    strbuf_done(&c->text);
 }
 
 void schema_validate(const struct type *t, jval v, str path, struct field_errors *errors)
 {
     struct path root = {.key = path};
-    struct validation c = validation_of(t, errors);
+    uint64_t work = MOST_WORK;
+    struct validation c = validation_of(t, errors, &work);
 
     c.at = c.root = path.len ? &root : NULL;
     check_value(&c, NULL, t, v);
     validation_rules(&c, t->schema, v);
-    strbuf_done(&c.text);
+    validation_end(&c, path);
 }
 
 void schema_validate_member(const struct type *t, jval object, str key, struct field_errors *errors)
 {
     const struct field *f = type_field(t, key);
     jval v = jget(object, key);
-    struct validation c = validation_of(t, errors);
+    uint64_t work = MOST_WORK;
+    struct validation c = validation_of(t, errors, &work);
 
     if (f && !j_is_absent(v) && (!j_is_null(v) || !may_be_null(&c, f)))
         check_member(&c, f, key, v);
-    strbuf_done(&c.text);
+    validation_end(&c, key);
 }

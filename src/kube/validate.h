@@ -13,10 +13,16 @@ struct validation {
     const struct path *at;   /* where the walk stands */
     const struct path *root; /* of the whole object */
     struct strbuf text;      /* of a path, while an error is written */
+    uint64_t *work;          /* what is left; 0: nothing more is looked at */
     bool builtin;
     bool lenient; /* missing fields are no error */
 };
 
+/* Takes so many units of work, of some 20 ns; false: there are none left, or nobody would hear of
+ * what is found. */
+bool validation_spend(struct validation *c, uint64_t units);
+/* Whether the pattern matches somewhere in s, or that can no longer be told. */
+bool validation_matches(struct validation *c, str pattern, str s);
 /* Text of where the walk stands; valid until the next call. */
 str validation_path(struct validation *c);
 void validation_wrong_type(struct validation *c, jval v, const char *wanted);

@@ -33,13 +33,14 @@ static void check_enum(struct validation *c, jval allowed, jval v)
 {
     struct strbuf b = STRBUF_INIT(64 << 10);
 
-    for (struct jiter it = jiter(allowed); jnext(&it);) {
-        if (jequal(it.value, v)) {
-            strbuf_done(&b);
+    for (struct jiter it = jiter(allowed); jnext(&it);)
+        if (!validation_spend(c, 1) || jequal(it.value, v))
             return;
-        }
+    /* They are written out, and that several times over. */
+    if (!validation_spend(c, MIN(jtext(allowed).len, b.max)))
+        return;
+    for (struct jiter it = jiter(allowed); jnext(&it) && !b.overflow;)
         strbuf_printf(&b, "%s%.*s", b.len ? ", " : "", STR_ARG(jtext(it.value)));
-    }
     field_error_add(c->errors, FIELD_ERR_NOT_SUPPORTED, validation_path(c), jtext(v),
                     "supported values: %.*s", STR_ARG(strbuf_str(&b)));
     strbuf_done(&b);
@@ -68,7 +69,7 @@ static void check_text(struct validation *c, jval schema, jval v)
     }
     if (j_has(min) && length < jint(min, 0))
         invalid(c, jtext(v), "should be at least %lld chars long", (long long)jint(min, 0));
-    if (pattern.p && !schema_pattern_matches(pattern, jstr(v)))
+    if (pattern.p && !validation_matches(c, pattern, jstr(v)))
         invalid(c, jtext(v), "should match '%.*s'", STR_ARG(pattern));
 }
 
@@ -114,7 +115,7 @@ static void require(struct validation *c, str name, const char *why)
 static void check_members(struct validation *c, jval schema, jval v)
 {
     for (struct jiter it = jiter(jgetc(schema, "required")); jnext(&it);)
-        if (j_is_absent(jget(v, jstr(it.value))))
+        if (validation_spend(c, 1 + jlen(v) / 8) && j_is_absent(jget(v, jstr(it.value))))
             require(c, jstr(it.value), "");
     if (!j_is_true(jgetc(schema, "x-kubernetes-embedded-resource")))
         return;
@@ -150,11 +151,11 @@ static bool is_of_type(jval v, str type)
 static void check_whole(struct validation *c, jval schema, jval v, unsigned depth);
 
 /* Whether the value and all inside fit, without a word about it. */
-static bool fits(jval schema, jval v, unsigned depth)
+static bool fits(const struct validation *outer, jval schema, jval v, unsigned depth)
 {
     struct arena a = ARENA_INIT;
     struct field_errors errors;
-    struct validation c = {.errors = &errors, .text = STRBUF_INIT(64 << 10)};
+    struct validation c = {.errors = &errors, .text = STRBUF_INIT(64 << 10), .work = outer->work};
 
     field_errors_init(&errors, &a);
     check_whole(&c, schema, v, depth);
@@ -165,12 +166,12 @@ static bool fits(jval schema, jval v, unsigned depth)
     return ok;
 }
 
-static size_t count_fits(jval schemas, jval v, unsigned depth)
+static size_t count_fits(const struct validation *c, jval schemas, jval v, unsigned depth)
 {
     size_t n = 0;
 
     for (struct jiter it = jiter(schemas); jnext(&it);)
-        n += fits(it.value, v, depth);
+        n += fits(c, it.value, v, depth);
     return n;
 }
 
@@ -191,16 +192,20 @@ static void check_together(struct validation *c, jval schema, jval v, unsigned d
         return;
     for (struct jiter it = jiter(all); jnext(&it);)
         check_whole(c, it.value, v, depth - 1);
-    if (jlen(any) && !count_fits(any, v, depth - 1))
+    if (jlen(any) && !count_fits(c, any, v, depth - 1))
         refuse_together(c, "validate at least one schema (anyOf)");
-    if (jlen(one) && count_fits(one, v, depth - 1) != 1)
+    if (jlen(one) && count_fits(c, one, v, depth - 1) != 1)
         refuse_together(c, "validate one and only one schema (oneOf)");
-    if (jtype(not ) == J_OBJECT && fits(not, v, depth - 1))
+    if (jtype(not ) == J_OBJECT && fits(c, not, v, depth - 1))
         refuse_together(c, "not validate the schema (not)");
 }
 
 static void check_one(struct validation *c, jval schema, jval v, unsigned depth)
 {
+    enum { COST = 8 }; /* of finding out what the schema asks for */
+
+    if (!validation_spend(c, COST))
+        return;
     if (j_has(jgetc(schema, "enum")))
         check_enum(c, jgetc(schema, "enum"), v);
     switch (jtype(v)) {
@@ -240,6 +245,8 @@ static void check_whole(struct validation *c, jval schema, jval v, unsigned dept
         return;
     for (struct jiter it = jiter(v); jnext(&it);) {
         struct path step = {.up = c->at, .key = it.key, .index = it.index};
+        if (!validation_spend(c, 1 + jlen(properties) / 8))
+            return;
         jval inner = it.is_object ? jget(properties, it.key) : jgetc(schema, "items");
         if (it.is_object && j_is_absent(inner))
             inner = more;

@@ -281,12 +281,21 @@ static void plan_failed(struct node_pods *n)
 
 #define LEASE_NS STR("kube-node-lease")
 #define HEARTBEAT (10 * USEC_PER_SEC)
+/* The stride has no divisor in common with their number, and is about as much of it as keeps
+ * numbers that follow each other apart. */
+enum { SLOTS = 10000, SLOT_STRIDE = 6181 };
+
+static void put_renewed(struct jw *w, usec now)
+{
+    struct strbuf t = STRBUF_INIT(64);
+    time_format_micro(now, &t);
+    jw_put_str(w, "renewTime", strbuf_str(&t));
+    strbuf_done(&t);
+}
 
 static struct doc *make_lease(str name, usec now)
 {
-    struct strbuf t = STRBUF_INIT(64);
     struct jw w;
-    time_format_micro(now, &t);
     jw_init(&w);
     jw_object(&w);
     jw_put_cstr(&w, "apiVersion", "coordination.k8s.io/v1");
@@ -298,28 +307,44 @@ static struct doc *make_lease(str name, usec now)
     jw_put_object(&w, "spec");
     jw_put_str(&w, "holderIdentity", name);
     jw_put_int(&w, "leaseDurationSeconds", 40);
-    jw_put_str(&w, "renewTime", strbuf_str(&t));
+    put_renewed(&w, now);
     jw_end(&w);
     jw_end(&w);
-    strbuf_done(&t);
     return jw_doc(&w);
 }
 
-/* Each node has its own moment within the ten seconds, so that all together are a steady trickle.
- */
+static struct doc *make_renewal(usec now)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_object(&w, "spec");
+    put_renewed(&w, now);
+    jw_end(&w);
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+/* Each node has its own moment within the ten seconds, far from those of its neighbours, so that
+ * all together are a steady trickle. What is there is patched: of all writes a cluster's server has
+ * to do for a node this is the most frequent, and applying costs it twice as much. */
 static void plan_heartbeat(const struct node_pods *n)
 {
-    usec slot = (usec)(n->number % 10000) * (HEARTBEAT / 10000), now = n->world->now;
+    usec slot = (usec)(n->number % SLOTS * SLOT_STRIDE % SLOTS) * (HEARTBEAT / SLOTS);
+    usec now = n->world->now;
     const struct obj *lease = world_get(n->world, &kind_lease, LEASE_NS, n->node->name);
     usec renewed = 0, due;
     if (lease)
         (void)time_parse_rfc3339(jstr(jpath(obj_root(lease), "spec.renewTime")), &renewed);
     due = lease ? (renewed - slot) / HEARTBEAT * HEARTBEAT + HEARTBEAT + slot : now;
-    if (due <= now) {
+    if (due <= now && lease) {
+        (void)plan_merge_patch(n->plan, 0, lease, STR_NONE, make_renewal(now), 0);
+    } else if (due <= now) {
         (void)plan_apply(n->plan, 0, &kind_lease, LEASE_NS, n->node->name, STR_NONE, STR(MANAGER),
                          make_lease(n->node->name, now));
-        due = (now - slot) / HEARTBEAT * HEARTBEAT + HEARTBEAT + slot;
     }
+    if (due <= now)
+        due = (now - slot) / HEARTBEAT * HEARTBEAT + HEARTBEAT + slot;
     plan_look_again(n->plan, due);
 }
 

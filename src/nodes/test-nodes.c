@@ -675,6 +675,27 @@ TEST(a_failed_node_is_unreachable_and_loses_its_pods_in_time)
     tw_free(t);
 }
 
+/* Between seeing the pod and writing that its node is silent it may have ended. */
+TEST(what_is_said_of_pods_on_a_silent_node_is_of_the_version_seen)
+{
+    struct test_world *t = with_node();
+    add_life(t, "p", "simulation.grove.io/start: 0s", "");
+    CHECK(is_ready(status_at(t, "p", 0)));
+    set_failed(t, true);
+    t->world.now = TW_START + USEC_PER_SEC;
+    plan_node(t, "fake-node-001");
+    const struct plan_write *found = NULL;
+    for (size_t i = 0; i < t->plan.writes.len; i++) {
+        if (t->plan.writes.p[i].kind == &kind_pod)
+            found = &t->plan.writes.p[i];
+    }
+    REQUIRE(found);
+    CHECK_STR(jstr(jpath(doc_root(found->body), "metadata.resourceVersion")),
+              jstr(jgetc(tw_must(t, &kind_pod, "p")->meta, "resourceVersion")));
+    CHECK(j_has(jpath(doc_root(found->body), "metadata.resourceVersion")));
+    tw_free(t);
+}
+
 TEST(pods_of_a_node_that_is_gone_go_too)
 {
     struct test_world *t = with_node();
@@ -738,4 +759,44 @@ TEST(heartbeats_renew_a_lease_every_ten_seconds)
     CHECK(t->plan.look_again > t->world.now);
     CHECK(t->plan.look_again <= t->world.now + 10 * USEC_PER_SEC);
     tw_free(t);
+}
+
+TEST(heartbeats_patch_the_lease_that_is_there)
+{
+    struct test_world *t = with_node();
+    options.heartbeats = true;
+    tw_load(t, "apiVersion: coordination.k8s.io/v1\n"
+               "kind: Lease\n"
+               "metadata: {name: fake-node-001, namespace: kube-node-lease}\n"
+               "spec: {holderIdentity: fake-node-001, leaseDurationSeconds: 40,\n"
+               "       renewTime: \"2020-01-01T00:00:00.000000Z\"}\n");
+    plan_node(t, "fake-node-001");
+    CHECK_CSTR(tw_writes(t), "patch Lease kube-node-lease/fake-node-001\n");
+    tw_carry_out(t);
+    const struct obj *lease =
+        world_get(&t->world, &kind_lease, STR("kube-node-lease"), STR("fake-node-001"));
+    usec renewed = 0;
+    CHECK(time_parse_rfc3339(jstr(jpath(obj_root(lease), "spec.renewTime")), &renewed));
+    CHECK_INT(renewed, t->world.now);
+    CHECK_CSTR(jstr(jpath(obj_root(lease), "spec.holderIdentity")), "fake-node-001");
+    plan_node(t, "fake-node-001");
+    CHECK_CSTR(tw_writes(t), "");
+    tw_free(t);
+}
+
+static usec first_beat(const char *name)
+{
+    struct test_world *t = world_new();
+    bring_up(t, name);
+    options.heartbeats = true;
+    plan_node(t, name);
+    usec due = t->plan.look_again;
+    tw_free(t);
+    return due;
+}
+
+TEST(heartbeats_of_neighbours_are_far_apart)
+{
+    usec apart = first_beat("fake-node-002") - first_beat("fake-node-001");
+    CHECK((apart < 0 ? -apart : apart) >= USEC_PER_SEC);
 }
