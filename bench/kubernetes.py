@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What bench/kubernetes measures, once everything runs; see there.
 
-    bench/kubernetes.py WORK PORT OPERATOR-PID SERVER-PIDS BENCH-RAW
+    bench/kubernetes.py WORK PORT OPERATOR-PID SERVER-PIDS BENCH-RAW NAME=PID...
 """
 import collections
 import http.client
 import json
 import os
+import re
 import ssl
 import subprocess
 import sys
@@ -14,26 +15,28 @@ import threading
 import time
 
 WORK, PORT, PID, SERVERS = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4].split(",")
+OTHERS = dict(word.split("=") for word in sys.argv[6:])  # who else uses the processors
 TICKS = os.sysconf("SC_CLK_TCK")
 SCALE = float(os.environ.get("GROVE_BENCH_SCALE", "1"))
 CYCLES = int(os.environ.get("GROVE_BENCH_CYCLES", "10"))
-RAW_COUNT = max(50, int(300 * SCALE))  # writes of each kind
-PODS = "/api/v1/namespaces/default/pods"
+PARTS = os.environ.get("GROVE_BENCH_PARTS", "wide,deep,churn").split(",")
+PODS = "/api/v1/pods"  # of all namespaces: what the ceiling is measured with is watched as well
 GATE = "grove.io/podgang-pending-creation"
-# What has nothing to do with a deployment, and what bench-raw does not write but something alike.
+# What has nothing to do with a deployment; what the controller manager writes beside bench-raw, too; and what
+# bench-raw does not write but something alike.
 NO_WRITES = {"leases", "nodes", "tokenreviews", "subjectaccessreviews", "serviceaccounts", "clusterroles"}
-LIKE = {"create endpoints": "create services", "create endpointslices": "create services",
-        "update endpoints": "patch podgangs", "update endpointslices": "patch podgangs",
-        "update poddisruptionbudgets/status": "patch podgangs", "delete endpointslices": "delete services",
-        "delete endpoints": "delete services", "patch podcliques": "patch podgangs",
-        "patch podcliquesets/status": "patch podcliques/status", "create podcliquesets": "create podcliques",
+BESIDE = {f"{verb} {what}" for verb in ("create", "update", "delete") for what in
+          ("poddisruptionbudgets/status", "endpoints", "endpointslices")}
+LIKE = {"patch podcliques": "patch podgangs", "patch podcliquesets/status": "patch podcliques/status",
         "patch podcliquescalinggroups/status": "patch podcliques/status", "patch events": "create events",
-        "create podcliquescalinggroups": "create podcliques", "delete podcliquescalinggroups": "delete podcliques"}
+        "create podcliquesets": "create podcliques", "create podcliquescalinggroups": "create podcliques",
+        "delete podcliquescalinggroups": "delete podcliques"}
 
 
-def connect(path):
+def connect(path, body=None):
     connection = http.client.HTTPSConnection("127.0.0.1", PORT, context=ssl._create_unverified_context())
-    connection.request("GET", path, headers={"Authorization": "Bearer secret"})
+    connection.request("POST" if body else "GET", path, body,
+                       {"Authorization": "Bearer secret", "Content-Type": "application/json"})
     return connection.getresponse()
 
 
@@ -49,25 +52,37 @@ def state_of(pod):
 class Pods:
     """Follows the pods of namespace default: (ungated, ready) by UID."""
 
+    @staticmethod
+    def is_ours(pod):
+        return pod["metadata"]["namespace"] == "default"
+
     def __init__(self):
         self.pods, self.change = {}, threading.Condition()
         threading.Thread(target=self.follow, daemon=True).start()
 
     def follow(self):
-        while True:  # a server that has much to do ends watches
-            pods = json.loads(request(PODS))
+        while True:  # a server that has much to do ends watches, in the middle of a line if need be
+            try:
+                self.follow_once()
+            except (OSError, ValueError, KeyError, http.client.HTTPException):
+                time.sleep(0.1)
+
+    def follow_once(self):
+        pods = json.loads(request(PODS))
+        with self.change:
+            self.pods = {p["metadata"]["uid"]: state_of(p) for p in pods["items"] if self.is_ours(p)}
+            self.change.notify()
+        for line in connect(f"{PODS}?watch=1&resourceVersion={pods['metadata']['resourceVersion']}"):
+            event = json.loads(line)
+            if event["type"] == "ERROR":
+                return
+            if not self.is_ours(event["object"]):
+                continue
             with self.change:
-                self.pods = {p["metadata"]["uid"]: state_of(p) for p in pods["items"]}
+                self.pods.pop(event["object"]["metadata"]["uid"], None)
+                if event["type"] != "DELETED":
+                    self.pods[event["object"]["metadata"]["uid"]] = state_of(event["object"])
                 self.change.notify()
-            for line in connect(f"{PODS}?watch=1&resourceVersion={pods['metadata']['resourceVersion']}"):
-                event = json.loads(line)
-                if event["type"] == "ERROR":
-                    break
-                with self.change:
-                    self.pods.pop(event["object"]["metadata"]["uid"], None)
-                    if event["type"] != "DELETED":
-                        self.pods[event["object"]["metadata"]["uid"]] = state_of(event["object"])
-                    self.change.notify()
 
     def until(self, reached, seconds=900):
         begin = time.monotonic()
@@ -139,36 +154,88 @@ class Writes:
         return until, late
 
 
-class Ceiling:
-    """What the server needs for writes of a client that has nothing to think about, by what is
-    asked: seconds, and processor seconds of the server. Measured before and after what is compared
-    with it, for a machine does not always have the same to do."""
+class Requests:
+    """What the server's own figures say it was asked for and told watchers, since this was made."""
 
     def __init__(self):
-        self.seconds = self.cpu = self.last = None
-        self.measure()
+        self.before = self.read()
 
-    def measure(self):
-        seconds, used = {}, {}
-        with subprocess.Popen([sys.argv[5], "--count", str(RAW_COUNT)], stdout=subprocess.PIPE, text=True) as raw:
-            before = cpu(SERVERS)
+    @staticmethod
+    def read():
+        found = collections.Counter()
+        for line in request("/metrics").splitlines():
+            name, _, rest = line.partition("{")
+            if name not in ("apiserver_request_total", "apiserver_watch_events_total"):
+                continue
+            labels = dict(re.findall(r'(\w+)="([^"]*)"', rest))
+            what = labels.get("resource") or labels.get("kind", "").lower()
+            if name == "apiserver_watch_events_total":
+                found[f"event {what}"] += float(line.rsplit(" ", 1)[1])
+            elif labels["verb"] in ("GET", "LIST"):
+                found[f"read {labels['verb'].lower()} {what}"] += float(line.rsplit(" ", 1)[1])
+            elif labels["code"] >= "400":
+                found[f"refused {labels['verb'].lower()} {what} {labels['code']}"] += float(line.rsplit(" ", 1)[1])
+        return found
+
+    def told(self, n):
+        found = self.read() - self.before
+        lines = []
+        for word in ("read", "refused", "event"):
+            some = {k.split(" ", 1)[1]: v for k, v in found.items() if k.startswith(word + " ")}
+            most = sorted(some.items(), key=lambda i: -i[1])[:5]
+            lines.append(f"{word} {sum(some.values()) / n:.2f} (" +
+                         ", ".join(f"{k} {v / n:.2f}" for k, v in most if v >= n / 100) + ")")
+        return "; ".join(lines)
+
+
+def others():
+    """One that was started again has another number, and is not followed."""
+    return {name: cpu((pid,)) for name, pid in OTHERS.items() if os.path.exists(f"/proc/{pid}")}
+
+
+def others_since(before):
+    return ", ".join(f"{name} {used - before[name]:.1f}" for name, used in others().items() if name in before)
+
+
+class Ceiling:
+    """What the server needs for as many writes of a client that has nothing to think about, by what
+    is asked: seconds and processor seconds of the server, for one."""
+
+    def __init__(self, *counted):
+        self.seconds, self.cpu, wanted = {}, {}, collections.Counter()
+        for each in counted:
+            for what, n in each.items():
+                if what not in BESIDE:
+                    wanted[LIKE.get(what, what)] += n
+        writes = ",".join(f"{what}={n}" for what, n in wanted.items())
+        kept, begin, total = others(), time.monotonic(), cpu(SERVERS)
+        with subprocess.Popen([sys.argv[5], "--writes", writes], stdout=subprocess.PIPE, text=True) as raw:
+            before = total
             for line in raw.stdout:
                 step, now = json.loads(line), cpu(SERVERS)
-                seconds[step["step"]], used[step["step"]] = step["seconds"] / RAW_COUNT, (now - before) / RAW_COUNT
-                before = now
+                self.seconds[step["step"]] = step["seconds"] / step["count"]
+                self.cpu[step["step"]] = (now - before) / step["count"]
+                before, end = now, time.monotonic()
         if raw.returncode:
             sys.exit("bench/kubernetes: bench-raw failed")
-        last = self.last or (seconds, used)
-        self.seconds = {k: (v + last[0][k]) / 2 for k, v in seconds.items()}
-        self.cpu = {k: (v + last[1][k]) / 2 for k, v in used.items()}
-        self.last = (seconds, used)
-        print("raw, ms (of the server's processors):",
-              ", ".join(f"{k} {1000 * v:.1f} ({1000 * used[k]:.1f})" for k, v in seconds.items()), flush=True)
+        print("  raw, ms a write (of the server's processors):",
+              ", ".join(f"{k} {1000 * v:.1f} ({1000 * self.cpu[k]:.1f})" for k, v in self.seconds.items()),
+              f"\n  raw in all {end - begin:.1f} s, server {before - total:.1f} CPU-s, others: {others_since(kept)}", flush=True)
+
+        self.settle()
+
+    @staticmethod
+    def settle(seconds=180):
+        """The controller manager has a pace of its own, and is not to clean up during what comes next."""
+        end = time.monotonic() + seconds
+        paths = ("/api/v1/namespaces/raw/endpoints", "/apis/discovery.k8s.io/v1/namespaces/raw/endpointslices")
+        while time.monotonic() < end and any(json.loads(request(path + "?limit=1"))["items"] for path in paths):
+            time.sleep(1)
 
     @staticmethod
     def cost(each, counted):
         mean = sum(each.values()) / len(each)  # for the few that nothing is alike
-        return sum(each.get(LIKE.get(what, what), mean) * n for what, n in counted.items())
+        return sum(each.get(LIKE.get(what, what), mean) * n for what, n in counted.items() if what not in BESIDE)
 
     def told(self, counted, seconds, server):
         wall, used = self.cost(self.seconds, counted), self.cost(self.cpu, counted)
@@ -176,8 +243,15 @@ class Ceiling:
                 f"processors {server:.1f} s, raw {used:.1f} s: {server / used:.2f} x")
 
 
-def kubectl(*words, text=None):
-    subprocess.run(["kubectl", *words], input=text, text=True, check=True, stdout=subprocess.DEVNULL)
+def kubectl(*words):
+    subprocess.run(["kubectl", *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def create(manifest):
+    """Without kubectl, which has the server explain all its kinds first."""
+    reply = connect("/apis/grove.io/v1alpha1/namespaces/default/podcliquesets", manifest)
+    if reply.status != 201:
+        sys.exit(f"bench/kubernetes: {reply.read().decode()}")
 
 
 def clique(name, replicas, minimum):
@@ -220,6 +294,7 @@ class Span:
 
     def __init__(self, writes):
         writes.take()
+        self.requests, self.others = Requests(), others()
         self.writes, self.begin, self.own, self.server = writes, time.monotonic(), cpu(), cpu(SERVERS)
         self.idle = idle()
 
@@ -229,6 +304,7 @@ class Span:
     def end(self):
         """What was written until now and in the seconds after that."""
         end, self.server, self.idle = time.time(), cpu(SERVERS) - self.server, idle() - self.idle
+        self.others = others_since(self.others)
         time.sleep(5)
         self.own = cpu() - self.own
         return self.writes.take(end)
@@ -236,7 +312,7 @@ class Span:
 
 def deploy(pods, writes, title, manifest, n):
     span = Span(writes)
-    kubectl("create", "-f", "-", text=manifest)
+    create(manifest)
     pods.until(lambda p: len(p) >= n)
     created = span.seconds()
     pods.until(lambda p: sum(u for u, _ in p) >= n)
@@ -247,7 +323,8 @@ def deploy(pods, writes, title, manifest, n):
     print(f"{title}: created {created:.1f} s, ungated {ungated:.1f} s, ready {ready:.1f} s; operator {span.own:.2f} CPU-s, "
           f"{memory:.1f} MB; load {os.getloadavg()[0]:.1f}, processors idle {span.idle:.1f} s\n  writes a pod: operator {until.operator.total() / n:.2f} "
           f"(later {late.operator.total() / n:.2f}), everybody {until.everybody.total() / n:.2f} "
-          f"(later {late.everybody.total() / n:.2f}): {by_kind(until.everybody, n)}", flush=True)
+          f"(later {late.everybody.total() / n:.2f}): {by_kind(until.everybody, n)}\n"
+          f"  a pod: {span.requests.told(n)}\n  CPU-s until ready: server {span.server:.1f}, {span.others}", flush=True)
     return until.everybody, ready, span.server
 
 
@@ -262,22 +339,33 @@ def undeploy(pods, writes, name, n):
     until, _ = span.end()
     print(f"  {n} to 0: pods {gone:.1f} s, all children {seconds:.1f} s, operator {span.own:.2f} CPU-s, {rss():.1f} MB\n"
           f"  writes a pod: operator {until.operator.total() / n:.2f}, everybody {until.everybody.total() / n:.2f}: "
-          f"{by_kind(until.everybody, n)}", flush=True)
+          f"{by_kind(until.everybody, n)}\n  CPU-s: server {span.server:.1f}, {span.others}", flush=True)
     kubectl("delete", "pcs", name, "--timeout=120s")
     return until.everybody, seconds, span.server
 
 
-def life(pods, writes, ceiling, title, name, manifest, n):
+def life(pods, writes, title, name, manifest, n):
     """From none to all and back, and then what the server alone would have needed."""
     up = deploy(pods, writes, title, manifest, n)
     down = undeploy(pods, writes, name, n)
-    ceiling.measure()
+    ceiling = Ceiling(up[0], down[0])
     print(f"  up:   {ceiling.told(*up)}\n  down: {ceiling.told(*down)}", flush=True)
+
+
+def wide(pods, writes, copies):
+    life(pods, writes, f"{copies} copies of 2", "wide", pcs("wide", copies, [clique("a", 2, 1)]), 2 * copies)
+
+
+def deep(pods, writes, prefill, decode):
+    groups = [{"name": "prefill", "cliqueNames": ["pl", "pw"], "replicas": prefill, "minAvailable": 1},
+              {"name": "decode", "cliqueNames": ["dl", "dw"], "replicas": decode, "minAvailable": 1}]
+    cliques = [clique("pl", 1, 1), clique("pw", 3, 3), clique("dl", 1, 1), clique("dw", 4, 4)]
+    life(pods, writes, "disaggregated", "deep", pcs("deep", 1, cliques, groups), 4 * prefill + 5 * decode)
 
 
 def churn(pods):
     few, many = scaled(50), scaled(100)
-    kubectl("create", "-f", "-", text=pcs("churn", few, [clique("a", 2, 1)]))
+    create(pcs("churn", few, [clique("a", 2, 1)]))
     pods.until(lambda p: sum(r for _, r in p) == 2 * few)
     for i in range(CYCLES):
         begin, cpu0 = time.monotonic(), cpu()
@@ -289,15 +377,24 @@ def churn(pods):
     kubectl("delete", "pcs", "churn", "--timeout=120s")
 
 
+def until_collected(seconds=90):
+    """The garbage collector looks for new kinds every half minute; until it watches ours, it asks for the
+    owner of whatever it hears of."""
+    end = time.monotonic() + seconds
+    watched = re.compile(r'^apiserver_longrunning_requests\{.*resource="podcliques".*verb="WATCH".* ([0-9.]+)$', re.M)
+    while time.monotonic() < end and sum(float(n) for n in watched.findall(request("/metrics"))) < 2:
+        time.sleep(1)
+
+
 def main():
-    pods, writes, ceiling = Pods(), Writes(), Ceiling()
-    copies, prefill, decode = scaled(500), scaled(125), scaled(100)
-    life(pods, writes, ceiling, f"{copies} copies of 2", "wide", pcs("wide", copies, [clique("a", 2, 1)]), 2 * copies)
-    groups = [{"name": "prefill", "cliqueNames": ["pl", "pw"], "replicas": prefill, "minAvailable": 1},
-              {"name": "decode", "cliqueNames": ["dl", "dw"], "replicas": decode, "minAvailable": 1}]
-    cliques = [clique("pl", 1, 1), clique("pw", 3, 3), clique("dl", 1, 1), clique("dw", 4, 4)]
-    life(pods, writes, ceiling, "disaggregated", "deep", pcs("deep", 1, cliques, groups), 4 * prefill + 5 * decode)
-    churn(pods)
+    until_collected()
+    pods, writes = Pods(), Writes()
+    if "wide" in PARTS:
+        wide(pods, writes, scaled(500))
+    if "deep" in PARTS:
+        deep(pods, writes, scaled(125), scaled(100))
+    if "churn" in PARTS:
+        churn(pods)
 
 
 main()

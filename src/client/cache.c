@@ -13,19 +13,8 @@
  */
 #include "client/cache_impl.h"
 
-#define TOMBS_MAX 100000
 #define TOMB_AGE (5 * USEC_PER_MIN)
 #define INDEX_KEYS_MAX 16
-
-struct tomb {
-    struct list link;
-    uint64_t rv; /* versions up to this one are dead */
-    uint64_t seq;
-    usec at;
-    bool confirmed; /* the server's stream has passed the deletion */
-    size_t len;
-    char uid[];
-};
 
 /* ---- keys ---- */
 
@@ -176,60 +165,20 @@ unsigned cache_add_index(struct cache *c, cache_index_fn *fn)
 
 /* ---- tombstones ---- */
 
-static void tomb_free(struct cache *c, struct tomb *t)
-{
-    map_del(&c->tombs, str_n(t->uid, t->len));
-    list_remove(&t->link);
-    free(t);
-}
-
 static void tomb_add(struct cache *c, str uid, uint64_t rv, bool confirmed)
 {
-    struct tomb *t = map_get(&c->tombs, uid);
-    if (t) {
-        t->rv = MAX(t->rv, rv);
-        t->confirmed |= confirmed;
-        return;
-    }
-    if (c->tombs.len >= TOMBS_MAX)
-        tomb_free(c, list_entry(c->tomb_order.next, struct tomb, link));
-    t = xcalloc(1, sizeof(*t) + uid.len);
-    t->rv = rv;
-    t->seq = c->tomb_seq++;
-    t->at = loop_now(c->loop);
-    t->confirmed = confirmed;
-    t->len = uid.len;
-    if (uid.len)
-        memcpy(t->uid, uid.p, uid.len);
-    map_put(&c->tombs, str_n(t->uid, t->len), t);
-    list_push_back(&c->tomb_order, &t->link);
+    tombs_add(&c->tombs, uid, rv, confirmed, loop_now(c->loop));
 }
 
 static bool is_dead(const struct cache *c, const struct obj *o)
 {
-    const struct tomb *t = map_get(&c->tombs, o->uid);
-    return t && o->rv <= t->rv;
+    uint64_t until = tombs_dead_until(&c->tombs, o->uid);
+    return until && o->rv <= until;
 }
 
 void cache_forget_tombs(struct cache *c)
 {
-    usec limit = loop_now(c->loop) - TOMB_AGE;
-    while (!list_is_empty(&c->tomb_order)) {
-        struct tomb *t = list_entry(c->tomb_order.next, struct tomb, link);
-        if (!t->confirmed || t->at > limit)
-            return;
-        tomb_free(c, t);
-    }
-}
-
-void cache_confirm_tombs(struct cache *c, uint64_t seq)
-{
-    list_foreach (it, &c->tomb_order) {
-        struct tomb *t = list_entry(it, struct tomb, link);
-        if (t->seq >= seq)
-            return;
-        t->confirmed = true;
-    }
+    tombs_forget(&c->tombs, loop_now(c->loop) - TOMB_AGE);
 }
 
 /* ---- changes ---- */
@@ -312,6 +261,24 @@ static bool is_selected(const struct cache *c, const struct obj *o)
            (!c->fields || field_selector_match(c->fields, o));
 }
 
+static void part_from_stranger(struct cache *c, str ns, str name)
+{
+    struct obj *o = strangers_take(&c->strangers, ns, name);
+    if (o)
+        bury(c, o);
+}
+
+/* An answer of ours shows an object that the filter leaves out: its name is taken all the same. */
+static void meet_stranger(struct cache *c, struct obj *o)
+{
+    const struct cache_entry *e = find_entry(c, o->ns, o->name);
+    if (tombs_dead_until(&c->tombs, o->uid) == UINT64_MAX || (e && e->obj->rv > o->rv))
+        return;
+    struct obj *went = strangers_put(&c->strangers, obj_ref(o), loop_now(c->loop));
+    if (went)
+        bury(c, went);
+}
+
 /* Rules 1 to 4 of the comment at the top. */
 static void apply(struct cache *c, struct obj *o, bool from_server)
 {
@@ -339,6 +306,7 @@ static void apply(struct cache *c, struct obj *o, bool from_server)
         tomb_add(c, e->obj->uid, UINT64_MAX, from_server);
         entry_remove(c, e);
     }
+    part_from_stranger(c, o->ns, o->name);
     entry_add(c, o, from_server);
 }
 
@@ -359,11 +327,14 @@ void cache_apply_deleted(struct cache *c, struct obj *o, uint64_t rv)
 void cache_observe(struct cache *c, struct obj *o)
 {
     BUG_ON(o->kind != c->kind);
+    if (!is_selected(c, o))
+        meet_stranger(c, o);
     apply(c, o, false);
 }
 
 void cache_observe_deleted(struct cache *c, str ns, str name, str uid)
 {
+    part_from_stranger(c, ns, name);
     struct cache_entry *e = find_entry(c, ns, name);
     if (!uid.len && e)
         uid = e->obj->uid;
@@ -437,7 +408,7 @@ struct cache *cache_new(struct loop *l, struct api *api, const struct cache_opti
     }
     list_init(&c->live);
     list_init(&c->stale);
-    list_init(&c->tomb_order);
+    strangers_init(&c->strangers);
     loop_task_init(&c->bury, bury_run);
     feed_init(c);
     cache_add_index(c, index_owner);
@@ -462,10 +433,9 @@ void cache_free(struct cache *c)
     folds_done(c);
     free_entries(c, &c->live);
     free_entries(c, &c->stale);
-    while (!list_is_empty(&c->tomb_order))
-        tomb_free(c, list_entry(c->tomb_order.next, struct tomb, link));
-    map_done(&c->tombs);
+    tombs_done(&c->tombs);
     map_done(&c->by_key);
+    strangers_done(&c->strangers);
     loop_task_cancel(&c->bury);
     bury_run(&c->bury);
     vec_done(&c->grave);
@@ -503,6 +473,7 @@ void cache_stop(struct cache *c)
     c->absent = true;
     for (struct tree_node *n; (n = tree_first(&c->entries));)
         entry_remove(c, container_of(n, struct cache_entry, node));
+    strangers_done(&c->strangers);
 }
 
 bool cache_is_started(const struct cache *c)
@@ -539,7 +510,7 @@ const struct kind *cache_kind(const struct cache *c)
 struct cache_stats cache_stats(const struct cache *c)
 {
     struct cache_stats s = c->feed.stats;
-    s.tombstones = c->tombs.len;
+    s.tombstones = tombs_len(&c->tombs);
     return s;
 }
 
@@ -548,7 +519,7 @@ struct cache_stats cache_stats(const struct cache *c)
 struct obj *cache_get(const struct cache *c, str ns, str name)
 {
     const struct cache_entry *e = find_entry(c, ns, name);
-    return e ? e->obj : NULL;
+    return e ? e->obj : strangers_get(&c->strangers, ns, name, loop_now(c->loop));
 }
 
 size_t cache_count(const struct cache *c)

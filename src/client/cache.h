@@ -62,6 +62,8 @@ bool cache_is_absent(const struct cache *c);
 void cache_on_absent(struct cache *c, void (*fn)(void *ctx), void *ctx);
 const struct kind *cache_kind(const struct cache *c);
 
+/* In a filtered cache also what it does not select, when a write of ours met it under this name
+ * within the last minute (client/strangers.h). */
 struct obj *cache_get(const struct cache *c, str ns, str name);
 size_t cache_count(const struct cache *c);
 

@@ -15,6 +15,8 @@
 #include "base/tree.h"
 #include "base/vec.h"
 #include "client/cache.h"
+#include "client/strangers.h"
+#include "client/tombs.h"
 #include "kube/selector.h"
 
 struct index_ref;
@@ -129,9 +131,9 @@ struct cache {
     VEC(struct cache_listener) listeners;
     struct arena scratch;
 
-    struct map tombs; /* UID → struct tomb */
-    struct list tomb_order;
-    uint64_t tomb_seq;
+    struct tombs tombs;
+
+    struct strangers strangers; /* of a filtered one */
 
     VEC(struct obj *) grave; /* replaced in this turn of the loop, still borrowed */
     struct loop_task bury;
@@ -151,8 +153,6 @@ bool cache_sync_sweep(struct cache *c, uint64_t rv, unsigned budget);
 void cache_sync_end(struct cache *c);
 /* Forgets old tombstones whose deletion the watch has shown. */
 void cache_forget_tombs(struct cache *c);
-/* The deletions booked before `seq` are known to the server's answer. */
-void cache_confirm_tombs(struct cache *c, uint64_t seq);
 
 /* ---- fold.c, for cache.c ---- */
 

@@ -96,6 +96,7 @@ struct runtime {
     struct loop *loop;
     struct api *api;
     VEC(struct cache *) caches;   /* by kind id; NULL: none */
+    VEC(str) filters;             /* of these, by number too */
     VEC(struct cache *) optional; /* of them */
     VEC(struct controller *) controllers;
     struct intents intents;
@@ -512,8 +513,8 @@ static bool is_patient(struct job *job, const struct plan_write *w)
     if (!w->patient)
         return false;
     job->waits = is_writing(r);
-    usec due = job->waits ? (it->patient_since ? it->patient_since : now) + patience_of(r)
-                          : it->told_until;
+    usec since = it->patient_since ? it->patient_since : now;
+    usec due = job->waits ? since + MAX(patience_of(r), w->patience) : it->told_until;
     if (due <= now) {
         it->told_until = now + MIN(PATIENT_WRITES * r->latency, PATIENT_MAX);
         return job->waits = false;
@@ -753,21 +754,36 @@ static void on_synced(void *ctx)
     wake(r);
 }
 
+static void reserve_kind(struct runtime *r, const struct kind *k)
+{
+    while (r->caches.len <= kind_id(k)) {
+        *vec_push(&r->caches) = NULL;
+        *vec_push(&r->filters) = STR_NONE;
+    }
+}
+
 struct cache *runtime_cache(struct runtime *r, const struct kind *k)
 {
-    while (r->caches.len <= kind_id(k))
-        *vec_push(&r->caches) = NULL;
+    reserve_kind(r, k);
     struct cache *c = r->caches.p[kind_id(k)];
+    struct cache_options o = {
+        .kind = k, .label_selector = r->filters.p[kind_id(k)], .stall_timeout = r->stall_timeout};
     if (c)
         return c;
-    c = cache_new(r->loop, r->api,
-                  &(struct cache_options){.kind = k, .stall_timeout = r->stall_timeout});
+    c = cache_new(r->loop, r->api, &o);
     cache_add_handler(c, on_own_change, r);
     cache_on_synced(c, on_synced, r);
     if (kind_is(k, KIND_DEFINED))
         cache_on_absent(c, on_synced, r);
     r->caches.p[kind_id(k)] = c;
     return c;
+}
+
+void runtime_filter(struct runtime *r, const struct kind *k, str labels)
+{
+    reserve_kind(r, k);
+    BUG_ON(r->caches.p[kind_id(k)]);
+    r->filters.p[kind_id(k)] = labels;
 }
 
 struct cache *runtime_cache_optional(struct runtime *r, const struct kind *k)
@@ -911,6 +927,7 @@ void runtime_free(struct runtime *r)
     unsure_done(&r->unsure);
     vec_done(&r->controllers);
     vec_done(&r->caches);
+    vec_done(&r->filters);
     vec_done(&r->optional);
     free(r);
 }

@@ -109,6 +109,10 @@ struct cache *runtime_cache(struct runtime *r, const struct kind *k);
 /* The same of a kind that a server may lack: while it does (cache_is_absent), nobody waits for it.
  */
 struct cache *runtime_cache_optional(struct runtime *r, const struct kind *k);
+/* The runtime's controllers see only those of the kind that have these labels (a selector that
+ * stays): for a process that would otherwise hold what a whole cluster has. Before the first use of
+ * the cache. */
+void runtime_filter(struct runtime *r, const struct kind *k, str labels);
 /* Controllers plan only after every cache is synced. */
 void runtime_start(struct runtime *r);
 /* Instead of planning at once: fills the caches and waits for runtime_lead; before runtime_start.

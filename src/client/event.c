@@ -5,7 +5,8 @@
  *                    │ 409                                               │ 404 (expired)
  *                    └──► GET ──► PATCH (count of the other + ours)      └──► CREATE
  *
- * Any other answer ends it: the record keeps what was not reported for the next time.
+ * Any other answer ends it: the record keeps what was not reported for the next time. But a warning
+ * that met a server in trouble is sent again a few times: nobody may ever say it again.
  */
 #include "client/event.h"
 
@@ -21,20 +22,23 @@
 #define REFILL (5 * USEC_PER_MIN)
 #define MESSAGE_MAX 1024
 #define NAME_MAX_LEN 253
+#define TRIES 5
+#define TRY_AGAIN (5 * USEC_PER_SEC)
 
 struct record {
     struct list link;          /* by last use */
-    struct list held;          /* of those to be sent later */
+    struct list held;          /* of those to be sent later, or to be sent again */
     struct recorder *recorder; /* NULL: it is gone */
-    struct arena arena;        /* everything below that is fixed */
-    str ns, name;
-    struct doc *template; /* the Event without count and times */
-    usec first, last;     /* wall */
-    usec sent;            /* wall, 0: never */
-    int64_t count;        /* as the API has it, as far as we know */
+    char *key;                 /* "ns/name"; there are thousands, so no arena for it */
+    str ns, name;              /* of the key */
+    struct doc *template;      /* the Event without count and times; until it is sent */
+    usec first, last;          /* wall */
+    usec sent;                 /* wall, 0: never */
+    int64_t count;             /* as the API has it, as far as we know */
     int64_t unsent;
     int64_t carried; /* of these by the request under way */
-    bool busy;
+    bool busy, warning;
+    unsigned failed; /* times in a row */
     struct doc *body;
     struct api_request req;
 };
@@ -56,8 +60,9 @@ struct recorder {
     struct list records;
     struct map by_uid; /* → subject */
     struct list subjects;
-    struct list held;
-    size_t n_held;
+    struct list held, failed;
+    size_t n_held; /* in both */
+    struct loop_timer again;
     bool holds;
     unsigned in_flight;
 };
@@ -143,7 +148,7 @@ static void record_free(struct record *e)
 {
     doc_unref(e->body);
     doc_unref(e->template);
-    arena_done(&e->arena);
+    free(e->key);
     free(e);
 }
 
@@ -158,7 +163,7 @@ static void unhold(struct recorder *r, struct record *e)
 static void record_drop(struct recorder *r, struct record *e)
 {
     unhold(r, e);
-    map_del(&r->by_name, str_n(e->ns.p, e->ns.len + 1 + e->name.len));
+    map_del(&r->by_name, str_of(e->key));
     list_remove(&e->link);
     if (!e->busy) {
         record_free(e);
@@ -186,10 +191,11 @@ static struct record *record_get(struct recorder *r, const struct obj *about, bo
                                  str reason, str message)
 {
     struct arena a = ARENA_INIT;
-    str key = event_key(&a, about, warning, reason, message);
-    struct record *e = map_get(&r->by_name, key);
+    char *key = str_dup(event_key(&a, about, warning, reason, message));
+    struct record *e = map_get(&r->by_name, str_of(key));
+    arena_done(&a);
     if (e) {
-        arena_done(&a);
+        free(key);
         list_remove(&e->link);
         list_push_back(&r->records, &e->link);
         return e;
@@ -197,13 +203,13 @@ static struct record *record_get(struct recorder *r, const struct obj *about, bo
     if (r->by_name.len >= RECORDS_MAX)
         record_drop(r, list_entry(r->records.next, struct record, link));
     e = xnew(struct record);
-    e->arena = a;
+    e->key = key;
     e->recorder = r;
-    size_t cut = (size_t)str_find_char(key, '/');
-    e->ns = str_sub(key, 0, cut);
-    e->name = str_sub(key, cut + 1, key.len);
-    e->template = make_template(e, about, warning, reason, message);
-    map_put(&r->by_name, key, e);
+    size_t cut = (size_t)str_find_char(str_of(key), '/');
+    e->ns = str_sub(str_of(key), 0, cut);
+    e->name = str_sub(str_of(key), cut + 1, SIZE_MAX);
+    e->warning = warning;
+    map_put(&r->by_name, str_of(key), e);
     list_init(&e->held);
     list_push_back(&r->records, &e->link);
     return e;
@@ -236,10 +242,13 @@ static struct subject *subject_get(struct recorder *r, str uid)
     return s;
 }
 
-/* An object whose message changes with every plan must not fill the API with events. */
-static bool subject_spend(struct recorder *r, str uid)
+/* An object whose message changes with every plan must not fill the API with events. Warnings have
+ * a budget of their own: what goes well must not hide what does not. */
+static bool subject_spend(struct recorder *r, str uid, bool warning)
 {
-    struct subject *s = subject_get(r, uid);
+    struct arena a = ARENA_INIT;
+    struct subject *s = subject_get(r, warning ? arena_printf(&a, "%.*s!", STR_ARG(uid)) : uid);
+    arena_done(&a);
     usec back = (loop_now(r->loop) - s->since) / REFILL;
     s->since += back * REFILL;
     s->spent -= (unsigned)MIN(back, (usec)s->spent);
@@ -268,6 +277,7 @@ static void send_request(struct record *e, enum api_verb verb, struct doc *body)
         .body = body,
         .patch = API_PATCH_MERGE,
         .field_manager = str_of(r->component),
+        .field_validation = API_VALIDATE_IGNORE, /* nobody would hear of it */
         .done = on_answer,
     };
     e->carried = verb == API_GET ? 0 : e->unsent;
@@ -276,17 +286,49 @@ static void send_request(struct record *e, enum api_verb verb, struct doc *body)
     api_send(r->api, &e->req);
 }
 
+/* No answer, too many requests, or a server that fails: it may do better later. */
+static bool is_trouble(const struct api_reply *reply)
+{
+    return reply->code < 100 || reply->code == 429 || reply->code >= 500;
+}
+
+static void try_again(struct recorder *r, struct record *e)
+{
+    if (!e->warning || ++e->failed >= TRIES)
+        return;
+    list_push_back(&r->failed, &e->held);
+    r->n_held++;
+    if (!loop_timer_is_set(&r->again))
+        loop_timer_set(&r->again, loop_now(r->loop) + TRY_AGAIN);
+}
+
+static void on_again(struct loop_timer *t)
+{
+    struct recorder *r = container_of(t, struct recorder, again);
+    while (!list_is_empty(&r->failed)) {
+        struct record *e = list_entry(r->failed.next, struct record, held);
+        list_remove(&e->held);
+        list_push_back(&r->held, &e->held);
+    }
+    recorder_release(r);
+}
+
 static void on_success(struct record *e, const struct api_reply *reply)
 {
     enum api_verb verb = e->req.verb;
     e->count = MAX(e->count, 1);
     if (reply->obj)
         e->count = jint(jgetc(obj_root(reply->obj), "count"), e->count);
-    if (verb == API_GET) {
+    /* What is there after trouble is what we sent. */
+    if (verb == API_GET && !e->failed) {
         send_request(e, API_PATCH, make_patch(e));
         return;
     }
-    e->unsent -= e->carried; /* more may have been said meanwhile */
+    e->unsent -= verb == API_GET ? e->unsent : e->carried; /* more may have been said meanwhile */
+    e->failed = 0;
+    doc_unref(TAKE_PTR(e->body));
+    if (!e->unsent)
+        doc_unref(TAKE_PTR(e->template));
 }
 
 static void on_answer(struct api_request *req, const struct api_reply *reply)
@@ -301,6 +343,8 @@ static void on_answer(struct api_request *req, const struct api_reply *reply)
     r->in_flight--;
     if (reply->code >= 200 && reply->code < 300)
         on_success(e, reply);
+    else if (is_trouble(reply) || (reply->code == 404 && req->verb == API_GET))
+        try_again(r, e);
     else if (reply->code == 409 && req->verb == API_CREATE)
         send_request(e, API_GET, NULL);
     else if (reply->code == 404 && req->verb == API_PATCH)
@@ -335,9 +379,11 @@ void recorder_event(struct recorder *r, const struct obj *about, bool warning, s
     e->unsent++;
     bool quiet = e->sent && now - e->sent < QUIET;
     bool waits = e->busy || !list_is_empty(&e->held);
-    if (waits || quiet || r->in_flight >= IN_FLIGHT_MAX || !subject_spend(r, about->uid))
+    if (waits || quiet || r->in_flight >= IN_FLIGHT_MAX || !subject_spend(r, about->uid, warning))
         return;
     e->sent = now;
+    if (!e->template)
+        e->template = make_template(e, about, warning, reason, message);
     if (e->count) {
         send_request(e, API_PATCH, make_patch(e));
     } else if (r->holds) {
@@ -364,6 +410,8 @@ struct recorder *recorder_new(struct loop *l, struct api *api, const char *compo
     list_init(&r->records);
     list_init(&r->subjects);
     list_init(&r->held);
+    list_init(&r->failed);
+    loop_timer_init(l, &r->again, on_again);
     return r;
 }
 
@@ -371,6 +419,7 @@ void recorder_free(struct recorder *r)
 {
     if (!r)
         return;
+    loop_timer_cancel(&r->again);
     while (!list_is_empty(&r->records))
         record_drop(r, list_entry(r->records.next, struct record, link));
     while (!list_is_empty(&r->subjects))

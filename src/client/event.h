@@ -1,11 +1,12 @@
 /*
  * recorder: reports what happened to an object as core/v1 Events. Best effort: an event never
- * delays a key and a failed one is forgotten.
+ * delays a key and a failed one is forgotten, warnings after a few more tries.
  *
  * The name of an Event is a function of what it says (object, type, reason, message), so saying it
  * again, also after a restart, raises the count of the one that is there instead of making another.
  * Within one minute repetitions are only counted; the next one after that carries them all. One
- * object may cause 25 writes and one more every five minutes, whatever its events say.
+ * object may cause 25 writes and one more every five minutes, whatever its events say, and as many
+ * for warnings.
  *
  * While a recorder holds, new events are kept, the latest few thousand of them, and sent when it is
  * released.
@@ -27,7 +28,7 @@ void recorder_event(struct recorder *r, const struct obj *about, bool warning, s
 void recorder_hold(struct recorder *r, bool on);
 /* Sends what was held. Cheap when nothing was. */
 void recorder_release(struct recorder *r);
-/* Requests under way, and events held. */
+/* Requests under way, and events held or to be tried again. */
 size_t recorder_in_flight(const struct recorder *r);
 
 #endif

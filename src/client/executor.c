@@ -194,6 +194,8 @@ static void send_write(struct op *op)
         .patch = w->patch,
         .force = apply,
         .field_manager = w->manager.len ? w->manager : x->manager,
+        /* Nobody here would read a warning; to look for what is worth one is work for a server. */
+        .field_validation = API_VALIDATE_IGNORE,
         .uid = w->op == PLAN_DELETE ? w->uid : STR_NONE,
         .rv = w->op == PLAN_DELETE ? w->rv : 0,
         .grace_seconds = w->grace_seconds,

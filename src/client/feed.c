@@ -124,7 +124,7 @@ static void sync_begin(struct cache *c)
         f->sweeping = false;
     }
     f->stats.lists++;
-    f->list_seq = c->tomb_seq;
+    f->list_seq = c->tombs.end;
     cache_sync_begin(c);
 }
 
@@ -135,7 +135,7 @@ static void sync_complete(struct cache *c, uint64_t rv)
     f->rv = rv;
     f->sweep_rv = rv;
     f->sweeping = true;
-    cache_confirm_tombs(c, f->list_seq);
+    tombs_confirm(&c->tombs, f->list_seq);
     sweep_run(&f->sweep);
 }
 

@@ -17,7 +17,7 @@ enum { MAX_FILE = 4 << 20, MAX_SOURCES = 64, MAX_ARGS = 1024 };
 
 struct source {
     str file;
-    jval root;
+    jval root; /* absent: the file is empty */
 };
 
 struct sources {
@@ -43,18 +43,31 @@ static int read_text(const char *path, struct arena *a, str *ret, struct err *er
     return r;
 }
 
+/* Nothing, or nothing but comments, is no mistake as long as another file has what is asked for. */
+static int parse_source(str text, struct arena *a, jval *ret, struct err *err)
+{
+    doc_vec docs;
+    if (yaml_parse(text, &docs, err))
+        return err->code;
+    struct doc *d = docs.len > 0 ? doc_hold(a, doc_ref(docs.p[0])) : NULL;
+    *ret = d && jtype(doc_root(d)) != J_NULL ? doc_root(d) : JVAL_ABSENT;
+    int r = docs.len > 1 ? err_set(err, ERR_INVALID, "%zu documents, not one", docs.len) : 0;
+    doc_vec_done(&docs);
+    return r;
+}
+
 static int add_source(struct sources *s, str file, struct arena *a, struct err *err)
 {
     str text;
+    jval root = JVAL_ABSENT;
     int r = read_text(file.p, a, &text, err);
     if (r)
         return r;
-    struct doc *d = doc_hold(a, yaml_parse_one(text, err));
-    if (!d)
+    if (parse_source(text, a, &root, err))
         return err_wrap(err, "%.*s", STR_ARG(file));
-    if (jtype(doc_root(d)) != J_OBJECT)
+    if (!j_is_absent(root) && jtype(root) != J_OBJECT)
         return err_set(err, ERR_INVALID, "%.*s is not a kubeconfig", STR_ARG(file));
-    s->list[s->n++] = (struct source){file, doc_root(d)};
+    s->list[s->n++] = (struct source){file, root};
     return 0;
 }
 
@@ -213,8 +226,11 @@ static int read_cluster(struct kubeconfig *k, struct found in, struct arena *a, 
 {
     str server = jstr(jgetc(in.value, "server"));
     if (str_is_empty(server))
-        return err_set(err, ERR_INVALID, "%.*s: the cluster of context \"%.*s\" has no server",
-                       STR_ARG(in.from->file), STR_ARG(k->context));
+        return err_set(
+            err, ERR_INVALID,
+            "%.*s: the cluster of context \"%.*s\" has no server; write its address there, or "
+            "choose another context with --context",
+            STR_ARG(in.from->file), STR_ARG(k->context));
     k->skip_verify = j_is_true(jgetc(in.value, "insecure-skip-tls-verify"));
     k->server_name = arena_str(a, jstr(jgetc(in.value, "tls-server-name")));
     k->proxy_url = arena_str(a, jstr(jgetc(in.value, "proxy-url")));
@@ -347,12 +363,54 @@ static str current_context(const struct sources *s)
     return STR_NONE;
 }
 
+#define ANOTHER "start a control plane with `grove up`, or name another file with --kubeconfig"
+
+static bool has_any(const struct sources *s, const char *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        n += list ? jlen(jget(s->list[i].root, str_of(list))) : !j_is_absent(s->list[i].root);
+    return n > 0;
+}
+
+/* Nobody said which context, and the files do not either. */
+static int no_context(const struct sources *s, const struct kubeconfig *k, struct arena *a,
+                      struct err *err)
+{
+    if (!has_any(s, NULL))
+        return err_set(err, ERR_INVALID, "the kubeconfig %.*s is empty; " ANOTHER,
+                       STR_ARG(k->file));
+    if (!has_any(s, "contexts"))
+        return err_set(err, ERR_INVALID, "%.*s has no contexts; " ANOTHER, STR_ARG(k->file));
+    return err_set(err, ERR_INVALID,
+                   "%.*s has no current-context; choose one with --context; it has: %.*s",
+                   STR_ARG(k->file), STR_ARG(names_of(s, "contexts", a)));
+}
+
+static int missing_context(const struct sources *s, const struct kubeconfig *k, struct arena *a,
+                           struct err *err)
+{
+    if (!has_any(s, NULL))
+        return no_context(s, k, a, err);
+    return err_set(err, ERR_INVALID, "%.*s has no context \"%.*s\"; it has: %.*s; %s",
+                   STR_ARG(k->file), STR_ARG(k->context), STR_ARG(names_of(s, "contexts", a)),
+                   has_any(s, "contexts") ? "choose one with --context" : ANOTHER);
+}
+
+/* A cluster or user that the context names, or should. */
 static int missing(const struct sources *s, const struct kubeconfig *k, const char *what, str name,
                    const char *list, struct arena *a, struct err *err)
 {
     str names = names_of(s, list, a);
-    return err_set(err, ERR_INVALID, "%.*s has no %s \"%.*s\"; it has: %.*s", STR_ARG(k->file),
-                   what, STR_ARG(name), STR_ARG(names));
+    if (str_is_empty(name))
+        return err_set(err, ERR_INVALID,
+                       "%.*s: context \"%.*s\" names no %s; correct it, or choose another with "
+                       "--context",
+                       STR_ARG(k->file), STR_ARG(k->context), what);
+    return err_set(err, ERR_INVALID,
+                   "%.*s has no %s \"%.*s\", which context \"%.*s\" names; it has: %.*s; correct "
+                   "it, or choose another with --context",
+                   STR_ARG(k->file), what, STR_ARG(name), STR_ARG(k->context), STR_ARG(names));
 }
 
 static int read_context(struct kubeconfig *k, const struct sources *s, const char *name,
@@ -361,18 +419,17 @@ static int read_context(struct kubeconfig *k, const struct sources *s, const cha
     k->file = s->list[0].file;
     k->context = arena_str(a, name ? str_of(name) : current_context(s));
     if (str_is_empty(k->context))
-        return err_set(err, ERR_INVALID, "%.*s has no current-context; choose one with --context",
-                       STR_ARG(k->file));
+        return no_context(s, k, a, err);
     struct found context = find_named(s, "contexts", "context", k->context);
     if (!context.from)
-        return missing(s, k, "context", k->context, "contexts", a, err);
+        return missing_context(s, k, a, err);
     k->file = context.from->file;
     str cluster_name = jstr(jgetc(context.value, "cluster"));
     str ns = jstr(jgetc(context.value, "namespace"));
     k->user = arena_str(a, jstr(jgetc(context.value, "user")));
     k->ns = str_is_empty(ns) ? STR("default") : arena_str(a, ns);
     struct found cluster = find_named(s, "clusters", "cluster", cluster_name);
-    if (!cluster.from)
+    if (!cluster.from || str_is_empty(cluster_name))
         return missing(s, k, "cluster", cluster_name, "clusters", a, err);
     int r = read_cluster(k, cluster, a, err);
     if (r || str_is_empty(k->user))

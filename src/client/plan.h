@@ -50,6 +50,7 @@ struct plan_write {
      * to 15 s); the key is looked at again when they are done. Nor is it written again within that
      * time. What changes meanwhile is told in one write; the last is always told. */
     bool patient;
+    usec patience; /* of such a one: it waits at least this long, where others write on */
     /* Do it only if a live GET says this is absent; with a UID, another object of that name counts
      * as absent too. */
     const struct kind *absent_kind;

@@ -13,6 +13,9 @@
  */
 #include "client/remote.h"
 
+#include <malloc.h>
+#include <unistd.h>
+
 #include "base/vec.h"
 #include "client/credential.h"
 #include "client/proxy.h"
@@ -34,6 +37,7 @@ enum {
 #define CALL_TIMEOUT (30 * USEC_PER_SEC)
 #define RETRY_AFTER_MAX 60 /* seconds; longer is cut */
 #define PATIENCE_MAX 30    /* longer is not waited for here */
+#define REST (5 * USEC_PER_SEC)
 
 struct link {
     struct list link;
@@ -61,6 +65,9 @@ struct remote {
     struct list waiting, open; /* calls */
     struct list held;          /* writes beyond o.writes */
     unsigned writes;           /* under way */
+    struct loop_timer rest;
+    bool wrote; /* since that was set */
+    uintptr_t heap_begin;
 };
 
 enum call_state { CALL_WAITING, CALL_SENT, CALL_PAUSED };
@@ -208,11 +215,40 @@ static void start_held(struct remote *r);
 /* The next write may go. */
 static void release_turn(struct remote_call *c)
 {
+    struct remote *r = c->remote;
     if (!c->counted)
         return;
     c->counted = false;
-    c->remote->writes--;
-    start_held(c->remote);
+    r->writes--;
+    r->wrote = true;
+    if (!loop_timer_is_set(&r->rest))
+        loop_timer_set(&r->rest, loop_now(r->loop) + REST);
+    start_held(r);
+}
+
+static uintptr_t heap_end(void)
+{
+    return (uintptr_t)sbrk(0);
+}
+
+/* Giving back takes as long as the heap is large: of this size, a millisecond or two. */
+static bool heap_is_small(const struct remote *r)
+{
+    enum { SMALL = 48 << 20 };
+    return heap_end() - r->heap_begin < SMALL;
+}
+
+/* After many writes much memory is free that the C library keeps, in pieces between what is in use.
+ * A process that has had nothing to write for a while gives it back; one with little, now and then
+ * in between. */
+static void on_rest(struct loop_timer *t)
+{
+    struct remote *r = container_of(t, struct remote, rest);
+    if (!r->wrote || heap_is_small(r))
+        (void)malloc_trim(0);
+    if (r->wrote)
+        loop_timer_set(&r->rest, loop_now(r->loop) + REST);
+    r->wrote = false;
 }
 
 static void call_free(struct remote_call *c)
@@ -854,6 +890,7 @@ static void remote_free(struct api *api)
     abandon(&r->held);
     abandon(&r->waiting);
     abandon(&r->open);
+    loop_timer_cancel(&r->rest);
     credential_free(r->credential);
     while (!list_is_empty(&r->links))
         link_free(list_entry(r->links.next, struct link, link));
@@ -917,6 +954,8 @@ struct api *api_remote_open(struct loop *l, const struct kubeconfig *k,
     list_init(&r->open);
     list_init(&r->held);
     list_init(&r->links);
+    loop_timer_init(l, &r->rest, on_rest);
+    r->heap_begin = heap_end();
     name_server(r);
     r->credential = credential_new(l, &r->config, on_credential, r);
     if (check_config(r, err) == 0)

@@ -25,7 +25,8 @@ struct remote_options {
     bool patient;
     usec timeout; /* of a request, 0: 30 s; lists take twice that */
     /* Writes under way, at most; 0: any number. More wait here in the order they came: what a
-     * server cannot do yet only makes everything else wait there, a Lease first of all. */
+     * server cannot do yet only makes everything else wait there, a Lease first of all. Some
+     * seconds after the last of many, free memory is given back to the system. */
     unsigned writes;
 };
 

@@ -6,6 +6,7 @@
 #include "client/api_fake.h"
 #include "client/api_faulty.h"
 #include "client/cache.h"
+#include "client/strangers.h"
 
 #define START (1767225600 * USEC_PER_SEC)
 
@@ -519,6 +520,58 @@ TEST(cache_filtered_sees_objects_enter_leave_and_come_back)
     CHECK_INT(cache_count(r.cache), 0);
     cache_observe(r.cache, server(&r, "b"));
     CHECK_INT(cache_count(r.cache), 0);
+    rig_done(&r);
+}
+
+/* Not among those it selects, but who wants the name must know. */
+TEST(cache_filtered_knows_for_a_while_that_a_name_is_taken)
+{
+    struct rig r;
+    rig_init(&r, &(struct cache_options){.kind = &kind_config_map, .label_selector = STR("app=x")});
+    put(&r, "ns", "a", ",\"labels\":{\"app\":\"x\"}");
+    put(&r, "ns", "b", ",\"labels\":{\"app\":\"y\"}");
+    cache_start(r.cache);
+    settle(&r);
+    CHECK(!cached(&r, "b"));
+    cache_observe(r.cache, server(&r, "b"));
+    CHECK(cached(&r, "b") == server(&r, "b"));
+    CHECK_INT(cache_count(r.cache), 1);
+    CHECK_INT(r.added, 1);
+    /* One that the watch has shown leaving is there all the same. */
+    put(&r, "ns", "a", ",\"labels\":{\"app\":\"y\"}");
+    settle(&r);
+    CHECK(!cached(&r, "a"));
+    cache_observe(r.cache, server(&r, "a"));
+    CHECK(cached(&r, "a") == server(&r, "a"));
+    /* It gets its label back. */
+    put(&r, "ns", "a", ",\"labels\":{\"app\":\"x\"}");
+    settle(&r);
+    CHECK(cached(&r, "a") == server(&r, "a"));
+    CHECK_INT(cache_count(r.cache), 1);
+    cache_observe_deleted(r.cache, STR("ns"), STR("a"), server(&r, "a")->uid);
+    CHECK(!cached(&r, "a"));
+    /* Nobody tells what becomes of it. */
+    REQUIRE(loop_run_until(r.loop, loop_now(r.loop) + USEC_PER_MIN, 1000000));
+    CHECK(!cached(&r, "b"));
+    rig_done(&r);
+}
+
+TEST(cache_filtered_remembers_a_bounded_number_of_names)
+{
+    struct rig r;
+    char name[16];
+    rig_init(&r, &(struct cache_options){.kind = &kind_config_map, .label_selector = STR("app=x")});
+    cache_start(r.cache);
+    settle(&r);
+    for (int i = 0; i <= STRANGERS_MAX; i++) {
+        snprintf(name, sizeof(name), "b%d", i);
+        put(&r, "ns", name, "");
+        cache_observe(r.cache, server(&r, name));
+        cache_observe(r.cache, server(&r, name));
+    }
+    CHECK(!cached(&r, "b0"));
+    CHECK(cached(&r, "b1"));
+    CHECK(cached(&r, name));
     rig_done(&r);
 }
 

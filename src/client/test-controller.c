@@ -556,6 +556,7 @@ TEST(controller_does_not_ask_for_a_binding_that_the_watch_shows)
  * ctx of them. Key "told": what "busy" has come to, patiently. */
 struct patience {
     int64_t writes;
+    usec patience;
     unsigned tells;
 };
 
@@ -588,8 +589,11 @@ static void patience_plan(const struct world *w, const struct key *key, void *ct
     int64_t busy = number_of(w, "busy");
     if (o && str_is(key->name, "busy") && busy < x->writes)
         (void)plan_number(p, o, busy + 1);
-    if (o && str_is(key->name, "told") && busy != number_of(w, "told"))
-        plan_number(p, o, busy)->patient = true;
+    if (o && str_is(key->name, "told") && busy != number_of(w, "told")) {
+        struct plan_write *write = plan_number(p, o, busy);
+        write->patient = true;
+        write->patience = x->patience;
+    }
 }
 
 static void map_patience(struct controller *c, const struct world *w, const struct obj *old,
@@ -605,10 +609,10 @@ static void count_tells(void *ctx, str line)
     x->tells += str_find(line, STR("patience ns/told: ")) >= 0;
 }
 
-static unsigned tells_of(int64_t writes, usec latency)
+static unsigned tells_of(int64_t writes, usec latency, usec patience)
 {
     struct toy_rig r;
-    struct patience x = {.writes = writes};
+    struct patience x = {.writes = writes, .patience = patience};
     static const struct controller_watch watches[] = {{CM, map_patience}};
     struct controller_def def = {
         .name = "patience", .plan = patience_plan, .ctx = &x, .watches = watches, .n_watches = 1};
@@ -636,13 +640,15 @@ static unsigned tells_of(int64_t writes, usec latency)
 
 TEST(controller_tells_patiently_when_others_have_written)
 {
-    CHECK_INT(tells_of(1, 10 * USEC_PER_MSEC), 1);
+    CHECK_INT(tells_of(1, 10 * USEC_PER_MSEC, 0), 1);
     /* Twenty writes in a row, together less than half a second: between two of them there may be a
      * moment of calm. */
-    CHECK(tells_of(20, 10 * USEC_PER_MSEC) <= 3);
+    CHECK(tells_of(20, 10 * USEC_PER_MSEC, 0) <= 3);
     /* Seconds of them: told twice in each, not a hundred times. */
-    unsigned n = tells_of(100, 50 * USEC_PER_MSEC);
+    unsigned n = tells_of(100, 50 * USEC_PER_MSEC, 0);
     CHECK(n >= 5 && n <= 25);
+    /* Nor twice in each by what has more patience. */
+    CHECK(tells_of(100, 50 * USEC_PER_MSEC, 30 * USEC_PER_SEC) < n);
 }
 
 TEST(controller_looks_again_when_the_plan_says_so)

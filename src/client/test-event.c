@@ -106,6 +106,50 @@ TEST(event_that_changes_all_the_time_is_limited_per_object)
     rig_done(&r);
 }
 
+/* Nobody says it again; but a server that never does better is left alone. */
+TEST(event_that_warns_is_sent_again_to_a_server_in_trouble)
+{
+    struct rig r;
+    rig_init(&r);
+    api_fake_refuse(r.fake, API_CREATE, 2, 503);
+    say(&r, "a", "it did not move");
+    run_for(&r, 30 * USEC_PER_SEC);
+    CHECK_INT(api_fake_count(r.fake, &kind_event), 1);
+    CHECK_INT(writes(&r), 3);
+    CHECK_INT(recorder_in_flight(r.recorder), 0);
+    api_fake_refuse(r.fake, API_CREATE, 100, 503);
+    say(&r, "b", "nor did it");
+    run_for(&r, USEC_PER_HOUR);
+    CHECK_INT(writes(&r), 3 + 5);
+    CHECK_INT(recorder_in_flight(r.recorder), 0);
+    say(&r, "b", "and again");
+    run_for(&r, USEC_PER_SEC); /* what is to be tried again when it ends is forgotten */
+    rig_done(&r);
+}
+
+static void say_well(struct rig *r, const char *about, const char *message)
+{
+    struct obj *o = api_fake_get(r->fake, &kind_config_map, "ns", about);
+    recorder_event(r->recorder, o, false, STR("Done"), str_of(message));
+}
+
+TEST(event_that_warns_is_not_hidden_by_those_that_do_not)
+{
+    struct rig r;
+    rig_init(&r);
+    for (int i = 0; i < 100; i++) {
+        char text[32];
+        (void)snprintf(text, sizeof(text), "step %d", i);
+        say_well(&r, "a", text);
+        run_for(&r, USEC_PER_SEC);
+    }
+    CHECK_INT(writes(&r), 25);
+    say(&r, "a", "stuck");
+    run_for(&r, USEC_PER_SEC);
+    CHECK_INT(writes(&r), 26);
+    rig_done(&r);
+}
+
 TEST(event_held_is_sent_when_released_and_once)
 {
     struct rig r;

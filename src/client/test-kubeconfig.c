@@ -238,11 +238,23 @@ TEST(kubeconfig_says_what_is_wrong)
     } wrong[] = {
         {"contexts: [\n", "line"},
         {"- a\n", "is not a kubeconfig"},
-        {"contexts: []\n", "has no current-context; choose one with --context"},
-        {"current-context: z\n" CLUSTER, "has no context \"z\"; it has: none"},
-        {HEAD, "has no cluster \"c\""},
-        {HEAD "clusters:\n- {name: c, cluster: {}}\n", "has no server"},
-        {HEAD CLUSTER, "has no user \"u\""},
+        {"", "is empty; start a control plane with `grove up`, or name another file"},
+        {"# nothing yet\n", "is empty; start a control plane"},
+        {"---\n", "is empty; start a control plane"},
+        {"a: 1\n---\nb: 2\n", "2 documents, not one"},
+        {"contexts: []\n", "has no contexts; start a control plane with `grove up`, or name"},
+        {"{}\n", "has no contexts; start a control plane"},
+        {"contexts: [{name: x}, {name: z}]\n" CLUSTER,
+         "has no current-context; choose one with --context; it has: x, z"},
+        {"current-context: z\n" CLUSTER,
+         "has no context \"z\"; it has: none; start a control plane"},
+        {"current-context: z\ncontexts: [{name: x}]\n" CLUSTER,
+         "has no context \"z\"; it has: x; choose one with --context"},
+        {"current-context: x\ncontexts: [{name: x, context: {user: u}}]\n" CLUSTER,
+         "context \"x\" names no cluster; correct it, or choose another with --context"},
+        {HEAD, "has no cluster \"c\", which context \"x\" names; it has: none; correct it, or"},
+        {HEAD "clusters:\n- {name: c, cluster: {}}\n", "has no server; write its address there"},
+        {HEAD CLUSTER, "has no user \"u\", which context \"x\" names; it has: none; correct it"},
         {SERVER("ftp://x"), "is not an http or https address"},
         {SERVER("https://"), "bad host or port"},
         {SERVER("https://h:0"), "bad host or port"},
@@ -270,6 +282,21 @@ TEST(kubeconfig_says_what_is_wrong)
     CHECK(!load(&r, path(&r, "none"), NULL) && says(&r, "no kubeconfig at"));
     CHECK(!load(&r, NULL, NULL) && says(&r, ".kube/config; start a control plane"));
     CHECK(!load(&r, put(&r, "c", two), "green") &&
-          says(&r, "has no context \"green\"; it has: red, blue"));
+          says(&r, "has no context \"green\"; it has: red, blue; choose one with --context"));
+    CHECK(!load(&r, put(&r, "c", ""), "green") && says(&r, "is empty; start a control plane"));
+    rig_done(&r);
+}
+
+/* kubectl: it has nothing to add, and is no mistake. */
+TEST(kubeconfig_passes_over_an_empty_file_of_several)
+{
+    struct rig r;
+    rig_init(&r);
+    put(&r, "1", "");
+    put(&r, "2", two);
+    setenv("KUBECONFIG", arena_printf(&r.arena, "%s:%s", path(&r, "1"), path(&r, "2")).p, 1);
+    REQUIRE(load(&r, NULL, NULL));
+    CHECK_CSTR(r.k.host, "a.example");
+    CHECK_CSTR(r.k.file, path(&r, "2"));
     rig_done(&r);
 }

@@ -47,6 +47,16 @@ str name_label(struct arena *a, str s)
     return name_fit(a, s, LABEL_MAX);
 }
 
+bool name_has_label(str name, str label)
+{
+    if (name.len <= LABEL_MAX || label.len > LABEL_MAX)
+        return str_eq(name, label);
+    struct arena a = ARENA_INIT;
+    bool is = str_eq(name_label(&a, name), label);
+    arena_done(&a);
+    return is;
+}
+
 /* A DNS label. Object names may hold dots; a name that loses them gets the hash too, so that "a.b"
  * and "a-b" stay two. */
 static str dns_label(struct arena *a, str s, size_t max)

@@ -25,6 +25,8 @@ str name_hostname(struct arena *a, str pclq, int64_t index); /* <PCLQ>-p, a DNS 
 str name_fit(struct arena *a, str s, size_t max);
 /* As a label value. */
 str name_label(struct arena *a, str s);
+/* Whether a label value stands for this name. */
+bool name_has_label(str name, str label);
 
 /* Template hash: FNV-1a 64 of canonical JSON, in decimal, through the safe alphabet. */
 str hash_encode(struct arena *a, uint64_t hash);

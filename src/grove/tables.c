@@ -145,8 +145,8 @@ static const struct field pclq_fields[] = {
     ONE("apiVersion", string),
     ONE("kind", string),
     ONE("metadata", object_meta),
-    ONE("spec", pclq_spec, REQUIRED, DOC("What is wished.")),
-    ONE("status", pclq_status, DOC("What is.")),
+    ONE("spec", pclq_spec, REQUIRED, DOC("Desired state.")),
+    ONE("status", pclq_status, DOC("Observed state.")),
 };
 OBJECT(pclq, "PodClique");
 
@@ -210,8 +210,8 @@ static const struct field pcsg_fields[] = {
     ONE("apiVersion", string),
     ONE("kind", string),
     ONE("metadata", object_meta),
-    ONE("spec", pcsg_spec, REQUIRED, DOC("What is wished.")),
-    ONE("status", pcsg_status, DOC("What is.")),
+    ONE("spec", pcsg_spec, REQUIRED, DOC("Desired state.")),
+    ONE("status", pcsg_status, DOC("Observed state.")),
 };
 OBJECT(pcsg, "PodCliqueScalingGroup");
 
@@ -234,7 +234,7 @@ static const struct field clique_fields[] = {
         DOC("How close together the pods of the clique are placed.")),
     LIST("resourceSharing", resource_sharing, DOC("Claims that the pods of the clique share.")),
     ONE("rollingUpdate", budget, DOC("For a clique that is in no scaling group.")),
-    ONE("spec", pclq_spec, REQUIRED, DOC("The pods.")),
+    ONE("spec", pclq_spec, REQUIRED, DOC("The pods of this role.")),
 };
 OBJECT(clique, "PodCliqueTemplate");
 
@@ -259,7 +259,7 @@ static const struct field headless_fields[] = {
 OBJECT(headless, "HeadlessServiceConfig");
 
 static const struct field pack_group_fields[] = {
-    ONE("name", string, DOC("For people.")),
+    ONE("name", string, DOC("Name of the group, for people to read.")),
     LIST("cliqueNames", string, REQUIRED, DOC("Cliques to place close together.")),
 };
 OBJECT(pack_group, "NetworkPackGroupConfig");
@@ -271,7 +271,8 @@ static const struct field scheduling_policy_fields[] = {
 OBJECT(scheduling_policy, "SchedulingPolicyConfig");
 
 static const struct field template_fields[] = {
-    LIST("cliques", clique, .flags = FIELD_REQUIRED, LIST_BY("name"), DOC("The roles.")),
+    LIST("cliques", clique, .flags = FIELD_REQUIRED, LIST_BY("name"),
+         DOC("The roles of the system.")),
     ONE("cliqueStartupType", string, DEFAULT("\"CliqueStartupTypeAnyOrder\""),
         ENUM("CliqueStartupTypeAnyOrder|CliqueStartupTypeInOrder|CliqueStartupTypeExplicit"),
         DOC("In which order the roles start.")),
@@ -327,7 +328,10 @@ static const struct field replica_spread_fields[] = {
 OBJECT(replica_spread, "ReplicaSpreadConstraint");
 
 static const struct field pcs_spec_fields[] = {
-    ONE("replicas", int32, DEFAULT("0"), DOC("Copies of the whole system.")),
+    /* Each replica costs its planner work even before it has children: 2147483647 of them, a slip
+     * of the finger, would be minutes in one turn of the loop and gigabytes. */
+    ONE("replicas", int32, DEFAULT("0"), .min = INT32_MIN, .max = 1000000,
+        DOC("Copies of the whole system.")),
     ONE("updateStrategy", update_strategy, DOC("How a changed template reaches the pods.")),
     ONE("template", template, REQUIRED, DOC("The system: what every copy is made of.")),
     LIST("replicaSpreadConstraints", replica_spread, DOC("Spreads the copies over domains.")),
@@ -369,7 +373,8 @@ OBJECT(pcs_progress, "PodCliqueSetUpdateProgress");
 
 static const struct field gang_summary_fields[] = {
     ONE("name", string, REQUIRED, DOC("Name of the gang.")),
-    ONE("phase", string, ENUM("Pending|Starting|Running|Failed|Succeeded"), DOC("How far it is.")),
+    ONE("phase", string, ENUM("Pending|Starting|Running|Failed|Succeeded"),
+        DOC("How far the gang has come.")),
     LIST("conditions", condition, LIST_BY("type"), DOC("As the gang has them.")),
 };
 OBJECT(gang_summary, "PodGangStatusSummary");
@@ -400,8 +405,8 @@ static const struct field pcs_fields[] = {
     ONE("apiVersion", string),
     ONE("kind", string),
     ONE("metadata", object_meta),
-    ONE("spec", pcs_spec, REQUIRED, DOC("What is wished.")),
-    ONE("status", pcs_status, DOC("What is.")),
+    ONE("spec", pcs_spec, REQUIRED, DOC("Desired state.")),
+    ONE("status", pcs_status, DOC("Observed state.")),
 };
 OBJECT(pcs, "PodCliqueSet");
 
@@ -428,7 +433,7 @@ static const struct field ctb_spec_fields[] = {
 OBJECT(ctb_spec, "ClusterTopologyBindingSpec");
 
 static const struct field topology_status_fields[] = {
-    ONE("schedulerName", string, REQUIRED, DOC("The scheduler.")),
+    ONE("schedulerName", string, REQUIRED, DOC("Name of the scheduler.")),
     ONE("topologyReference", string, REQUIRED, DOC("Its topology object.")),
     ONE("inSync", bool, REQUIRED, DOC("It has the same levels.")),
     ONE("schedulerBackendTopologyObservedGeneration", int64,
@@ -449,8 +454,8 @@ static const struct field ctb_fields[] = {
     ONE("apiVersion", string),
     ONE("kind", string),
     ONE("metadata", object_meta),
-    ONE("spec", ctb_spec, REQUIRED, DOC("What is wished.")),
-    ONE("status", ctb_status, DOC("What is.")),
+    ONE("spec", ctb_spec, REQUIRED, DOC("Desired state.")),
+    ONE("status", ctb_status, DOC("Observed state.")),
 };
 OBJECT(ctb, "ClusterTopologyBinding");
 
@@ -467,54 +472,54 @@ static const struct field gang_constraint_fields[] = {
 OBJECT(gang_constraint, "PodGangTopologyConstraint");
 
 static const struct field reference_fields[] = {
-    ONE("namespace", string, REQUIRED, DOC("Its namespace.")),
-    ONE("name", string, REQUIRED, DOC("Its name.")),
+    ONE("namespace", string, REQUIRED, DOC("Namespace of the object.")),
+    ONE("name", string, REQUIRED, DOC("Name of the object.")),
 };
 OBJECT(reference, "NamespacedName");
 
 static const struct field pod_group_fields[] = {
-    ONE("name", string, REQUIRED, DOC("The PodClique.")),
+    ONE("name", string, REQUIRED, DOC("Name of the PodClique whose pods these are.")),
     LIST("podReferences", reference, REQUIRED, DOC("Its pods in this gang.")),
     ONE("minReplicas", int32, REQUIRED,
-        DOC("So many are placed together, or none of the gang is.")),
-    ONE("topologyConstraint", gang_constraint, DOC("For these pods.")),
+        DOC("How many must be placed together; otherwise none of the gang is.")),
+    ONE("topologyConstraint", gang_constraint, DOC("How close together these pods must be.")),
 };
 OBJECT(pod_group, "PodGroup");
 
 static const struct field group_constraint_fields[] = {
-    ONE("name", string, REQUIRED, DOC("For people.")),
-    LIST("podGroupNames", string, REQUIRED, DOC("Groups of pods that it is about.")),
-    ONE("topologyConstraint", gang_constraint, DOC("For all of them together.")),
+    ONE("name", string, REQUIRED, DOC("Name of the constraint, for people to read.")),
+    LIST("podGroupNames", string, REQUIRED, DOC("The groups of pods it applies to.")),
+    ONE("topologyConstraint", gang_constraint, DOC("How close together all of them must be.")),
 };
 OBJECT(group_constraint, "TopologyConstraintGroupConfig");
 
 static const struct field gang_spec_fields[] = {
-    LIST("podgroups", pod_group, REQUIRED, DOC("What is placed together.")),
-    ONE("topologyConstraint", gang_constraint, DOC("For the whole gang.")),
+    LIST("podgroups", pod_group, REQUIRED, DOC("The groups of pods that are placed together.")),
+    ONE("topologyConstraint", gang_constraint, DOC("How close together the whole gang must be.")),
     LIST("topologyConstraintGroupConfigs", group_constraint,
-         DOC("For some of its groups of pods together.")),
+         DOC("Constraints on some of its groups of pods together.")),
     ONE("priorityClassName", string, DOC("PriorityClass of the gang.")),
     ONE("reuseReservationRef", reference,
-        DOC("Gang whose place is to be used again where it is free.")),
+        DOC("Gang whose place should be used again where it is free.")),
 };
 OBJECT(gang_spec, "PodGangSpec");
 
 static const struct field reservation_fields[] = {
-    ONE("podGroup", string, DOC("Whose pods it is for; none: whichever of the gang.")),
-    ONE("node", string, REQUIRED, DOC("Where.")),
-    ONE("until", time, REQUIRED, DOC("When it is anybody's again.")),
-    MAP("requests", quantity, DOC("What the pod that left held there.")),
+    ONE("podGroup", string, DOC("Group of pods it is kept for; unset: any pod of the gang.")),
+    ONE("node", string, REQUIRED, DOC("Node on which room is kept.")),
+    ONE("until", time, REQUIRED, DOC("When the room is given up.")),
+    MAP("requests", quantity, DOC("What the pod that left had requested there.")),
 };
 OBJECT(reservation, "PodGangReservation");
 
 static const struct field disrupted_fields[] = {
-    ONE("name", string, REQUIRED, DOC("Its name.")),
-    ONE("uid", string, REQUIRED, DOC("Its UID: one made later under the same name may stay.")),
+    ONE("name", string, REQUIRED, DOC("Name of the pod.")),
+    ONE("uid", string, REQUIRED, DOC("UID of the pod: a later one of the same name may stay.")),
 };
 OBJECT(disrupted, "PodGangDisruptedPod");
 
 static const struct field pin_fields[] = {
-    ONE("domain", string, DOC("Values of the labels from the broadest level down.")),
+    ONE("domain", string, DOC("The domain: label values from the broadest level down.")),
     ONE("level", string, DOC("Label key of the level.")),
     ONE("by", string,
         DOC("members: its own pods are there. replica: the rest of its replica is. spread: its "
@@ -524,48 +529,49 @@ OBJECT(pin, "PodGangPin");
 
 static const struct field candidate_fields[] = {
     ONE("domain", string,
-        DOC("Values of the labels from the broadest level down; none: the whole cluster.")),
+        DOC("The domain: label values from the broadest level down; unset: the whole cluster.")),
     ONE("level", string, DOC("Label key of the level.")),
-    ONE("room", int32, DOC("Pods of the kind that fit there.")),
-    ONE("nodes", int32, DOC("It has so many.")),
-    ONE("lacking", int32, DOC("Of them, without enough of the resource for one pod more.")),
-    ONE("refusing", int32, DOC("Of them, that do not admit the pods: as the next four say.")),
-    ONE("cordoned", int32, DOC("Closed by somebody.")),
-    ONE("notReady", int32, DOC("Not ready.")),
-    ONE("tainted", int32, DOC("With taints that the pods do not tolerate.")),
-    ONE("notSelected", int32, DOC("Without what selectors and node affinity ask for.")),
+    ONE("room", int32, DOC("How many of the pods fit there.")),
+    ONE("nodes", int32, DOC("How many nodes it has.")),
+    ONE("lacking", int32, DOC("Nodes without enough of the resource for one more pod.")),
+    ONE("refusing", int32,
+        DOC("Nodes that do not admit the pods, for one of the next four reasons.")),
+    ONE("cordoned", int32, DOC("Nodes that are cordoned.")),
+    ONE("notReady", int32, DOC("Nodes that are not ready.")),
+    ONE("tainted", int32, DOC("Nodes with taints that the pods do not tolerate.")),
+    ONE("notSelected", int32, DOC("Nodes that node selectors or node affinity rule out.")),
     ONE("barred", int32,
-        DOC("With enough, and with pods on or near them that these may not be with: affinity, "
-            "spread, ports.")),
-    ONE("resource", string, DOC("What most of them lack.")),
+        DOC("Nodes with enough room that pod affinity, topology spread or host ports rule out.")),
+    ONE("resource", string, DOC("The resource that most of its nodes lack.")),
 };
 OBJECT(candidate, "PodGangCandidate");
 
 static const struct field holder_fields[] = {
-    ONE("gang", string, DOC("namespace/name.")),
-    ONE("pod", string, DOC("The same, of a pod that is of no gang.")),
-    ONE("pods", int32, DOC("Its pods there.")),
-    ONE("priority", int32, DOC("Of the gang.")),
-    ONE("amount", int64, DOC("What they have of the resource; CPU in thousandths.")),
+    ONE("gang", string, DOC("The gang that holds room there, as namespace/name.")),
+    ONE("pod", string, DOC("The pod, as namespace/name, where it belongs to no gang.")),
+    ONE("pods", int32, DOC("How many pods it has there.")),
+    ONE("priority", int32, DOC("Priority of the gang.")),
+    ONE("amount", int64, DOC("How much of the resource they hold; CPU in thousandths.")),
 };
 OBJECT(holder, "PodGangHolder");
 
 static const struct field unschedulable_fields[] = {
     ONE("cause", string,
-        DOC("TooFew: no domain holds what one part needs. Together: each part fits, all of them "
-            "do not. SearchGivenUp: the same, as far as was searched. Itself: not a matter of "
+        DOC("TooFew: no domain has room for one of its parts. Together: each part fits, but not "
+            "all "
+            "at once. SearchGivenUp: as Together, as far as was searched. Itself: not a matter of "
             "room.")),
     ONE("scope", string, DOC("What finds no room: Gang, Group or PodGroup.")),
-    ONE("name", string, DOC("Which.")),
-    ONE("level", string, DOC("Label key of the domain it must share.")),
-    ONE("pods", int32, DOC("How many it needs there.")),
+    ONE("name", string, DOC("Name of the gang, group or group of pods.")),
+    ONE("level", string, DOC("Label key of the domain that its pods must share.")),
+    ONE("pods", int32, DOC("How many pods it needs there.")),
     ONE("pin", pin, DOC("The only domain it may be in.")),
     LIST("candidates", candidate, DOC("The nearest domains, the best first.")),
-    LIST("holders", holder, DOC("Who has most of what the first of them lacks.")),
-    ONE("otherPods", int32, DOC("Pods of others that have some too.")),
-    LIST("heldFor", string, DOC("Gangs that come before, for which room there is held.")),
-    ONE("keptFor", string, DOC("A gang for whose replacements room there is kept.")),
-    ONE("keptPods", int32, DOC("For so many, of this and of other gangs.")),
+    LIST("holders", holder, DOC("Who holds most of what the first candidate lacks.")),
+    ONE("otherPods", int32, DOC("How many other pods hold some of it too.")),
+    LIST("heldFor", string, DOC("Gangs ahead of it, for which room is held there.")),
+    ONE("keptFor", string, DOC("Gang for whose replacement pods room is kept there.")),
+    ONE("keptPods", int32, DOC("How many replacement pods room is kept for, of all gangs.")),
     ONE("closedNodes", int32, DOC("Nodes there that are kept for other queues.")),
     ONE("outlook", string,
         DOC("MakingRoom: others were asked to go. Draining: room is held as it becomes free. "
@@ -593,8 +599,8 @@ static const struct field gang_fields[] = {
     ONE("apiVersion", string),
     ONE("kind", string),
     ONE("metadata", object_meta),
-    ONE("spec", gang_spec, REQUIRED, DOC("What is wished.")),
-    ONE("status", gang_status, DOC("What is.")),
+    ONE("spec", gang_spec, REQUIRED, DOC("Desired state.")),
+    ONE("status", gang_status, DOC("Observed state.")),
 };
 OBJECT(gang, "PodGang");
 

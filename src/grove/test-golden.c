@@ -121,6 +121,33 @@ static bool admit(str text, struct strbuf *out)
     return accepted;
 }
 
+TEST(a_set_has_a_million_replicas_at_most)
+{
+    static const struct {
+        const char *replicas, *error;
+    } cases[] = {
+        {"0", ""},
+        {"1000000", ""},
+        {"1000001", "spec.replicas: Invalid value: 1000001: spec.replicas in body should be less "
+                    "than or equal to 1000000"},
+    };
+    grove_kinds_init();
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct arena a = ARENA_INIT;
+        struct field_errors errors;
+        struct doc *d = doc_hold(
+            &a, yaml_parse_one(arena_printf(&a, "{spec: {replicas: %s, template: {cliques: []}}}",
+                                            cases[i].replicas),
+                               NULL));
+        field_errors_init(&errors, &a);
+        schema_validate(kind_pcs.type, doc_root(d), STR_NONE, &errors);
+        str got = errors.items.len ? field_error_text(&a, &errors.items.p[0]) : STR_NONE;
+        CHECK_CSTR(got, cases[i].error);
+        field_errors_done(&errors);
+        arena_done(&a);
+    }
+}
+
 static bool is_manifest(const struct dirent *e)
 {
     return str_ends(str_of(e->d_name), STR(".yaml"));

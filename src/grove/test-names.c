@@ -102,6 +102,21 @@ TEST(what_fits_is_not_touched)
     arena_done(&a);
 }
 
+TEST(a_name_is_known_by_its_label)
+{
+    struct arena a = ARENA_INIT;
+    str s63 = repeat(&a, 'a', 63), s64 = repeat(&a, 'a', 64), s90 = repeat(&a, 'a', 90);
+    CHECK(name_has_label(STR("short"), STR("short")));
+    CHECK(!name_has_label(STR("short"), STR("shorter")));
+    CHECK(!name_has_label(STR("short"), STR_NONE));
+    CHECK(name_has_label(s63, s63));
+    CHECK(name_has_label(s90, name_label(&a, s90)));
+    CHECK(name_has_label(s90, s90)); /* where a name stands for itself */
+    CHECK(!name_has_label(s64, s63));
+    CHECK(!name_has_label(s64, name_label(&a, s90)));
+    arena_done(&a);
+}
+
 TEST(long_names_keep_the_clique_legible_at_the_end)
 {
     struct arena a = ARENA_INIT;

@@ -221,6 +221,15 @@ TEST(rules_of_surge)
          "spec.updateStrategy.rollingUpdate.maxSurge: Invalid: \"%\"\n"},
         {"more percent than there are", SURGE("'101%'"),
          "spec.updateStrategy.rollingUpdate.maxSurge: Invalid: \"101%\"\n"},
+        {"a broken number", SURGE("1.5"),
+         "spec.updateStrategy.rollingUpdate.maxSurge: Invalid: 1.5\n"},
+        {"no number at all", SURGE("[1]"),
+         "spec.updateStrategy.rollingUpdate.maxSurge: Invalid: [1]\n"},
+        {"a broken number that is not read",
+         "{spec: {updateStrategy: {rollingUpdate: {maxUnavailable: 1.5}}}}",
+         "spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid: 1.5\n"},
+        {"a broken budget is the table's to refuse, and is not nothing",
+         OF_CLIQUE("maxUnavailable: 1.5"), ""},
         {"words", SURGE("many"), "spec.updateStrategy.rollingUpdate.maxSurge: Invalid: \"many\"\n"},
         {"no time", "{spec: {updateStrategy: {rollingUpdate: {surgeTimeout: 0s}}}}",
          "spec.updateStrategy.rollingUpdate.surgeTimeout: Invalid: \"0s\"\n"},
@@ -244,6 +253,18 @@ TEST(rules_of_surge)
          "{podCliqueScalingGroups: null, cliques: [{name: x, rollingUpdate: {maxUnavailable: 0, "
          "maxSurge: 0}, spec: {" POD "}}]}}}",
          T ".cliques[0].rollingUpdate.maxUnavailable: Invalid: 0\n"},
+    };
+    RUN(cases, false);
+}
+
+TEST(a_pause_that_is_none_is_said)
+{
+#define PAUSE(v) "{metadata: {annotations: {grove.io/paused: " v "}}}"
+#define NO_PAUSE "warning: metadata.annotations.grove.io/paused\n"
+    static const struct rule_case cases[] = {
+        {"paused", PAUSE("'true'"), ""},       {"not", PAUSE("'false'"), ""},
+        {"perhaps", PAUSE("maybe"), NO_PAUSE}, {"in another case", PAUSE("'True'"), NO_PAUSE},
+        {"nothing", PAUSE("''"), NO_PAUSE},
     };
     RUN(cases, false);
 }

@@ -40,6 +40,8 @@ void grove_kinds_init(void);
 #define ANNOTATION_FULL_NAME "grove.io/full-name"
 #define ANNOTATION_MNNVL "grove.io/mnnvl-group"
 #define ANNOTATION_UNPROTECTED "grove.io/disable-managed-resource-protection"
+/* "true": an update takes nothing more away */
+#define ANNOTATION_PAUSED "grove.io/paused"
 #define ANNOTATION_CHANGE_CAUSE "kubernetes.io/change-cause"
 
 #define MANAGED_BY_GROVE "grove-operator"

@@ -3,8 +3,8 @@
  * are to wait in, and constraints it cannot keep. Errors are at "spec", as the contract has them,
  * without the whole spec as the value.
  *
- * Also the fields that are not upstream's: how much a coherent update may take away (12.2), and the
- * spellings of older documents, which work and are said.
+ * Also what is not upstream's: how much an update may take away (12.2) and whether it waits, and
+ * the spellings of older documents, which work and are said.
  */
 #include "grove/queue.h"
 #include "grove/validate.h"
@@ -126,12 +126,22 @@ static size_t count_components(const struct check *c)
     return n;
 }
 
+/* Where two types are allowed and it is of neither, the table names only one of them. */
+static bool check_amount(struct check *c, jval v, str at)
+{
+    int64_t n;
+    bool is = jtype(v) == J_STRING || jint_get(v, &n);
+    if (!is)
+        check_invalid(c, at, v, "must be an integer or a percentage");
+    return is;
+}
+
 /* A number that is not negative, or percent of the replicas. */
 static void check_surge(struct check *c, jval v, str at)
 {
     str text = jstr(v);
     int64_t n = jint(v, 0);
-    if (!j_has(v))
+    if (!j_has(v) || !check_amount(c, v, at))
         return;
     if (jtype(v) == J_STRING && (text.len < 2 || text.p[text.len - 1] != '%' ||
                                  !str_to_int(str_sub(text, 0, text.len - 1), &n) || n > 100))
@@ -157,18 +167,18 @@ static void check_budget(struct check *c, jval component, jval min_available, st
     jval v = jpath(component, "rollingUpdate.maxUnavailable");
     str at = check_path(c, "%.*s.rollingUpdate.maxUnavailable", STR_ARG(path));
     bool coherent = str_is(jstr(jpath(c->root, "spec.updateStrategy.type")), "Coherent");
-    int64_t min = jint(min_available, 1);
+    int64_t min = jint(min_available, 1), n;
     check_surge(c, jpath(component, "rollingUpdate.maxSurge"),
                 check_path(c, "%.*s.rollingUpdate.maxSurge", STR_ARG(path)));
-    if (!j_has(v))
+    if (!jint_get(v, &n))
         return;
-    if (jint(v, 0) < 0)
+    if (n < 0)
         check_invalid(c, at, v, "must not be negative");
-    else if (jint(v, 0) == 0 && !surges(c, component))
+    else if (n == 0 && !surges(c, component))
         check_invalid(c, at, v,
                       "must be greater than 0, as long as maxSurge is 0: an update that "
                       "may do neither never ends");
-    else if (coherent && jint(v, 0) > 0 && jint(v, 0) < min && count_components(c) > 1)
+    else if (coherent && n > 0 && n < min && count_components(c) > 1)
         check_invalid(c, at, v,
                       "must not be below minAvailable (%lld): a coherent update moves that many of "
                       "every component together",
@@ -183,6 +193,20 @@ static void check_tail(struct check *c, jval v)
                       "must be Paired or Independent");
 }
 
+/* Whoever writes "yes" believes that the update waits. */
+static void warn_paused(struct check *c)
+{
+    jval v = jget(jpath(c->root, "metadata.annotations"), STR(ANNOTATION_PAUSED));
+    str word = jstr(v);
+    if (!j_has(v) || str_is(word, "true") || str_is(word, "false"))
+        return;
+    field_warning_add(c->errors,
+                      "metadata.annotations." ANNOTATION_PAUSED
+                      ": the set is not paused; the value is "
+                      "neither \"true\" nor \"false\": %.*s",
+                      STR_ARG(jtext(v)));
+}
+
 static void check_strategy(struct check *c)
 {
     jval strategy = jpath(c->root, "spec.updateStrategy"), v;
@@ -195,6 +219,8 @@ static void check_strategy(struct check *c)
     check_tail(c, jpath(strategy, "coherent.tail"));
     check_surge(c, jpath(strategy, "rollingUpdate.maxSurge"),
                 STR("spec.updateStrategy.rollingUpdate.maxSurge"));
+    if (j_has(v = jpath(strategy, "rollingUpdate.maxUnavailable")))
+        (void)check_amount(c, v, STR("spec.updateStrategy.rollingUpdate.maxUnavailable"));
     v = jpath(strategy, "rollingUpdate.surgeTimeout");
     if (j_has(v) && duration_parse_usec(jstr(v), &deadline) && deadline <= 0)
         check_invalid(c, STR("spec.updateStrategy.rollingUpdate.surgeTimeout"), v,
@@ -207,6 +233,7 @@ static void check_strategy(struct check *c)
 void validate_rolling_update(struct check *c)
 {
     check_strategy(c);
+    warn_paused(c);
     for (struct jiter it = jiter(c->set.cliques); jnext(&it);) {
         if (!j_has(jgetc(it.value, "rollingUpdate")))
             continue;

@@ -8,190 +8,10 @@
  *                 policies let count: node affinity is honoured, taints are not, unless they say so
  *   ports         conflict on one address, or where one of them means all addresses
  */
-#include "sched/terms.h"
+#include "sched/speech.h"
 
-#include "sched/claims.h"
-#include "json/write.h"
-
-#define HOSTNAME "kubernetes.io/hostname"
-#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
-#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
-#define ALL_ADDRESSES "0.0.0.0"
 /* Of a label and its value; longer ones are not looked up. */
 enum { LABEL_MAX = 512 };
-
-/* ---- walking through what a pod says ---- */
-
-enum said { SAID_APART, SAID_NEAR, SAID_WISH, SAID_SPREAD, SAID_PORT, SAID_VOLUME };
-
-struct saying {
-    enum said what;
-    str key; /* topology */
-    jval term;
-    jval all;              /* of an affinity: all terms of the pod */
-    int32_t weight;        /* of a wish */
-    str name;              /* of a port or volume */
-    bool counted, avoided; /* of a port: the pod is one of its users; keeps away from them */
-};
-
-typedef void saying_fn(void *ctx, const struct saying *s);
-
-static void each_affinity(jval affinity, enum said what, saying_fn *fn, void *ctx)
-{
-    jval all = jgetc(affinity, REQUIRED);
-    for (struct jiter it = jiter(all); jnext(&it);)
-        fn(ctx, &(struct saying){.what = what,
-                                 .key = jstr(jgetc(it.value, "topologyKey")),
-                                 .term = it.value,
-                                 .all = all});
-    for (struct jiter it = jiter(jgetc(affinity, PREFERRED)); jnext(&it);) {
-        jval term = jgetc(it.value, "podAffinityTerm");
-        int64_t weight = MIN(MAX(jint(jgetc(it.value, "weight"), 1), 1), 100);
-        if (j_has(jgetc(term, "topologyKey")))
-            fn(ctx, &(struct saying){.what = SAID_WISH,
-                                     .key = jstr(jgetc(term, "topologyKey")),
-                                     .term = term,
-                                     .weight = (int32_t)(what == SAID_NEAR ? weight : -weight)});
-    }
-}
-
-/* Those who use the port on all addresses meet everybody who uses it, others those on the same
- * address and on all. */
-static void say_port(jval port, struct arena *a, saying_fn *fn, void *ctx)
-{
-    long long number = (long long)jint(jgetc(port, "hostPort"), 0);
-    str protocol = jstr(jgetc(port, "protocol")), ip = jstr(jgetc(port, "hostIP"));
-    if (number <= 0)
-        return;
-    if (str_is_empty(protocol))
-        protocol = STR("TCP");
-    bool everywhere = str_is_empty(ip) || str_is(ip, ALL_ADDRESSES);
-    str anywhere = arena_printf(a, "%lld/%.*s/*", number, STR_ARG(protocol));
-    str all = arena_printf(a, "%lld/%.*s/" ALL_ADDRESSES, number, STR_ARG(protocol));
-    struct saying s = {.what = SAID_PORT, .key = STR(HOSTNAME), .counted = true};
-    s.name = anywhere;
-    s.avoided = everywhere;
-    fn(ctx, &s);
-    s.name = all;
-    s.counted = everywhere;
-    s.avoided = !everywhere;
-    fn(ctx, &s);
-    if (everywhere)
-        return;
-    s.name = arena_printf(a, "%lld/%.*s/%.*s", number, STR_ARG(protocol), STR_ARG(ip));
-    s.counted = true;
-    fn(ctx, &s);
-}
-
-static void each_port(jval spec, struct arena *a, saying_fn *fn, void *ctx)
-{
-    for (struct jiter it = jiter(jgetc(spec, "containers")); jnext(&it);) {
-        for (struct jiter k = jiter(jgetc(it.value, "ports")); jnext(&k);)
-            say_port(k.value, a, fn, ctx);
-    }
-    for (struct jiter it = jiter(jgetc(spec, "initContainers")); jnext(&it);) {
-        if (!str_is(jstr(jgetc(it.value, "restartPolicy")), "Always"))
-            continue; /* gone before the others come */
-        for (struct jiter k = jiter(jgetc(it.value, "ports")); jnext(&k);)
-            say_port(k.value, a, fn, ctx);
-    }
-}
-
-static void each_saying(struct tables *t, const struct obj *pod, struct arena *a, saying_fn *fn,
-                        void *ctx)
-{
-    jval spec = obj_spec(pod), affinity = jgetc(spec, "affinity");
-    if (j_has(affinity)) {
-        each_affinity(jgetc(affinity, "podAntiAffinity"), SAID_APART, fn, ctx);
-        each_affinity(jgetc(affinity, "podAffinity"), SAID_NEAR, fn, ctx);
-    }
-    for (struct jiter it = jiter(jgetc(spec, "topologySpreadConstraints")); jnext(&it);)
-        fn(ctx, &(struct saying){.what = SAID_SPREAD,
-                                 .key = jstr(jgetc(it.value, "topologyKey")),
-                                 .term = it.value});
-    each_port(spec, a, fn, ctx);
-    for (struct jiter it = jiter(jgetc(spec, "volumes")); jnext(&it);) {
-        str claim = claims_single(t, pod, it.value, a);
-        if (!str_is_empty(claim))
-            fn(ctx, &(struct saying){.what = SAID_VOLUME, .name = claim});
-    }
-}
-
-/* ---- names of terms ---- */
-
-static void add_json(struct strbuf *b, jval v)
-{
-    strbuf_add_char(b, '|');
-    if (j_has(v))
-        json_pretty(v, 0, b);
-}
-
-/* Whom a term of the pod speaks of: its namespaces, its selector, and the pod's own values of the
- * keys that are to be like them, or unlike. */
-static void add_match(struct strbuf *b, const struct obj *pod, jval term)
-{
-    static const char *const keys[] = {"matchLabelKeys", "mismatchLabelKeys"};
-    jval namespaces = jgetc(term, "namespaces"), selector = jgetc(term, "namespaceSelector");
-    add_json(b, namespaces);
-    add_json(b, selector);
-    if (jlen(namespaces) == 0 && !j_has(selector))
-        strbuf_add_str(b, pod->ns);
-    add_json(b, jgetc(term, "labelSelector"));
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        for (struct jiter it = jiter(jget(term, str_of(keys[i]))); jnext(&it);) {
-            jval value = jget(pod->labels, jstr(it.value));
-            if (j_has(value))
-                strbuf_printf(b, "|%c%.*s=%.*s", i == 0 ? '+' : '-', STR_ARG(jstr(it.value)),
-                              STR_ARG(jstr(value)));
-        }
-    }
-}
-
-static bool is_honoured(jval constraint, const char *policy, bool otherwise)
-{
-    str word = jstr(jget(constraint, str_of(policy)));
-    return str_is_empty(word) ? otherwise : str_is(word, "Honor");
-}
-
-static bool is_hard(jval constraint)
-{
-    return !str_is(jstr(jgetc(constraint, "whenUnsatisfiable")), "ScheduleAnyway");
-}
-
-/* On which nodes a constraint counts; see is_eligible. */
-static void add_policy(struct strbuf *b, const struct obj *pod, jval constraint)
-{
-    jval spec = obj_spec(pod);
-    if (!is_hard(constraint))
-        return;
-    if (is_honoured(constraint, "nodeAffinityPolicy", true)) {
-        add_json(b, jgetc(spec, "nodeSelector"));
-        add_json(b, jpath(spec, "affinity.nodeAffinity." REQUIRED));
-    }
-    if (is_honoured(constraint, "nodeTaintsPolicy", false)) {
-        strbuf_add_char(b, '!');
-        add_json(b, jgetc(spec, "tolerations"));
-    }
-    for (struct jiter it = jiter(jgetc(spec, "topologySpreadConstraints")); jnext(&it);) {
-        if (is_hard(it.value))
-            add_json(b, jgetc(it.value, "topologyKey"));
-    }
-}
-
-static str term_id(struct arena *a, const struct obj *pod, const struct saying *s, char kind)
-{
-    struct strbuf b = STRBUF_INIT((size_t)1 << 20);
-    strbuf_printf(&b, "%c|%.*s|%.*s", kind, STR_ARG(s->key), STR_ARG(s->name));
-    if (kind == 'm' || kind == 'h' || kind == 's')
-        add_match(&b, pod, s->term);
-    for (struct jiter it = jiter(s->all); kind == 'n' && jnext(&it);)
-        add_match(&b, pod, it.value);
-    if (kind == 's')
-        add_policy(&b, pod, s->term);
-    str id = arena_str(a, strbuf_str(&b));
-    strbuf_done(&b);
-    return id;
-}
 
 /* ---- collecting ---- */
 
@@ -268,10 +88,17 @@ bool terms_are_over(const struct obj *pod)
     return str_is(phase, "Succeeded") || str_is(phase, "Failed");
 }
 
+/* On which nodes constraints with the same policies count. */
+struct tmask {
+    uint8_t *nodes; /* NULL: not asked for yet */
+    bool all;
+};
+
 struct collector {
     struct tables *tables;
-    const struct obj *pod;
-    struct arena arena;
+    struct speech speech;
+    struct tmatch *near; /* of all affinities; NULL: not asked for yet */
+    struct tmask masks[2][2][2];
     bool held;    /* it is on a node: what it says is counted as far as possible */
     bool over;    /* some of it cannot be */
     size_t fresh; /* of what is said, that nobody else says */
@@ -301,7 +128,30 @@ static void add_to_index(struct tables *t, int32_t number)
     x->next = first ? (int32_t)first - 1 : CORE_NONE;
 }
 
-static void place(struct tables *t, struct tterm *x);
+static void place(struct collector *c, struct tterm *x);
+
+/* Whom the term speaks of; for all affinities of a pod the same. */
+static void read_matches(struct collector *c, const struct saying *s, struct tterm *x)
+{
+    struct arena *a = &c->tables->arena;
+    const struct obj *pod = c->speech.pod;
+    if (x->kind == 'p' || x->kind == 'v')
+        return;
+    if (x->kind != 'n') {
+        x->matches = arena_new(a, struct tmatch);
+        x->n_matches = 1;
+        *x->matches = read_match(a, pod, s->term);
+        return;
+    }
+    jval all = jgetc(jpath(obj_spec(pod), "affinity.podAffinity"), REQUIRED);
+    x->n_matches = jlen(all);
+    if (!c->near) {
+        c->near = arena_array(a, struct tmatch, x->n_matches + 1);
+        for (struct jiter it = jiter(all); jnext(&it);)
+            c->near[it.index] = read_match(a, pod, it.value);
+    }
+    x->matches = c->near;
+}
 
 /* Its number; CORE_NONE: there are too many. */
 static int32_t add_term(struct collector *c, const struct saying *s, char kind, str id)
@@ -315,15 +165,10 @@ static int32_t add_term(struct collector *c, const struct saying *s, char kind, 
         .kind = kind, .id = arena_str(&t->arena, id), .term = CORE_NONE, .next = CORE_NONE};
     (void)map_put(&t->term_ids, x->id, (void *)t->terms.len);
     x->key = arena_str(&t->arena, s->key);
-    x->model = obj_hold(&t->arena, obj_ref(c->pod));
+    x->model = obj_hold(&t->arena, obj_ref(c->speech.pod));
     x->constraint = s->term;
-    x->n_matches = kind == 'n' ? jlen(s->all) : kind == 'p' || kind == 'v' ? 0 : 1;
-    x->matches = arena_array(&t->arena, struct tmatch, x->n_matches + 1);
-    if (x->n_matches && kind != 'n')
-        x->matches[0] = read_match(&t->arena, c->pod, s->term);
-    for (struct jiter it = jiter(s->all); kind == 'n' && jnext(&it);)
-        x->matches[it.index] = read_match(&t->arena, c->pod, it.value);
-    place(t, x);
+    read_matches(c, s, x);
+    place(c, x);
     add_to_index(t, number);
     /* Ports and claims are named by those who use them. */
     x->settled = x->n_matches == 0 || list_is_empty(&t->all_pods);
@@ -337,7 +182,7 @@ static int32_t add_term(struct collector *c, const struct saying *s, char kind, 
 static void collect_one(struct collector *c, const struct saying *s, char kind)
 {
     struct tables *t = c->tables;
-    str id = term_id(&c->arena, c->pod, s, kind);
+    str id = speech_term_id(&c->speech, s, kind);
     size_t known = (size_t)map_get(&t->term_ids, id);
     bool said = known && t->terms.p[known - 1].sayers > 0;
     if (!said && !c->held && t->terms_said + c->fresh >= t->sched->terms_max) {
@@ -352,31 +197,37 @@ static void collect_one(struct collector *c, const struct saying *s, char kind)
     *vec_push(&c->said) = number;
 }
 
-static void on_collect(void *ctx, const struct saying *s)
+/* Used up; c->said stays. */
+static void collect(struct collector *c)
 {
-    static const char kinds[] = {'m', 'n', 'm', 's', 'p', 'v'};
-    if (str_is_empty(s->key) && s->what != SAID_VOLUME)
-        return;
-    collect_one(ctx, s, kinds[s->what]);
-    if (s->what == SAID_APART)
-        collect_one(ctx, s, 'h');
+    bool heard = speech_is_heard(&c->speech);
+    c->over = !heard;
+    for (size_t i = 0; heard && i < c->speech.sayings.len; i++) {
+        const struct saying *s = &c->speech.sayings.p[i];
+        collect_one(c, s, speech_kind(s));
+        if (s->what == SAID_APART)
+            collect_one(c, s, 'h');
+    }
+    speech_done(&c->speech);
 }
 
 void terms_expect(struct tables *t, const struct obj *pod)
 {
-    struct collector c = {.tables = t, .pod = pod, .held = true};
-    if (!terms_are_over(pod))
-        each_saying(t, pod, &c.arena, on_collect, &c);
+    struct collector c = {.tables = t, .held = true};
+    if (terms_are_over(pod))
+        return;
+    speech_hear(t, pod, &c.speech);
+    collect(&c);
     vec_done(&c.said);
-    arena_done(&c.arena);
 }
 
 void terms_join(struct tables *t, struct tpod *p)
 {
-    struct collector c = {.tables = t, .pod = p->obj, .held = pod_holds_node(p->obj)};
+    struct collector c = {.tables = t, .held = pod_holds_node(p->obj)};
     if (terms_are_over(p->obj))
         return;
-    each_saying(t, p->obj, &c.arena, on_collect, &c);
+    speech_hear(t, p->obj, &c.speech);
+    collect(&c);
     /* What is refused says nothing: whoever waits for a turn does not keep others from theirs. */
     if (c.over && !c.held)
         c.said.len = 0;
@@ -386,7 +237,6 @@ void terms_join(struct tables *t, struct tpod *p)
         list_push_back(&t->over, &p->over);
     p->said = c.said.p;
     p->n_said = c.said.len;
-    arena_done(&c.arena);
 }
 
 void terms_leave(struct tables *t, struct tpod *p)
@@ -445,34 +295,79 @@ void terms_done(struct tables *t)
 
 /* ---- placing ---- */
 
-/* Whether pods on the node count for a spread constraint. */
-static bool is_eligible(const struct tterm *x, const struct snap_node *n)
+/* Keys of all required constraints of a pod, each once; hosts have theirs. */
+struct hard_keys {
+    const struct obj *pod;
+    VEC(str) keys;
+};
+
+static int cmp_keys(const void *a, const void *b)
 {
-    if (!is_hard(x->constraint))
-        return true;
-    if (is_honoured(x->constraint, "nodeAffinityPolicy", true) && !node_is_wanted(n, x->model))
-        return false;
-    if (is_honoured(x->constraint, "nodeTaintsPolicy", false) && !node_tolerates(n, x->model))
-        return false;
-    for (struct jiter it = jiter(jgetc(obj_spec(x->model), "topologySpreadConstraints"));
-         jnext(&it);) {
+    return str_cmp(*(const str *)a, *(const str *)b);
+}
+
+static void read_hard_keys(const struct obj *pod, struct hard_keys *k)
+{
+    size_t n = 0;
+    if (k->pod == pod)
+        return;
+    k->pod = pod;
+    vec_clear(&k->keys);
+    for (struct jiter it = jiter(jgetc(obj_spec(pod), "topologySpreadConstraints")); jnext(&it);) {
         str key = jstr(jgetc(it.value, "topologyKey"));
-        if (is_hard(it.value) && !str_is(key, HOSTNAME) && !j_has(jget(n->obj->labels, key)))
+        if (constraint_is_hard(it.value) && !str_is(key, HOSTNAME))
+            *vec_push(&k->keys) = key;
+    }
+    vec_sort(&k->keys, cmp_keys);
+    for (size_t i = 0; i < k->keys.len; i++) {
+        if (n == 0 || !str_eq(k->keys.p[n - 1], k->keys.p[i]))
+            k->keys.p[n++] = k->keys.p[i];
+    }
+    k->keys.len = n;
+}
+
+/* Whether pods on the node count for a spread constraint. */
+static bool is_eligible(const struct tterm *x, struct hard_keys *k, const struct snap_node *n)
+{
+    if (!constraint_is_hard(x->constraint))
+        return true;
+    if (constraint_honours(x->constraint, "nodeAffinityPolicy", true) &&
+        !node_is_wanted(n, x->model))
+        return false;
+    if (constraint_honours(x->constraint, "nodeTaintsPolicy", false) &&
+        !node_tolerates(n, x->model))
+        return false;
+    read_hard_keys(x->model, k);
+    for (size_t i = 0; i < k->keys.len; i++) {
+        if (!j_has(jget(n->obj->labels, k->keys.p[i])))
             return false;
     }
     return true;
 }
 
-static void place_mask(struct tables *t, struct tterm *x)
+static struct tmask read_mask(struct tables *t, const struct tterm *x)
 {
-    bool all = true;
-    x->mask = arena_array(&t->arena, uint8_t, t->snap.nodes.len + 1);
+    struct hard_keys keys = {0};
+    struct tmask m = {arena_array(&t->arena, uint8_t, t->snap.nodes.len + 1), true};
     for (size_t i = 0; i < t->snap.nodes.len; i++) {
-        x->mask[i] = is_eligible(x, &t->snap.nodes.p[i]);
-        all = all && x->mask[i];
+        m.nodes[i] = is_eligible(x, &keys, &t->snap.nodes.p[i]);
+        m.all = m.all && m.nodes[i];
     }
-    if (!all)
-        core_mask_term(t->core, x->term, x->mask);
+    vec_done(&keys.keys);
+    return m;
+}
+
+static void place_mask(struct collector *c, struct tterm *x)
+{
+    jval constraint = x->constraint;
+    struct tmask *m = &c->masks[constraint_is_hard(constraint)]
+                               [constraint_honours(constraint, "nodeAffinityPolicy", true)]
+                               [constraint_honours(constraint, "nodeTaintsPolicy", false)];
+    if (!m->nodes)
+        *m = read_mask(c->tables, x);
+    x->mask = m->nodes;
+    if (!m->all)
+        core_mask_term(c->tables->core, x->term, x->mask);
 }
 
 /* The tree and level of a key, made when no tree has it. */
@@ -498,11 +393,11 @@ static int32_t place_term(struct tables *t, const struct tterm *x)
     return core_add_term(t->core, (int32_t)t->trees.len - 1, 1);
 }
 
-static void place(struct tables *t, struct tterm *x)
+static void place(struct collector *c, struct tterm *x)
 {
-    x->term = place_term(t, x);
+    x->term = place_term(c->tables, x);
     if (x->kind == 's' && x->term != CORE_NONE)
-        place_mask(t, x);
+        place_mask(c, x);
 }
 
 /* ---- whom terms speak of ---- */
@@ -565,8 +460,15 @@ typedef VEC(int32_t) number_list;
 static void find_chain(const struct tables *t, int32_t first, const struct obj *pod,
                        number_list *ret)
 {
+    const struct tmatch *last = NULL;
+    bool speaks = false;
     for (int32_t i = first; i != CORE_NONE; i = t->terms.p[i].next) {
-        if (speaks_of(t, &t->terms.p[i], pod))
+        const struct tterm *x = &t->terms.p[i];
+        /* Affinities of one pod speak of the same. */
+        if (x->matches != last)
+            speaks = speaks_of(t, x, pod);
+        last = x->matches;
+        if (speaks)
             *vec_push(ret) = i;
     }
 }
@@ -641,22 +543,29 @@ bool terms_settle(struct tables *t, size_t *budget)
 
 bool terms_node_differs(const struct tables *t, int32_t node)
 {
-    for (size_t i = 0; i < t->terms.len; i++) {
+    struct hard_keys keys = {0};
+    bool differs = false;
+    for (size_t i = 0; !differs && i < t->terms.len; i++) {
         const struct tterm *x = &t->terms.p[i];
-        if (x->mask && x->mask[node] != is_eligible(x, &t->snap.nodes.p[node]))
-            return true;
+        differs = x->mask && x->mask[node] != is_eligible(x, &keys, &t->snap.nodes.p[node]);
     }
-    return false;
+    vec_done(&keys.keys);
+    return differs;
 }
 
 /* ---- uses ---- */
 
 struct user {
     const struct tables *tables;
-    const struct obj *pod;
-    struct arena arena;
+    struct speech speech;
     struct term_use *use;
 };
+
+/* Whoever says too much is among those that are over, if it is any pod of the tables. */
+static bool is_silence(const struct tables *t)
+{
+    return t->terms.len == 0 && list_is_empty(&t->over);
+}
 
 #define ADD(list, number)                                       \
     do {                                                        \
@@ -675,7 +584,7 @@ static void use_spread(struct user *u, const struct saying *s, const struct tter
         (struct core_spread){.term = x->term,
                              .max_skew = (int32_t)MIN(MAX(skew, 1), (int64_t)INT32_MAX / 2),
                              .min_domains = (int32_t)MIN(MAX(least, 1), (int64_t)INT32_MAX / 2),
-                             .required = is_hard(s->term)};
+                             .required = constraint_is_hard(s->term)};
 }
 
 static void use_term(struct user *u, const struct saying *s, const struct tterm *x)
@@ -695,7 +604,8 @@ static void use_term(struct user *u, const struct saying *s, const struct tterm 
         break;
     case SAID_APART:
         ADD(&use->avoids, x->term);
-        use->alone = use->alone || (str_is(x->key, HOSTNAME) && speaks_of(u->tables, x, u->pod));
+        use->alone =
+            use->alone || (str_is(x->key, HOSTNAME) && speaks_of(u->tables, x, u->speech.pod));
         break;
     case SAID_NEAR:
         ADD(&use->wants, x->term);
@@ -709,15 +619,11 @@ static void use_term(struct user *u, const struct saying *s, const struct tterm 
     }
 }
 
-static void on_use(void *ctx, const struct saying *s)
+static void use_saying(struct user *u, const struct saying *s)
 {
-    static const char kinds[] = {'m', 'n', 'm', 's', 'p', 'v'};
-    struct user *u = ctx;
-    if (str_is_empty(s->key) && s->what != SAID_VOLUME)
-        return;
-    const struct tterm *x = find_term(u->tables, term_id(&u->arena, u->pod, s, kinds[s->what]));
+    const struct tterm *x = find_term(u->tables, speech_term_id(&u->speech, s, speech_kind(s)));
     bool counted = x && x->term != CORE_NONE;
-    bool is_wish = s->what == SAID_WISH || (s->what == SAID_SPREAD && !is_hard(s->term));
+    bool is_wish = s->what == SAID_WISH || (s->what == SAID_SPREAD && !constraint_is_hard(s->term));
     if (is_wish && !counted)
         return; /* never mind */
     if (!x || (x->sayers == 0 && !is_wish))
@@ -735,24 +641,40 @@ static void on_use(void *ctx, const struct saying *s)
 }
 
 /* Holder terms: those the pod has itself, by their text. */
-static void on_hold(void *ctx, const struct saying *s)
+static void use_hold(struct user *u, const struct saying *s)
 {
-    struct user *u = ctx;
-    if (s->what != SAID_APART)
-        return;
-    const struct tterm *x = find_term(u->tables, term_id(&u->arena, u->pod, s, 'h'));
+    const struct tterm *x = find_term(u->tables, speech_term_id(&u->speech, s, 'h'));
     if (x && x->term != CORE_NONE)
         ADD(&u->use->counts, x->term);
 }
 
+static void use_speech(struct user *u)
+{
+    const struct speech *sp = &u->speech;
+    for (size_t i = 0; i < sp->sayings.len; i++)
+        use_saying(u, &sp->sayings.p[i]);
+    for (size_t i = 0; i < sp->sayings.len; i++) {
+        if (sp->sayings.p[i].what == SAID_APART)
+            use_hold(u, &sp->sayings.p[i]);
+    }
+}
+
+_Static_assert(TERMS_POD_MAX == 256, "the reason says so");
+#define TOO_MUCH                                                                             \
+    "it says more than 256 things about other pods (affinity, spread, ports, volumes): one " \
+    "pod may not say more"
+
 void terms_use(struct tables *t, const struct obj *pod, struct term_use *ret)
 {
     *ret = (struct term_use){.alone = false};
-    struct user u = {.tables = t, .pod = pod, .use = ret};
-    if (t->terms.len == 0)
+    struct user u = {.tables = t, .use = ret};
+    if (is_silence(t))
         return;
-    each_saying(t, pod, &u.arena, on_use, &u);
-    each_saying(t, pod, &u.arena, on_hold, &u);
+    speech_hear(t, pod, &u.speech);
+    if (speech_is_heard(&u.speech))
+        use_speech(&u);
+    if (speech_is_too_much(&u.speech))
+        ret->refused = STR(TOO_MUCH);
     number_list speaking = {0};
     find_speaking(t, pod, &speaking);
     for (size_t i = 0; i < speaking.len; i++) {
@@ -766,7 +688,7 @@ void terms_use(struct tables *t, const struct obj *pod, struct term_use *ret)
                                "keeps count of");
     }
     vec_done(&speaking);
-    arena_done(&u.arena);
+    speech_done(&u.speech);
 }
 
 void terms_use_done(struct term_use *u)
@@ -787,7 +709,7 @@ static void key_terms(struct strbuf *out, char what, const int32_t *list, size_t
 void terms_key(struct tables *t, const struct obj *pod, struct strbuf *out)
 {
     struct term_use u;
-    if (t->terms.len == 0)
+    if (is_silence(t))
         return;
     terms_use(t, pod, &u);
     key_terms(out, '+', u.counts.p, u.counts.len);

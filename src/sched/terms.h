@@ -21,13 +21,19 @@
  * counted anew. TERMS_MAX may be said at a time. A pod that waits and says one more is refused
  * until another is said no more, and so is one that names a topology key too many (CORE_TREES_MAX);
  * others go on. Pods on nodes are counted beyond that, up to four times as many.
+ *
+ * One pod may say TERMS_POD_MAX things: affinities, constraints, ports of its host, volumes. One
+ * that waits and says more is refused for good and none of it is heard; of one on a node those that
+ * stand first are counted. What a pod says costs what its text does: where all of it matters to
+ * each part (which pods all affinities speak of, which nodes all constraints count on) it is read
+ * once for all parts.
  */
 #ifndef SCHED_TERMS_H
 #define SCHED_TERMS_H
 
 #include "sched/tables.h"
 
-enum { TERMS_MAX = 16384, TERMS_IDLE = 256 };
+enum { TERMS_MAX = 16384, TERMS_IDLE = 256, TERMS_POD_MAX = 256 };
 
 void terms_init(struct tables *t);
 void terms_done(struct tables *t);

@@ -177,6 +177,160 @@ TEST(a_pass_over_many_pods_goes_on_in_the_next_call)
     tw_free(t);
 }
 
+/* ---- pods that say very much ---- */
+
+/* Adds a pod that says n things: each is `item` with its number for every #, between the other two.
+ */
+static void add_talker(struct test_world *t, const char *name, const char *before, const char *item,
+                       const char *after, int n)
+{
+    struct strbuf b = STRBUF_INIT(4 << 20);
+    strbuf_printf(&b, "{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {%s[", name, before);
+    for (int i = 1; i <= n; i++) {
+        for (const char *c = item; *c; c++) {
+            if (*c == '#')
+                strbuf_add_int(&b, i);
+            else
+                strbuf_add_char(&b, *c);
+        }
+        strbuf_add_str(&b, i < n ? STR(", ") : STR("]"));
+    }
+    strbuf_printf(&b, "%s}}", after);
+    REQUIRE(!b.overflow);
+    tw_load(t, b.p);
+    strbuf_done(&b);
+}
+
+#define SPREAD_ITEM                                                      \
+    "{maxSkew: 1, topologyKey: example.com/level-#, whenUnsatisfiable: " \
+    "DoNotSchedule, labelSelector: {matchLabels: {app: a#}}}"
+#define NEAR_ITEM "{topologyKey: example.com/level-#, labelSelector: {matchLabels: {app: a#}}}"
+#define PORT_ITEM "{containerPort: #, hostPort: #}"
+
+/* What a pod may say, in each of the ways. */
+static const struct talk {
+    const char *before, *item, *after;
+} talks[] = {
+    {"containers: [{name: a}], topologySpreadConstraints: ", SPREAD_ITEM, ""},
+    {"containers: [{name: a}], affinity: {podAffinity: {" REQUIRED ": ", NEAR_ITEM, "}}"},
+    {"containers: [{name: a}], affinity: {podAntiAffinity: {" REQUIRED ": ", NEAR_ITEM, "}}"},
+    {"containers: [{name: a, ports: ", PORT_ITEM, "}]"},
+};
+
+TEST(who_says_very_much_is_refused_and_others_go_on)
+{
+    struct test_world *t = world_new();
+    char name[16];
+    add_nodes(t, 2, 8);
+    rounds(t, 1);
+    uint64_t recounts = sched->recounts;
+    for (size_t i = 0; i < ARRAY_LEN(talks); i++) {
+        (void)snprintf(name, sizeof(name), "talker%zu", i);
+        add_talker(t, name, talks[i].before, talks[i].item, talks[i].after, 4000);
+    }
+    add_plain(t, "p", "p", "");
+    add_apart(t, "a", "a", "a", "");
+    rounds(t, 2);
+    for (size_t i = 0; i < ARRAY_LEN(talks); i++) {
+        (void)snprintf(name, sizeof(name), "talker%zu", i);
+        CHECK(str_is_empty(node_of(t, name)));
+        CHECK(str_find(cause_of(t, name), STR("more than 256 things")) >= 0);
+    }
+    CHECK(!str_is_empty(node_of(t, "p")) && !str_is_empty(node_of(t, "a")));
+    /* Of what is refused nothing stays behind. */
+    CHECK_INT(sched->tables->terms.len, 2);
+    CHECK_INT(sched->recounts, recounts);
+    tw_free(t);
+}
+
+/* Also when tables are made with the pod there, and when nobody else says anything. */
+TEST(who_says_very_much_is_refused_after_a_recount_too)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 2, 8);
+    add_talker(t, "p", talks[0].before, talks[0].item, talks[0].after, TERMS_POD_MAX + 1);
+    rounds(t, 1);
+    CHECK(str_find(cause_of(t, "p"), STR("more than 256 things")) >= 0);
+    CHECK_INT(sched->tables->terms.len, 0);
+    tw_free(t);
+}
+
+TEST(as_much_as_a_pod_may_say_is_heard)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 2, 8);
+    add_talker(t, "p", talks[3].before, talks[3].item, talks[3].after, TERMS_POD_MAX);
+    add_talker(t, "q", talks[3].before, talks[3].item, talks[3].after, TERMS_POD_MAX);
+    rounds(t, 2);
+    CHECK(!str_is_empty(node_of(t, "p")) && !str_is_empty(node_of(t, "q")));
+    CHECK(!str_eq(node_of(t, "p"), node_of(t, "q")));
+    tw_free(t);
+}
+
+/* A pod on a node is there, whatever it says: what stands first is counted. */
+TEST(of_pods_on_nodes_as_much_is_counted_as_a_pod_may_say)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 8);
+    add_talker(t, "talker", "nodeName: n1, containers: [{name: a, ports: ", PORT_ITEM, "}]", 4000);
+    for (int i = 0; i < 2; i++)
+        tw_loadf(t,
+                 "{apiVersion: v1, kind: Pod, metadata: {name: p%d}, spec: {containers: [{name: a, "
+                 "ports: [{hostPort: %d}]}]}}",
+                 i, TERMS_POD_MAX + i);
+    rounds(t, 2);
+    CHECK(str_is_empty(node_of(t, "p0")));
+    CHECK_CSTR(node_of(t, "p1"), "n1");
+    /* Two of each port: on all addresses, on any; and those of p1. */
+    CHECK_INT(sched->tables->terms.len, 2 * TERMS_POD_MAX + 2);
+    tw_free(t);
+}
+
+/* In bytes that the tables keep of it: twice as much said is about twice as much kept. */
+static size_t bytes_kept(const struct talk *k, int n)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 2, 8);
+    add_plain(t, "p", "p", "");
+    rounds(t, 1);
+    size_t before = sched->tables->arena.used;
+    add_talker(t, "talker", k->before, k->item, k->after, n);
+    rounds(t, 1);
+    size_t kept = sched->tables->arena.used - before;
+    tw_free(t);
+    return kept;
+}
+
+TEST(what_a_pod_says_costs_no_more_than_its_length)
+{
+    for (size_t i = 0; i < ARRAY_LEN(talks); i++) {
+        size_t half = bytes_kept(&talks[i], TERMS_POD_MAX / 2);
+        size_t whole = bytes_kept(&talks[i], TERMS_POD_MAX);
+        CHECK(half > 0);
+        CHECK(whole < 5 * half / 2);
+    }
+}
+
+/* Long texts are not compared by parts of them: the difference may be anywhere. */
+TEST(long_sayings_that_differ_are_different_terms)
+{
+    static const char *const names[] = {"p", "q", "r"};
+    struct test_world *t = world_new();
+    add_nodes(t, 2, 8);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        add_talker(t, names[i],
+                   "containers: [{name: a}], affinity: {podAntiAffinity: {" REQUIRED
+                   ": [{topologyKey: kubernetes.io/hostname, labelSelector: {matchExpressions: "
+                   "[{key: app, operator: In, values: ",
+                   "a#",
+                   i < 2 ? "}, {key: x, operator: Exists}]}}]}}"
+                         : "}, {key: y, operator: Exists}]}}]}}",
+                   200);
+    rounds(t, 1);
+    CHECK_INT(sched->tables->terms.len, 4); /* two for p and q, which say the same, two for r */
+    tw_free(t);
+}
+
 /* ---- against a recount ---- */
 
 static void check_counts(struct test_world *t)
