@@ -326,8 +326,13 @@ bool clique_is_updated(const struct obj *pclq)
     return str_eq(jstr(jgetc(status, "currentPodTemplateHash")),
                   obj_label(pclq, STR(LABEL_TEMPLATE_HASH))) &&
            jint(jgetc(status, "updatedReplicas"), 0) >=
-               MAX(jint(jgetc(obj_spec(pclq), "minAvailable"), 1),
-                   jint(jgetc(status, "replicas"), 0));
+               MAX(component_needs(obj_spec(pclq)), jint(jgetc(status, "replicas"), 0));
+}
+
+int64_t component_needs(jval spec)
+{
+    int64_t replicas = MAX(jint(jgetc(spec, "replicas"), 0), 0);
+    return MIN(jint(jgetc(spec, "minAvailable"), 1), replicas);
 }
 
 bool clique_is_updating(const struct obj *pclq)

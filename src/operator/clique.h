@@ -51,8 +51,10 @@ str pod_gang(struct arena *a, const struct world *w, const struct obj *pod);
  * names, this never does. */
 str clique_gang(struct arena *a, const struct world *w, const struct obj *pclq, str *ret_base);
 
-/* All its pods are of the template it has now, and at least its minimum of them exist. */
+/* All its pods are of the template it has now, and as many of them exist as it needs. */
 bool clique_is_updated(const struct obj *pclq);
+/* Of the spec of a clique or group: its minimum, or all that is wanted when that is less. */
+int64_t component_needs(jval spec);
 /* An update of it is under way. */
 bool clique_is_updating(const struct obj *pclq);
 /* The condition that marks a clique whose minimum has been on nodes at some time; once there, it

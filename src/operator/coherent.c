@@ -282,21 +282,31 @@ static bool check_joined(const struct coherent_plan *p, const struct gangmap *m,
     return true;
 }
 
-/* Does any unit of the old version serve? What does not cannot be missed. */
-static bool old_serves(const struct gangmap *m, size_t c)
+/* Units of the old version: how many serve, and how many do not. */
+static void count_old(const struct gangmap *m, size_t c, int64_t *ret_up, int64_t *ret_down)
 {
+    *ret_up = *ret_down = 0;
     for (size_t i = 0; i < m->n; i++) {
         const struct gangmap_part *p = &m->entries[i].parts[c];
+        int64_t down = p->indices ? 0 : MIN(p->pods_down, p->n);
         if (p->current)
             continue;
-        if (!p->indices && p->n > p->pods_down)
-            return true;
-        for (int64_t k = 0; p->indices && k < p->n; k++) {
-            if (!p->index_down || !p->index_down[k])
-                return true;
-        }
+        for (int64_t k = 0; p->indices && p->index_down && k < p->n; k++)
+            down += p->index_down[k];
+        *ret_up += p->n - down;
+        *ret_down += down;
     }
-    return false;
+}
+
+/* Where nothing old serves nothing can be missed. What is missing of the old version is mended by
+ * nobody but the update, so it is not waited for: only nothing that serves may go for it. */
+static bool may_take(const struct gangmap *m, size_t c, const struct coherent_gate *g)
+{
+    int64_t up, down;
+    if (g->have - g->takes >= g->need)
+        return true;
+    count_old(m, c, &up, &down);
+    return up == 0 || (g->takes == 0 && g->have + down >= g->need);
 }
 
 static bool check_serving(const struct coherent_plan *p, const struct gangmap *m,
@@ -312,8 +322,7 @@ static bool check_serving(const struct coherent_plan *p, const struct gangmap *m
                                       .have = k->ready,
                                       .need = MAX(0, k->replicas - p->paces[c].most),
                                       .takes = up[c]};
-        if (k->in_scope && old_serves(m, c) &&
-            (ret->have < ret->need || ret->have - up[c] < ret->need))
+        if (k->in_scope && !may_take(m, c, ret))
             return false;
     }
     return true;

@@ -20,6 +20,8 @@
 #include "operator/pod.h"
 
 #define MANAGER "podgang-controller"
+/* What is on its way has a state worth telling when it has arrived. */
+#define GANG_PATIENCE (15 * USEC_PER_SEC)
 enum { N_CONDITIONS = 5 };
 /* How long a request that names nobody stands before it means pods made in the same second. */
 #define DISRUPTION_DOUBT (5 * USEC_PER_SEC)
@@ -116,6 +118,7 @@ void gang_plan_status(struct gang_work *g)
     write->counts_only = messages;
     /* Where a map rules, pods and other gangs go by what it says. */
     write->patient = !g->gangs;
+    write->patience = g->ready || gang_was(g, "Scheduled") ? 0 : GANG_PATIENCE;
 }
 
 /* ---- making room ---- */

@@ -205,6 +205,14 @@ static struct plan_write *plan_change(struct map_work *m, const struct gangmap *
     return w;
 }
 
+/* Of a write of the map: who has gangs of their own now. */
+static void report_moved(const struct map_work *m, str moved)
+{
+    if (!str_is_empty(moved))
+        plan_event(m->plan, m->pcs, false, STR("PodGangPartnerMoved"), "replica %lld: %.*s",
+                   (long long)m->view.replica, STR_ARG(moved));
+}
+
 static bool plan_scaling(struct map_work *m)
 {
     struct gangmap_view *v = &m->view;
@@ -216,9 +224,7 @@ static bool plan_scaling(struct map_work *m)
     struct gangmap next = gangmap_copy(&v->map);
     (void)coherent_scale(&next, v->components, &t, &moved);
     plan_why(plan_change(m, &next), m->plan, "cliques or groups were scaled");
-    if (!str_is_empty(moved))
-        plan_event(m->plan, m->pcs, false, STR("PodGangPartnerMoved"), "replica %lld: %.*s",
-                   (long long)v->replica, STR_ARG(moved));
+    report_moved(m, moved);
     return true;
 }
 
@@ -280,9 +286,10 @@ static void plan_step(struct map_work *m)
         next = coherent_apply(&u.plan, &m->view.map, &u.next, &u.target, NULL);
     }
     str step = describe_step(&u);
-    plan_why(plan_change(m, &next), m->plan, "%.*s%s", STR_ARG(step), surges ? " above" : "");
+    const char *how = surges ? " above the number wanted" : "";
+    plan_why(plan_change(m, &next), m->plan, "%.*s%s", STR_ARG(step), how);
     plan_event(m->plan, m->pcs, false, STR("CoherentUpdateStep"), "replica %lld, %.*s%s",
-               (long long)m->view.replica, STR_ARG(step), surges ? " above the number wanted" : "");
+               (long long)m->view.replica, STR_ARG(step), how);
 }
 
 /* What was added has no place, and that for long: it goes again, and it is said. */
@@ -307,17 +314,26 @@ static bool plan_timeout(struct map_work *m, const struct coherent_update *u)
     return true;
 }
 
-/* What RollingRecreate has above the numbers. True: something is written. */
+/* What RollingRecreate has above the numbers, and the numbers in the same write: a map that has the
+ * one without the other asks for pods that nobody wants. True: something is written. */
 static bool plan_above(struct map_work *m)
 {
+    struct gangmap_view *v = &m->view;
     struct gangmap next;
-    struct coherent_target t = coherent_target_of(&m->view, m->revision);
-    if (!surge_map_follow(&m->view, &t, &next))
+    struct coherent_target t = coherent_target_of(v, m->revision);
+    str moved = STR_NONE;
+    bool scaled = coherent_is_scaled(&v->map, v->components);
+    if (scaled)
+        gangmap_mark_current(v, m->revision);
+    if (!surge_map_follow(v, &t, &next))
         return false;
+    if (scaled)
+        (void)coherent_scale(&next, v->components, &t, &moved);
     m->surge = (struct surge_map){0};
     for (size_t c = 0; c < next.n_components; c++)
-        m->surge.in_place = m->surge.in_place || m->view.components[c].surged > 0;
+        m->surge.in_place = m->surge.in_place || v->components[c].surged > 0;
     plan_why(plan_change(m, &next), m->plan, "cliques or groups have another number above theirs");
+    report_moved(m, moved);
     return true;
 }
 

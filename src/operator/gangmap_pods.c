@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "operator/pclq_impl.h"
 #include "operator/revisions.h"
+#include "operator/surge_map.h"
 #include "operator/update.h"
 
 static bool is_member(const struct clique_work *c)
@@ -58,6 +59,8 @@ static void add_slots(const struct clique_work *c, struct clique_slots *s)
     s->known = gangmap_view(v, c->world, a, c->pcs, replica);
     int64_t k = gangmap_component(v, clique);
     s->known = s->known && k >= 0;
+    if (s->known && !surge_map_read(v).in_place)
+        s->above = v->components[k].surged;
     s->items = arena_array(a, struct clique_slot, v->map.n + 1);
     for (size_t i = 0; s->known && i < v->map.n; i++) {
         const struct gangmap_entry *e = &v->map.entries[i];

@@ -29,7 +29,8 @@ struct clique_slot {
 struct clique_slots {
     bool known; /* the map is there: without it nothing is made or removed */
     int64_t total;
-    str goal; /* hash of the template that the replica goes to; empty: it is not stored yet */
+    int64_t above; /* of those, what a coherent step has above the clique's number */
+    str goal;      /* hash of the template that the replica goes to; empty: it is not stored yet */
     struct clique_slot *items;
     size_t n;
 };

@@ -25,16 +25,13 @@ static void enqueue_map(struct controller *c, const struct obj *pcs, int64_t rep
     arena_done(&a);
 }
 
-static bool may_have_maps(const struct world *w, const struct obj *pcs)
-{
-    return update_strategy_of(pcs) == UPDATE_COHERENT || gangmap_obj(w, pcs, 0);
-}
-
+/* Those that are to come, and those that are there. */
 static void enqueue_all(struct controller *c, const struct world *w, const struct obj *pcs)
 {
     struct obj *o;
+    bool coherent = update_strategy_of(pcs) == UPDATE_COHERENT;
     int64_t replicas = jint(jgetc(obj_spec(pcs), "replicas"), 0);
-    for (int64_t i = 0; i < replicas && may_have_maps(w, pcs); i++)
+    for (int64_t i = 0; coherent && i < replicas; i++)
         enqueue_map(c, pcs, i);
     for (struct cache_iter it = world_owned(w, &kind_pod_gang_map, pcs->uid);
          (o = cache_next(&it));)
@@ -52,7 +49,7 @@ static void enqueue_at_work(struct controller *c, const struct obj *pcs)
 void gangmap_from_set(struct controller *c, const struct world *w, const struct obj *old,
                       const struct obj *new)
 {
-    if (!new || !may_have_maps(w, new))
+    if (!new || !gangmap_rules_any(w, new))
         return;
     if (!old || old->generation != new->generation || old->deleting != new->deleting ||
         !jequal(old->annotations, new->annotations) ||
@@ -71,7 +68,7 @@ void gangmap_from_revision(struct controller *c, const struct world *w, const st
                            const struct obj *new)
 {
     const struct obj *pcs = new && !old ? owner_pcs(w, new) : NULL;
-    if (pcs && may_have_maps(w, pcs))
+    if (pcs)
         enqueue_all(c, w, pcs);
 }
 
@@ -208,14 +205,20 @@ static void enqueue_gang(void *ctx, jval entry)
     controller_enqueue(x->controller, &kind_pod_gang, x->map->ns, jstr(jgetc(entry, "name")));
 }
 
+/* Gangs of a replica are named after it, as its map is; those from before a map have no index. */
+static bool is_of_replica(const struct obj *gang, const struct obj *map)
+{
+    str n = gang->name;
+    return str_starts(n, map->name) && (n.len == map->name.len || n.p[map->name.len] == '-');
+}
+
 /* A gang whose map went waits for it to come back; a new one may not have it. */
 static void enqueue_earlier(struct controller *c, const struct world *w, const struct obj *map)
 {
-    int64_t replica = label_index(map, STR(LABEL_PCS_INDEX));
     struct obj *o;
     for (struct cache_iter it = world_owned(w, &kind_pod_gang, map->owner_uid);
          (o = cache_next(&it));) {
-        if (label_index(o, STR(LABEL_PCS_INDEX)) == replica)
+        if (is_of_replica(o, map))
             controller_enqueue(c, &kind_pod_gang, o->ns, o->name);
     }
 }
@@ -225,6 +228,9 @@ void gangmap_to_gangs(struct controller *c, const struct world *w, const struct 
 {
     struct changed x = {.controller = c, .world = w, .map = either(old, new)};
     each_changed(old, new, enqueue_gang, &x);
+    /* Without a map there is a gang of its name. */
+    if (!new)
+        controller_enqueue(c, &kind_pod_gang, old->ns, old->name);
     if (!old && obj_created(new) + FRESH > w->now)
         enqueue_earlier(c, w, new);
 }
@@ -291,6 +297,21 @@ void gangmap_to_groups(struct controller *c, const struct world *w, const struct
         controller_enqueue(c, &kind_pcsg, x.pcs->ns,
                            name_pcsg(&a, x.pcs->name, x.replica, jstr(jgetc(it.value, "name"))));
     arena_done(&a);
+}
+
+void gangmap_pass_to_members(struct controller *c, const struct world *w, const struct obj *old,
+                             const struct obj *new)
+{
+    struct obj *o;
+    if (!new || !clique_is_updating(new) || (old && clique_is_updating(old)))
+        return;
+    const struct obj *pcs = owner_pcs(w, new);
+    if (!pcs || !gangmap_rules(w, pcs, label_index(new, STR(LABEL_PCS_INDEX))))
+        return;
+    for (struct cache_iter it = world_owned(w, &kind_pclq, new->uid); (o = cache_next(&it));) {
+        if (!clique_is_updated(o))
+            controller_enqueue(c, &kind_pclq, o->ns, o->name);
+    }
 }
 
 /* ---- pods and gangs ---- */

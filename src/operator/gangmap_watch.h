@@ -10,6 +10,9 @@ map_fn gangmap_from_set, gangmap_from_component, gangmap_from_gang, gangmap_from
 /* From a map to gangs that changed, to standalone cliques, to members whose entry changed, to the
  * scaling groups of its replica. */
 map_fn gangmap_to_gangs, gangmap_to_cliques, gangmap_to_members, gangmap_to_groups;
+/* A group whose update begins to members that have pods of another template: what the update may
+ * take was refused them until then. */
+map_fn gangmap_pass_to_members;
 /* A pod to the gang its label names, before and after; a gang that holds others back to those it
  * holds: only where a map rules. */
 map_fn gangmap_pod_to_gang, gangmap_anchor_to_cliques;

@@ -26,6 +26,12 @@ bool gangmap_rules(const struct world *w, const struct obj *pcs, int64_t replica
     return update_strategy_of(pcs) == UPDATE_COHERENT || gangmap_obj(w, pcs, replica);
 }
 
+bool gangmap_rules_any(const struct world *w, const struct obj *pcs)
+{
+    struct cache_iter it = world_owned(w, &kind_pod_gang_map, pcs->uid);
+    return update_strategy_of(pcs) == UPDATE_COHERENT || cache_next(&it);
+}
+
 static int64_t live_replicas(const struct gangmap_view *v, const struct kind *k, str name,
                              int64_t otherwise)
 {
@@ -37,8 +43,8 @@ static int64_t live_replicas(const struct gangmap_view *v, const struct kind *k,
 
 static void add_component(struct gangmap_view *v, jval config, struct gangmap_component c)
 {
-    int64_t most = jint(jpath(config, "rollingUpdate.maxUnavailable"), 0);
-    c.max_unavailable = most > 0 ? most : MAX(c.min_available, 1);
+    int64_t otherwise = MAX(c.min_available, 1);
+    c.max_unavailable = jint(jpath(config, "rollingUpdate.maxUnavailable"), otherwise);
     v->components[v->map.n_components++] = c;
 }
 
@@ -543,7 +549,20 @@ static str without_number(str name)
     return str_sub(name, 0, dash - 1);
 }
 
-/* By its name: P-i, P-i-<time>, or P-i-G-k, where P-i-G is a scaling group. */
+/* By what the gang itself says: its group may be gone and come back, and its map has it still. */
+static const struct obj *labelled_owner(const struct world *w, str ns, str name,
+                                        int64_t *ret_replica)
+{
+    const struct obj *gang = world_get(w, &kind_pod_gang, ns, name);
+    const struct obj *pcs = gang ? owner_pcs(w, gang) : NULL;
+    if (!pcs)
+        return NULL;
+    *ret_replica = label_index(gang, STR(LABEL_PCS_INDEX));
+    return *ret_replica >= 0 && gangmap_obj(w, pcs, *ret_replica) ? pcs : NULL;
+}
+
+/* By its name: P-i, P-i-<time>, or P-i-G-k, where P-i-G is a scaling group.
+ * Or by its label. */
 static const struct obj *gang_owner(const struct world *w, str ns, str name, int64_t *ret_replica)
 {
     const struct obj *pcs = map_owner(w, ns, name, ret_replica);
@@ -557,7 +576,7 @@ static const struct obj *gang_owner(const struct world *w, str ns, str name, int
         if (pcs && !gangmap_obj(w, pcs, *ret_replica))
             pcs = NULL;
     }
-    return pcs;
+    return pcs ? pcs : labelled_owner(w, ns, name, ret_replica);
 }
 
 bool gangmap_find_gang(struct gangmap_view *v, const struct world *w, struct arena *a, str ns,

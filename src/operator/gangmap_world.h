@@ -27,6 +27,8 @@ struct gangmap_view {
 const struct obj *gangmap_obj(const struct world *w, const struct obj *pcs, int64_t replica);
 /* The replica has a map, or is about to have one: nothing is made without it. */
 bool gangmap_rules(const struct world *w, const struct obj *pcs, int64_t replica);
+/* Some replica has one, or is about to; it need not be the first. */
+bool gangmap_rules_any(const struct world *w, const struct obj *pcs);
 /* Components with their numbers, without the map. */
 void gangmap_view_init(struct gangmap_view *v, const struct world *w, struct arena *a,
                        const struct obj *pcs, int64_t replica);

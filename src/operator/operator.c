@@ -643,6 +643,7 @@ static const struct controller_watch pclq_watches[] = {
     {&kind_pod_gang, map_gang_to_cliques},
     {&kind_pod_gang, gangmap_anchor_to_cliques},
     {&kind_pod_gang_map, gangmap_to_cliques},
+    {&kind_pcsg, gangmap_pass_to_members},
 };
 static const struct controller_watch gang_watches[] = {
     {&kind_pod_gang, map_self},
@@ -702,6 +703,24 @@ unsigned *operator_add_indexes(struct runtime *r)
 unsigned *operator_gang_index(void)
 {
     return &by_gang;
+}
+
+void operator_filter(struct runtime *r)
+{
+    static const struct kind *const kinds[] = {
+        &kind_pod,
+        &kind_service,
+        &kind_service_account,
+        &kind_role,
+        &kind_role_binding,
+        &kind_hpa,
+        &kind_pdb,
+        &kind_controller_revision,
+        &kind_resource_claim,
+        &kind_secret,
+    };
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        runtime_filter(r, kinds[i], STR(LABEL_MANAGED_BY "=" MANAGED_BY_GROVE));
 }
 
 /* What the installation says; the same for every runtime of a process. */

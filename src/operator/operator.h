@@ -9,6 +9,10 @@
 
 /* Adds all of them, acting through `api`. */
 void operator_add(struct runtime *r, struct api *api);
+/* Before it, in a process of their own: of kinds that others use too they keep what Grove made,
+ * never all pods or secrets of a cluster. What lost its label is not seen any more: a pod is made
+ * anew beside it, other children get their label back. */
+void operator_filter(struct runtime *r);
 
 /* The planners; that of gangs wants the number of the index of cliques by their gang. Those of sets
  * and groups consist of two halves that run apart: what they make, which is compared when its shape

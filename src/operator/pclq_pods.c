@@ -36,11 +36,12 @@ static int64_t makeable(const struct pods_work *p, int64_t missing)
     /* What is not to be above the number any more is not made; it goes when that is written. */
     if (!c->slots)
         return missing - MAX(MIN(surge_held(c->pclq) - c->update.surge.held, missing), 0);
-    /* Only a coherent update has the map decide what is above the number. Else the clique does, and
-     * a map that has more is behind it, or was its predecessor's: the rest would go at once. */
-    if (update_strategy_of(c->pcs) != UPDATE_COHERENT)
-        return MAX(MIN(surge_total(c->pclq) - (int64_t)p->active.len, missing), 0);
-    return missing;
+    /* A coherent update has the map decide what is above the number, others the clique. A map that
+     * has more is behind the clique, or was its predecessor's: the rest would go at once. */
+    int64_t most = update_strategy_of(c->pcs) == UPDATE_COHERENT
+                       ? MAX(c->spec.replicas, 0) + c->slots->above
+                       : surge_total(c->pclq);
+    return MAX(MIN(most - (int64_t)p->active.len, missing), 0);
 }
 
 static void collect(struct pods_work *p)

@@ -14,6 +14,8 @@
 #include "operator/update.h"
 
 enum { N_CONDITIONS = 3 };
+/* What is on its way has a state worth telling when it has arrived. */
+#define CLIQUE_PATIENCE (15 * USEC_PER_SEC)
 
 struct report {
     const struct tally *n;
@@ -164,8 +166,12 @@ void pclq_plan_status(struct clique_work *c)
                    "none of %lld pods is on a node any more; %lld are needed",
                    (long long)c->spec.replicas, (long long)c->spec.min_available);
     struct plan_write *write = make_status(c->plan, stage, c->pclq, jw_doc(&w));
-    if (write)
-        write->patient = stage == STAGE_STATUS && !is_acted_on(c, &r);
+    if (!write)
+        return;
+    write->patient = stage == STAGE_STATUS && !is_acted_on(c, &r);
+    bool arriving = r.n->ready < c->spec.replicas &&
+                    !condition_is_true(jgetc(old, "conditions"), STR(CONDITION_WAS_SCHEDULED));
+    write->patience = arriving ? CLIQUE_PATIENCE : 0;
 }
 
 void pclq_plan_undeclared(const struct world *w, const struct obj *pclq, struct plan *p)

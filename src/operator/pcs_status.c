@@ -23,6 +23,8 @@ enum {
     MAX_GANGS = 64, /* listed in a status */
     MAX_ERRORS = 10,
 };
+/* Nobody tells when a name that others hold becomes free. */
+#define FOREIGN_RECHECK (2 * USEC_PER_MIN)
 
 struct set_work {
     const struct world *world;
@@ -143,6 +145,7 @@ static void find_foreign(const struct set_work *s, const struct kind *k, str nam
                             k->kind, STR_ARG(name), STR_ARG(jstr(jgetc(ref, "kind"))),
                             STR_ARG(jstr(jgetc(ref, "name"))));
     *vec_push(ret) = (struct error_found){code, text};
+    plan_look_again(s->plan, s->world->now + FOREIGN_RECHECK);
 }
 
 /* A gang that is not there because it cannot be made; its own key has nothing to say it on. */

@@ -7,6 +7,8 @@
 
 #include "operator/gangmap_world.h"
 
+#define PDB_PATIENCE (30 * USEC_PER_SEC)
+
 int64_t pdb_floor(const struct obj *pclq, int64_t update_takes)
 {
     jval spec = obj_spec(pclq);
@@ -53,9 +55,12 @@ void pdb_ensure(const struct world *w, const struct obj *pcs, const struct obj *
     size_t from = p->writes.len;
     (void)make_ensure(p, stage, w, owner, world_get(w, &kind_pdb, pclq->ns, pclq->name), &kind_pdb,
                       pclq->name, make_budget(p->arena, pcs, owner, pclq, pdb_floor(pclq, 0)));
-    /* A new clique has no pods to protect: those it makes come first. */
-    for (size_t i = from; i < p->writes.len; i++)
+    /* A new clique has no pods to protect: those it makes come first. And a cluster looks through
+     * all budgets of a namespace whenever one of its pods changes. */
+    for (size_t i = from; i < p->writes.len; i++) {
         p->writes.p[i].patient = p->writes.p[i].op == PLAN_CREATE;
+        p->writes.p[i].patience = PDB_PATIENCE;
+    }
 }
 
 static bool is_wanted(const struct world *w, const struct obj *owner, int64_t i, struct plan *p)

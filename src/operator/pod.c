@@ -13,9 +13,18 @@ bool pod_is_asked_to_go(const struct obj *pod)
            str_is(jstr(jgetc(c, "reason")), "PreemptionByScheduler");
 }
 
+#define ON_ITS_WAY (10 * USEC_PER_SEC)
+
 bool pod_is_scheduled(const struct obj *pod)
 {
     return !str_is_empty(jstr(jgetc(obj_spec(pod), "nodeName")));
+}
+
+bool pod_is_on_its_way(const struct obj *pod, usec now)
+{
+    jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled"));
+    return !pod->deleting && !pod_is_scheduled(pod) && obj_created(pod) + ON_ITS_WAY > now &&
+           !str_is(jstr(jgetc(c, "reason")), "Unschedulable");
 }
 
 bool pod_is_gated(const struct obj *pod)

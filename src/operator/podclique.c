@@ -44,11 +44,17 @@ static bool gang_has_pods(const struct obj *gang, str pclq)
     return false;
 }
 
-/* By the numbers of set and group the gang is about to go as a whole. */
-static bool gang_goes(const struct world *w, const struct obj *pcs, const struct obj *pclq)
+/* The gang is about to go as a whole: by the map of its replica, or by the numbers of set and
+ * group. A map that is not there is on its way, and gangs wait for it. */
+static bool gang_goes(const struct world *w, struct arena *a, const struct obj *pcs,
+                      const struct obj *pclq, str gang)
 {
-    if (label_index(pclq, STR(LABEL_PCS_INDEX)) >= jint(jgetc(obj_spec(pcs), "replicas"), 0))
+    struct gangmap_view v;
+    int64_t replica = label_index(pclq, STR(LABEL_PCS_INDEX));
+    if (replica >= jint(jgetc(obj_spec(pcs), "replicas"), 0))
         return true;
+    if (gangmap_rules(w, pcs, replica))
+        return gangmap_view(&v, w, a, pcs, replica) && !gangmap_find(&v.map, gang);
     if (str_is_empty(obj_label(pclq, STR(LABEL_BASE_PODGANG))))
         return false;
     const struct obj *group =
@@ -82,7 +88,7 @@ static usec wait_for_gang(const struct world *w, const struct obj *pclq, struct 
         !time_parse_rfc3339(jstr(jgetc(pclq->meta, "deletionTimestamp")), &deleted) ||
         deleted + GANG_FIRST <= w->now)
         return 0;
-    bool waits = gang_goes(w, pcs, pclq) || gang_has_pods(gang, pclq->name);
+    bool waits = gang_goes(w, p->arena, pcs, pclq, gang->name) || gang_has_pods(gang, pclq->name);
     return waits ? deleted + GANG_FIRST : 0;
 }
 

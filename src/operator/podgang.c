@@ -21,6 +21,8 @@
 
 enum { MAX_GROUPS = 10000 };
 #define FILLING (10 * USEC_PER_SEC)
+/* How long a gang is not made because its pods are on their way. */
+#define PODS_PATIENCE (30 * USEC_PER_SEC)
 
 /* A clique of this gang, by the label index; the label may be shortened, so the name is checked. */
 static const struct obj *any_clique(const struct world *w, unsigned index, const struct key *key,
@@ -609,6 +611,37 @@ static bool lacks_pods(const struct gang_work *g, const struct obj *pclq)
     return n->active + n->finished < jint(jgetc(obj_spec(pclq), "replicas"), 0);
 }
 
+/* The number after a group's name in that of a member; -1: it is none of its members. */
+static int64_t member_index(str pcsg, str pclq)
+{
+    int64_t index;
+    size_t from = pcsg.len + 1, end = from;
+    if (!str_starts(pclq, pcsg) || pclq.len <= from || pclq.p[pcsg.len] != '-')
+        return -1;
+    while (end < pclq.len && pclq.p[end] != '-')
+        end++;
+    return str_to_int(str_sub(pclq, from, end), &index) ? index : -1;
+}
+
+/* A clique of a base gang that nobody is about to make: its group has fewer replicas than its
+ * minimum. */
+static bool is_below_minimum(const struct gang_work *g, str pclq)
+{
+    struct arena *a = g->plan->arena;
+    for (struct jiter it = jiter(g->set.scaling_groups); jnext(&it);) {
+        str name = name_pcsg(a, g->pcs->name, g->pcs_index, jstr(jgetc(it.value, "name")));
+        const struct obj *pcsg = world_get(g->world, &kind_pcsg, g->pcs->ns, name);
+        int64_t index = member_index(name, pclq);
+        if (!pcsg || index < surge_total(pcsg))
+            continue;
+        for (struct jiter k = jiter(jgetc(it.value, "cliqueNames")); jnext(&k);) {
+            if (str_eq(name_member_pclq(a, name, index, jstr(k.value)), pclq))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* It was made a moment ago, and pods of it are still to come. Where a map of gangs rules, cliques
  * have pods in several: nothing is known then. */
 static bool is_filling(const struct gang_work *g)
@@ -619,9 +652,7 @@ static bool is_filling(const struct gang_work *g)
     for (struct jiter it = jiter(jgetc(obj_spec(g->gang), "podgroups")); jnext(&it);) {
         str name = jstr(jgetc(it.value, "name"));
         const struct obj *pclq = world_get(g->world, &kind_pclq, g->gang->ns, name);
-        if (!pclq)
-            return true;
-        if (lacks_pods(g, pclq))
+        if (pclq ? lacks_pods(g, pclq) : !is_below_minimum(g, name))
             return true;
     }
     return false;
@@ -642,8 +673,10 @@ static void plan_living(struct gang_work *g)
     else
         (void)make_ensure(g->plan, GANG_STAGE_SPEC, g->world, g->pcs, g->gang, &kind_pod_gang,
                           g->name, desired);
-    for (size_t i = from; i < g->plan->writes.len; i++)
+    for (size_t i = from; i < g->plan->writes.len; i++) {
         g->plan->writes.p[i].patient = !g->gang && !g->gangs && !g->complete;
+        g->plan->writes.p[i].patience = PODS_PATIENCE;
+    }
     make_event(g->plan, from, g->pcs, PLAN_CREATE, &kind_pod_gang,
                "PodGangCreateOrUpdateSuccessful");
     if (g->gang && str_eq(g->gang->owner_uid, g->pcs->uid)) {
@@ -710,6 +743,14 @@ static void plan_mapped(struct gang_work *g, const struct gangmap_view *v,
         plan_living(g);
 }
 
+/* Where a map rules, it alone says what its gangs are. It is on its way, or the replica is going.
+ */
+static bool lacks_map(const struct world *w, const struct obj *pclq)
+{
+    const struct obj *pcs = pclq ? owner_pcs(w, pclq) : NULL;
+    return pcs && gangmap_rules(w, pcs, label_index(pclq, STR(LABEL_PCS_INDEX)));
+}
+
 void gang_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
     unsigned index = *(const unsigned *)ctx;
@@ -728,7 +769,7 @@ void gang_plan(const struct world *w, const struct key *key, void *ctx, struct p
         return;
     if (gangmap_find_gang(&gangs, w, p->arena, key->ns, key->name, &entry)) {
         plan_mapped(&g, &gangs, entry);
-    } else if (find_place(&g, pclq)) {
+    } else if (!lacks_map(w, pclq) && find_place(&g, pclq)) {
         bool wanted = pclq || is_wanted(&g);
         warn_of_failures(&g);
         if (!wanted)

@@ -1,7 +1,6 @@
 /* See rollup.h. */
 #include "operator/rollup.h"
 
-#include "base/hash.h"
 #include "client/slots.h"
 #include "operator/clique.h"
 
@@ -36,14 +35,15 @@ static struct rollup_replica clique_marks(const struct obj *o)
 {
     jval status = obj_status(o), conditions = conditions_of(o);
     int64_t min = jint(jgetc(obj_spec(o), "minAvailable"), 1);
-    bool available = jint(jgetc(status, "readyReplicas"), 0) >= min;
+    int64_t ready = jint(jgetc(status, "readyReplicas"), 0);
     bool updated = clique_is_updated(o);
     return (struct rollup_replica){
         .children = 1,
         .scheduled = condition_is_true(conditions, STR("PodCliqueScheduled")),
-        .available = available,
+        .available = ready >= min,
+        .serving = ready >= component_needs(obj_spec(o)),
         .updated = updated,
-        .current = available && updated,
+        .current = updated && ready >= component_needs(obj_spec(o)),
         .sound = is_sound(conditions),
         .ever = clique_was_scheduled(o),
         .revision = rollup_hash(obj_label(o, STR(LABEL_TEMPLATE_HASH))),
@@ -63,9 +63,11 @@ static struct rollup_replica group_marks(const struct obj *o)
 {
     jval status = obj_status(o);
     int64_t min = jint(jgetc(obj_spec(o), "minAvailable"), 1);
+    int64_t available = jint(jgetc(status, "availableReplicas"), 0);
     return (struct rollup_replica){
         .children = 1,
-        .available = jint(jgetc(status, "availableReplicas"), 0) >= min,
+        .available = available >= min,
+        .serving = available >= component_needs(obj_spec(o)),
         .sound = is_sound(conditions_of(o)),
         .revision = rollup_hash(group_generation(o)),
     };
@@ -92,6 +94,7 @@ static void count(struct rollup *r, const struct obj *o, uint32_t by)
     at->children += by * m.children;
     at->scheduled += by * m.scheduled;
     at->available += by * m.available;
+    at->serving += by * m.serving;
     at->updated += by * m.updated;
     at->current += by * m.current;
     at->sound += by * m.sound;
@@ -146,9 +149,11 @@ bool rollup_exceeds(const struct rollup *r, int64_t replicas)
     return false;
 }
 
+/* Names differ in their last character, and sums are taken: what those add up to must not depend on
+ * which name has which. FNV lets the difference of a last character through as it is. */
 uint64_t rollup_hash(str hash)
 {
-    return hash_fnv1a64(hash);
+    return str_hash(hash, 0);
 }
 
 /* ---- breaches ---- */

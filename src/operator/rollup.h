@@ -15,8 +15,9 @@ struct rollup_replica {
     uint32_t children;
     uint32_t scheduled; /* cliques: their minimum is on nodes */
     uint32_t available; /* their minimum is ready; of a group: available */
+    uint32_t serving;   /* the same of their minimum or of what is wanted, when that is less */
     uint32_t updated;   /* cliques: their pods are of the template their label names */
-    uint32_t current;   /* cliques: updated, and their minimum is ready */
+    uint32_t current;   /* cliques: updated and serving */
     uint32_t sound;     /* they say that their minimum is not breached */
     uint32_t ever;      /* cliques: had their minimum on nodes once */
     uint64_t names;     /* sum of rollup_hash of their names */

@@ -88,6 +88,22 @@ TEST(gangmap_is_for_coherent_updates_only)
     ring_free(&r);
 }
 
+/* A set that is not coherent any more keeps its maps; users may have deleted that of the first
+ * replica. */
+TEST(gangmaps_of_a_set_are_not_only_that_of_its_first_replica)
+{
+    struct ring r = coherent_ring();
+    const struct world *w = &r.world->world;
+    CHECK(gangmap_rules_any(w, tw_must(r.world, &kind_pcs, "svc")));
+    make_maps(&r);
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {updateStrategy: {type: RollingRecreate}}}");
+    tw_remove(r.world, &kind_pod_gang_map, "svc-0");
+    CHECK(gangmap_rules_any(w, tw_must(r.world, &kind_pcs, "svc")));
+    tw_remove(r.world, &kind_pod_gang_map, "svc-1");
+    CHECK(!gangmap_rules_any(w, tw_must(r.world, &kind_pcs, "svc")));
+    ring_free(&r);
+}
+
 TEST(gangmap_keeps_the_gangs_of_before)
 {
     struct ring r = ring_new();
@@ -189,6 +205,42 @@ TEST(gangmap_follows_scaling_and_the_last_replicas_end)
     ring_free(&r);
 }
 
+/* Where pods are changed in place: what is above the numbers and the numbers themselves come in one
+ * write, so that no map is seen that wants what nobody wants. */
+TEST(gangmap_follows_scaling_and_what_is_above_in_one_write)
+{
+    static const char surged[] = "updateProgress: {updateStartedAt: '2026-01-01T00:00:00Z', "
+                                 "surgedReplicas: 1}";
+    char patch[256];
+    struct ring r = coherent_ring();
+    make_maps(&r);
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {updateStrategy: {type: RollingRecreate}}}");
+    (void)snprintf(patch, sizeof(patch), "{spec: {replicas: 5}, status: {%s}}", surged);
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", patch);
+    (void)snprintf(patch, sizeof(patch), "{spec: {replicas: 1}, status: {%s}}", surged);
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", patch);
+    CHECK_INT(plan_map(&r, "svc-0")->writes.len, 1);
+    tw_carry_out(r.world);
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 0), "podCliques")), "{\"fe\":6}");
+    CHECK_INT(count_entries(&r, "svc-0"), 2);
+    CHECK_CSTR(obj_annotation(tw_must(r.world, &kind_pod_gang_map, "svc-0"), STR("grove.io/surge")),
+               "{\"above\":{\"fe\":1,\"pf\":1}}");
+    CHECK_INT(plan_map(&r, "svc-0")->writes.len, 0);
+    /* They go together, too. */
+    tw_patch(r.world, &kind_pclq, "svc-0-fe",
+             "{spec: {replicas: 4}, status: {updateProgress: {surgedReplicas: 0}}}");
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf",
+             "{spec: {replicas: 2}, status: {updateProgress: {surgedReplicas: 0}}}");
+    CHECK_INT(plan_map(&r, "svc-0")->writes.len, 1);
+    tw_carry_out(r.world);
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 0), "podCliques")), "{\"fe\":4}");
+    CHECK_INT(count_entries(&r, "svc-0"), 2);
+    CHECK_CSTR(obj_annotation(tw_must(r.world, &kind_pod_gang_map, "svc-0"), STR("grove.io/surge")),
+               "");
+    CHECK_INT(plan_map(&r, "svc-0")->writes.len, 0);
+    ring_free(&r);
+}
+
 TEST(cliques_of_a_mapped_set_carry_the_gang_of_their_entry)
 {
     struct ring r = coherent_ring();
@@ -215,6 +267,24 @@ TEST(cliques_of_a_mapped_set_carry_the_gang_of_their_entry)
     for (struct obj *pod; (pod = cache_next(&it)); n++)
         CHECK_CSTR(obj_label(pod, STR(LABEL_PODGANG)), "svc-0-1767225600000000000");
     CHECK_INT(n, 3);
+    ring_free(&r);
+}
+
+/* A clique that nobody could delete yet still names a gang of a map that is gone. */
+TEST(without_its_map_a_gang_of_it_is_neither_made_nor_changed)
+{
+    struct ring r = coherent_ring();
+    make_maps(&r);
+    ring_plan_pcsg(&r, "svc-0-pf");
+    tw_carry_out(r.world);
+    ring_plan_gang(&r, "svc-0-1767225600000000000");
+    CHECK_CSTR(tw_writes(r.world), "create PodGang default/svc-0-1767225600000000000\n");
+    tw_carry_out(r.world);
+    tw_remove(r.world, &kind_pod_gang_map, "svc-0");
+    ring_plan_gang(&r, "svc-0-1767225600000000000");
+    CHECK_CSTR(tw_writes(r.world), "");
+    ring_plan_gang(&r, "svc-0-1767225600000000002");
+    CHECK_CSTR(tw_writes(r.world), "");
     ring_free(&r);
 }
 
@@ -274,6 +344,53 @@ TEST(a_gang_gets_no_pod_of_a_template_that_it_does_not_have)
     tw_carry_out(r.world);
     CHECK_INT(pods_with_hash(&r, "svc-0-fe", second), 3);
     CHECK_INT(pods_with_hash(&r, "svc-0-fe", first), 0);
+    ring_free(&r);
+}
+
+/* Pods that a plan of the clique makes when its map holds so many in a second gang. */
+static size_t made_of(struct ring *r, int64_t above, const char *surge)
+{
+    size_t n = 0;
+    char map[512];
+    (void)snprintf(map, sizeof(map),
+                   "{metadata: {annotations: {grove.io/surge: '%s'}}, spec: {entries: [{name: "
+                   "svc-0-1767225600000000000, podCliques: {fe: 3}, pcsgReplicaIndices: {pf: [0, "
+                   "1, 2]}}, {name: svc-0-1767225600000000009, podCliques: {fe: %lld}}]}}",
+                   surge, (long long)above);
+    tw_patch(r->world, &kind_pod_gang_map, "svc-0", map);
+    const struct plan *p = ring_plan_pclq(r, "svc-0-fe");
+    for (size_t i = 0; i < p->writes.len; i++)
+        n += p->writes.p[i].op == PLAN_CREATE && p->writes.p[i].kind == &kind_pod;
+    return n;
+}
+
+/* What a map holds beyond the clique's number and what is to be above it, goes when the map hears
+ * of the number: none of it is made. */
+TEST(a_map_that_is_behind_gets_no_pods_that_would_go_at_once)
+{
+    static const char one[] = "{\"hash\": \"x\", \"replicas\": {\"fe\": 1}}";
+    static const char in_place[] = "{\"above\": {\"fe\": 1}}";
+    struct ring r = coherent_ring();
+    make_maps(&r);
+    ring_plan_pclq(&r, "svc-0-fe");
+    tw_carry_out(r.world);
+    CHECK_INT(made_of(&r, 1, one), 1);
+    CHECK_INT(made_of(&r, 2, one), 1);
+    CHECK_INT(made_of(&r, 1, ""), 0);
+    CHECK_INT(made_of(&r, 1, in_place), 0); /* of another strategy, which was before */
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 2}}");
+    CHECK_INT(made_of(&r, 1, one), 0);
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 4}}");
+    CHECK_INT(made_of(&r, 1, ""), 1);
+    /* Where pods are changed in place the clique says how many are above its number. */
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {updateStrategy: {type: RollingRecreate}}}");
+    CHECK_INT(made_of(&r, 2, in_place), 1);
+    CHECK_INT(made_of(&r, 2, one), 1);
+    tw_patch(r.world, &kind_pclq, "svc-0-fe",
+             "{status: {updateProgress: {updateStartedAt: '2026-01-01T00:00:00Z', "
+             "surgedReplicas: 1}}}");
+    CHECK_INT(made_of(&r, 2, in_place), 2);
+    CHECK_INT(made_of(&r, 3, in_place), 2);
     ring_free(&r);
 }
 

@@ -2,6 +2,7 @@
  * end of a clique. */
 #include "base/test.h"
 #include "grove/names.h"
+#include "operator/operator.h"
 #include "operator/test-ring.h"
 
 /* ---- errors ---- */
@@ -431,6 +432,38 @@ TEST(pods_of_a_replica_that_goes_wait_until_their_gang_is_gone)
     tw_remove(r.world, &kind_pod_gang, "svc-0");
     ring_plan_pclq(&r, "svc-0-fe");
     CHECK_INT(count_deletes(&r), 3);
+    ring_free(&r);
+}
+
+/* Where a map rules it says which gangs go, not the numbers of a group, which may be gone for a
+ * moment: a gang that stays is waited for until it has the pods no more. */
+TEST(pods_wait_for_the_end_of_a_gang_that_the_map_has_no_more)
+{
+    static const char gang[] = "svc-0-1767225600000000002", clique[] = "svc-0-pf-2-pl";
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {updateStrategy: {type: Coherent}}}");
+    ring_plan_pcs(&r, "svc");
+    tw_carry_out(r.world);
+    tw_plan(r.world, gangmap_plan, NULL, &kind_pod_gang_map, "svc-0");
+    tw_carry_out(r.world);
+    tw_plan(r.world, gangmap_plan, NULL, &kind_pod_gang_map, "svc-1");
+    tw_carry_out(r.world);
+    ring_live(&r);
+    tw_remove(r.world, &kind_pcsg, "svc-0-pf");
+    tw_delete(r.world, &kind_pclq, clique);
+    ring_plan_pclq(&r, clique);
+    CHECK_INT(r.world->plan.writes.len, 0);
+    ring_plan_gang(&r, gang);
+    tw_carry_out(r.world);
+    ring_plan_pclq(&r, clique);
+    CHECK_INT(count_deletes(&r), 1);
+    tw_patch(r.world, &kind_pod_gang_map, "svc-0", "{spec: {entries: []}}");
+    ring_plan_pclq(&r, clique);
+    CHECK_INT(r.world->plan.writes.len, 0);
+    tw_remove(r.world, &kind_pod_gang, gang);
+    ring_plan_pclq(&r, clique);
+    CHECK_INT(count_deletes(&r), 1);
     ring_free(&r);
 }
 

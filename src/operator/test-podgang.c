@@ -244,6 +244,34 @@ TEST(the_time_of_a_condition_is_when_its_status_changed)
     ring_free(&r);
 }
 
+/* A group with fewer replicas than its minimum: nobody waits for the rest before the gang says what
+ * it has. */
+TEST(a_gang_waits_for_no_cliques_that_nobody_makes)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_plan_pcs(&r, "svc");
+    tw_carry_out(r.world);
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", "{spec: {replicas: 0}}");
+    ring_plan_pclq(&r, "svc-0-fe");
+    tw_carry_out(r.world);
+    for (int i = 0; i < 2; i++) {
+        ring_plan_gang(&r, "svc-0");
+        tw_carry_out(r.world);
+    }
+    tw_delete(r.world, &kind_pclq, "svc-0-fe");
+    ring_plan_gang(&r, "svc-0");
+    jval groups = jpath(tw_body(r.world, &kind_pod_gang, "svc-0", ""), "spec.podgroups");
+    CHECK(j_has(groups));
+    CHECK_INT(jlen(jgetc(jat(groups, 0), "podReferences")), 0);
+    /* Those that are to come are waited for. */
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", "{spec: {replicas: 1}}");
+    ring_plan_gang(&r, "svc-0");
+    CHECK_INT(r.world->plan.writes.len, 0);
+    CHECK(r.world->plan.look_again > r.world->world.now);
+    ring_free(&r);
+}
+
 TEST(a_gang_that_has_not_changed_is_not_written)
 {
     struct ring r = settled();

@@ -287,6 +287,16 @@ TEST(termination_survives_a_stop_on_the_way)
     ring_free(&r);
 }
 
+/* Two cliques that change their templates: the same text under another name gets the next number.
+ */
+TEST(rollups_tell_apart_what_differs_little)
+{
+    static const char *const before[] = {"c658c6887987f655957", "5d8865dd9878f94774c6"};
+    static const char *const after[] = {"c658c6887987f655958", "5d8865dd9878f94774c5"};
+    CHECK(rollup_hash(str_of(before[0])) + rollup_hash(str_of(before[1])) !=
+          rollup_hash(str_of(after[0])) + rollup_hash(str_of(after[1])));
+}
+
 /* The numbers kept on the way are those counted from scratch. */
 TEST(rollups_are_what_counting_gives)
 {

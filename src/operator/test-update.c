@@ -162,6 +162,16 @@ TEST(a_pod_that_has_just_lost_its_readiness_is_waited_for)
              "{status: {containerStatuses: [{name: m, started: true, ready: false, state: "
              "{running: {}}, lastState: {terminated: {exitCode: 1}}}]}}");
     CHECK(!update_pod_flaps(tw_must(t, &kind_pod, "p"), since + USEC_PER_SEC, &until));
+    /* One that was never ready has no readiness to find again; one that was, in its present life,
+     * has. */
+    tw_patch(t, &kind_pod, "p",
+             "{status: {containerStatuses: [{name: m, started: true, ready: false, state: "
+             "{running: {startedAt: '2026-01-01T00:00:00Z'}}}]}}");
+    CHECK(!update_pod_flaps(tw_must(t, &kind_pod, "p"), since + USEC_PER_SEC, &until));
+    tw_patch(t, &kind_pod, "p",
+             "{status: {containerStatuses: [{name: m, started: true, ready: false, state: "
+             "{running: {startedAt: '2025-12-31T23:59:50Z'}}}]}}");
+    CHECK(update_pod_flaps(tw_must(t, &kind_pod, "p"), since + USEC_PER_SEC, &until));
     /* T9: inside a long start-up it is not waited for. */
     tw_patch(t, &kind_pod, "p",
              "{status: {containerStatuses: [{name: m, started: false, ready: false, state: "

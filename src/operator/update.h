@@ -28,8 +28,7 @@
 
 #include "operator/clique.h"
 
-/* Said by users on the set. */
-#define ANNOTATION_PAUSED "grove.io/paused"           /* "true": nothing more is taken away */
+/* Said by users on the set, beside ANNOTATION_PAUSED. */
 #define ANNOTATION_ROLLBACK_TO "grove.io/rollback-to" /* number of a revision; 0: the last one */
 /* On the templates of cliques: another value makes their pods anew. */
 #define ANNOTATION_RESTARTED_AT "grove.io/restartedAt"
@@ -72,8 +71,8 @@ void update_place(struct clique_place *place, const struct obj *revision, bool i
 /* Pods among those counted that are of this revision. */
 struct tally;
 int64_t update_pods_named(const struct tally *t, const struct obj *revision, str clique);
-/* It runs and lost its readiness, or has not found it yet, only a moment ago: no reason to count it
- * among the unhealthy before *ret_until. */
+/* It runs and lost its readiness only a moment ago: no reason to count it among the unhealthy
+ * before *ret_until. One that was never ready has none to find again. */
 bool update_pod_flaps(const struct obj *pod, usec now, usec *ret_until);
 
 /* ---- the set's status ---- */

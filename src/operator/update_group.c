@@ -259,6 +259,42 @@ static void decide_recreate(const struct group_work *g, struct group_update *u, 
         u->surge.held = 0;
 }
 
+/* A pod of the replica is on its way to a node. */
+static bool is_coming(const struct group_work *g, int64_t j)
+{
+    for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
+        const struct obj *o = member(g, j, jstr(it.value));
+        if (!o)
+            continue;
+        struct cache_iter pods = world_owned(g->world, &kind_pod, o->uid);
+        for (struct obj *pod; (pod = cache_next(&pods));) {
+            if (pod_is_on_its_way(pod, g->world->now))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Replicas that had no room before the pass, and have none: see update_pods.c. Of what a map has
+ * moved already, which may be known before the pass begins, none is one. */
+static int64_t count_roomless(const struct group_work *g, const struct group_update *u,
+                              bool was_running)
+{
+    uint32_t members = (uint32_t)jlen(g->spec.clique_names);
+    int64_t old = 0, coming = 0;
+    if (!u->starts || was_running || u->unscheduled == 0)
+        return MIN(u->unscheduled, jint(jgetc(progress_of(g), "unscheduledAtStart"), 0));
+    for (int64_t j = 0, top = seen_top(g); j < top; j++) {
+        struct rollup_replica m = rollup_at(rollup_of(g->world, &kind_pclq, g->pcsg->uid), j);
+        if (!group_wants(g, j) || m.scheduled >= members)
+            continue;
+        bool comes = is_coming(g, j);
+        coming += comes;
+        old += !comes && replica_is_outdated(g, j);
+    }
+    return g->mapped ? MIN(u->unscheduled, old) : MAX(u->unscheduled - coming, 0);
+}
+
 void update_decide_group(const struct group_work *g, struct group_update *u)
 {
     bool was_running = clique_is_updating(g->pcsg);
@@ -284,10 +320,8 @@ void update_decide_group(const struct group_work *g, struct group_update *u)
         break;
     }
     u->running = (was_running || u->starts) && !u->ends;
-    /* See update_pods.c: what had no room before is not missing because of us. */
-    int64_t before = jint(jgetc(progress_of(g), "unscheduledAtStart"), 0);
     if (u->running)
-        u->roomless = u->starts && !was_running ? u->unscheduled : MIN(u->unscheduled, before);
+        u->roomless = count_roomless(g, u, was_running);
 }
 
 /* ---- the step ---- */

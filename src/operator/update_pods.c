@@ -42,6 +42,18 @@ int64_t update_pods_named(const struct tally *t, const struct obj *revision, str
     return n;
 }
 
+/* It has not been ready: not since its last container began to run. */
+static bool was_never_ready(jval containers, usec not_ready_since)
+{
+    usec began = 0, at;
+    for (struct jiter it = jiter(containers); jnext(&it);) {
+        if (!time_parse_rfc3339(jstr(jpath(it.value, "state.running.startedAt")), &at))
+            return false;
+        began = MAX(began, at);
+    }
+    return not_ready_since <= began;
+}
+
 bool update_pod_flaps(const struct obj *pod, usec now, usec *ret_until)
 {
     jval status = obj_status(pod), containers = jgetc(status, "containerStatuses");
@@ -55,6 +67,8 @@ bool update_pod_flaps(const struct obj *pod, usec now, usec *ret_until)
             jint(jpath(it.value, "lastState.terminated.exitCode"), 0) != 0)
             return false;
     }
+    if (was_never_ready(containers, since))
+        return false;
     *ret_until = since + FLAP_GRACE;
     return *ret_until > now;
 }
@@ -92,10 +106,20 @@ static bool is_complete(const struct clique_work *c)
  * cluster would never take the first pod. */
 static int64_t count_roomless(const struct clique_work *c)
 {
-    int64_t now = MAX(c->spec.replicas - c->tally->scheduled, 0);
+    int64_t now = MAX(c->spec.replicas - c->tally->scheduled, 0), old = 0, coming = 0;
     int64_t before = jint(jgetc(progress_of(c), "unscheduledAtStart"), 0);
     /* What a pass that another one follows has taken is not missing for lack of room. */
-    return c->update.starts && !clique_is_updating(c->pclq) ? now : MIN(now, before);
+    if (!c->update.starts || clique_is_updating(c->pclq) || now == 0)
+        return MIN(now, before);
+    struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
+    for (struct obj *pod; (pod = cache_next(&it));) {
+        bool comes = pod_is_on_its_way(pod, c->world->now);
+        coming += comes;
+        old += !comes && !pod_is_scheduled(pod) && is_outdated(c, pod);
+    }
+    /* Nor what a map has moved already, which may be known before the pass begins. */
+    bool mapped = gangmap_rules(c->world, c->pcs, label_index(c->pclq, STR(LABEL_PCS_INDEX)));
+    return mapped ? MIN(now, old) : MAX(now - coming, 0);
 }
 
 /* ---- pods above the number ---- */

@@ -22,8 +22,8 @@ bool update_replica_is_done(const struct update_work *u, int64_t i)
     struct rollup_replica g = rollup_at(rollup_of(u->world, &kind_pcsg, u->pcs->uid), i);
     const struct update_target *t = update_target_of(u, i);
     return c.children == u->n_cliques && g.children == u->n_groups && c.revision == t->clique_sum &&
-           g.revision == t->group_sum && c.updated == u->n_cliques && c.available == u->n_cliques &&
-           g.available == u->n_groups;
+           g.revision == t->group_sum && c.updated == u->n_cliques && c.serving == u->n_cliques &&
+           g.serving == u->n_groups;
 }
 
 static const struct update_engine engines[] = {
@@ -207,7 +207,7 @@ static bool clique_is_current(const struct update_work *u, int64_t i, str name)
 {
     jval o = clique_at(u, i, name), status = jgetc(o, "status");
     str hash = revision_clique_hash(u->current.revision, name);
-    int64_t min = jint(jpath(o, "spec.minAvailable"), 1);
+    int64_t min = component_needs(jgetc(o, "spec"));
     return str_eq(jstr(jget(jpath(o, "metadata.labels"), STR(LABEL_TEMPLATE_HASH))), hash) &&
            str_eq(jstr(jgetc(status, "currentPodTemplateHash")), hash) &&
            jint(jgetc(status, "readyReplicas"), 0) >= min &&

@@ -210,6 +210,9 @@ static void let_go(void *ctx, const struct obj *child)
     if (child->deleting)
         return;
     struct plan_write *write = plan_delete(l->plan, l->stage, child);
+    /* As it was seen: one that has just been let go of, whose owner was told to leave it, is not
+     * deleted because a cache still shows it owned. */
+    write->rv = child->rv;
     write->component_uid = l->owner->uid;
     write->user_scale_in = true;
     plan_why(write, l->plan, "%s %.*s is being deleted", l->owner->kind->kind,

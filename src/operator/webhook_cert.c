@@ -215,6 +215,18 @@ static enum step next_step(const struct world *w, const struct obj *secret, cons
     return can_sign ? STEP_SERVER : STEP_CA;
 }
 
+/* Without its label the operator's cache does not hold it (operator_filter). */
+static void plan_label(const struct webhook_cert_options *o, const struct obj *secret,
+                       const struct state *s, struct plan *p)
+{
+    const struct webhook_certs none = {0};
+    if (str_is(obj_label(secret, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE))
+        return;
+    struct doc *d =
+        secret_doc(o, secret, webhook_san(p->arena, &o->service), &none, STR_NONE, s->pending);
+    plan_why(plan_merge_patch(p, STAGE, secret, STR_NONE, d, secret->rv), p, "it lost its label");
+}
+
 static void plan_secret(const struct world *w, const struct webhook_cert_options *o,
                         const struct obj *secret, const struct state *s, struct plan *p)
 {
@@ -222,8 +234,10 @@ static void plan_secret(const struct world *w, const struct webhook_cert_options
     enum step step = next_step(w, secret, s, &why);
     struct webhook_certs c;
     struct err err = ERR_INIT;
-    if (step == STEP_NONE)
+    if (step == STEP_NONE) {
+        plan_label(o, secret, s, p);
         return;
+    }
     str san = webhook_san(p->arena, &o->service);
     bool keeps_ca = step == STEP_SERVER;
     if (o->make(o->ctx, w->now, keeps_ca ? first_of(s->ca) : STR_NONE,

@@ -9,7 +9,8 @@
  *                replica has been in breach of its minimum for at least the termination delay
  *   Pod          it has finished; its clique was scaled in (as many as the numbers came down, in
  *                all, and no more); its template is not its clique's any more; its node is gone or
- *                not ready; its gang must make room
+ *                not ready; its gang must make room, or had to until a moment ago; a map of gangs
+ *                has as many as are wanted in other gangs
  *
  * A set is deleted by users only. Of cliques and groups that are updated those units count as
  * wanted that their status says are above replicas for the time of the update (surgedReplicas; no
@@ -101,6 +102,25 @@ static void learn(struct inv_deletes *d, const struct store_event *e, usec now)
     learn_version(o, now);
 }
 
+/* The oldest version that somebody may have believed in at a time: the last one in force as long
+ * before it as knowledge may be old. */
+static size_t version_at(const struct invariants *v, const struct inv_owner *o, usec time)
+{
+    size_t i = o->versions.len - 1;
+    while (i > 0 && o->versions.p[i].since > time - inv_lag(v))
+        i--;
+    return i;
+}
+
+/* The most that somebody may still believe is wanted. */
+static int64_t believed_replicas(const struct invariants *v, const struct inv_owner *o)
+{
+    int64_t most = 0;
+    for (size_t i = version_at(v, o, inv_wall(v)); i < o->versions.len; i++)
+        most = MAX(most, o->versions.p[i].replicas);
+    return most;
+}
+
 /* Pods of a clique in gangs of one version. */
 static int64_t mapped_pods(const struct obj *map, str clique, str hash)
 {
@@ -112,12 +132,12 @@ static int64_t mapped_pods(const struct obj *map, str clique, str hash)
     return n;
 }
 
-static void learn_mapped(struct inv_owner *o, str clique, const struct obj *before,
-                         const struct obj *now)
+static void learn_mapped(const struct invariants *v, struct inv_owner *o, str clique,
+                         const struct obj *before, const struct obj *now)
 {
     struct mapped_surge is = mapped_surge(now, clique);
     struct mapped_surge was = before ? mapped_surge(before, clique) : (struct mapped_surge){0};
-    o->most = MAX(o->most, jint(jgetc(obj_spec(o->last), "replicas"), 0) + is.replicas);
+    o->most = MAX(o->most, believed_replicas(v, o) + is.replicas);
     if (was.replicas > 0) {
         str hash = str_of(was.hash);
         int64_t less = mapped_pods(before, clique, hash) - mapped_pods(now, clique, hash);
@@ -126,7 +146,8 @@ static void learn_mapped(struct inv_owner *o, str clique, const struct obj *befo
 }
 
 /* PREFIX-NUMBER is the map's name, PREFIX-NUMBER-CLIQUE that of a clique of the replica. */
-static void learn_map(struct inv_deletes *d, const struct store_event *e)
+static void learn_map(const struct invariants *v, struct inv_deletes *d,
+                      const struct store_event *e)
 {
     const struct obj *now = e->obj;
     str key;
@@ -139,7 +160,7 @@ static void learn_map(struct inv_deletes *d, const struct store_event *e)
         if (o->last->kind == &kind_pclq && str_eq(o->last->owner_uid, now->owner_uid) &&
             name.len > now->name.len + 1 && str_starts(name, now->name) &&
             name.p[now->name.len] == '-')
-            learn_mapped(o, str_sub(name, now->name.len + 1, name.len), e->prev, now);
+            learn_mapped(v, o, str_sub(name, now->name.len + 1, name.len), e->prev, now);
     }
 }
 
@@ -153,8 +174,28 @@ static void learn_map_of(const struct invariants *v, struct inv_deletes *d,
     str name = name_base_gang(&a, obj_label(clique, STR(LABEL_PCS)), replica);
     struct obj *map = store_get(inv_store(v), &kind_pod_gang_map, clique->ns, name);
     if (map)
-        learn_map(d, &(struct store_event){.type = STORE_ADDED, .obj = map});
+        learn_map(v, d, &(struct store_event){.type = STORE_ADDED, .obj = map});
     arena_done(&a);
+}
+
+static bool is_target(const struct obj *gang)
+{
+    return condition_is_true(jgetc(obj_status(gang), "conditions"), STR("DisruptionTarget"));
+}
+
+/* Who was asked to make room may be about to when that is taken back: it was asked, as long as
+ * nobody may have heard of it. */
+static void learn_gang(const struct invariants *v, struct inv_deletes *d,
+                       const struct store_event *e)
+{
+    const struct obj *gang = e->obj;
+    int64_t until = inv_wall(v) + inv_lag(v), before = counter_get(&d->asked, gang->uid);
+    if (e->type == STORE_DELETED || !e->prev)
+        until = 0;
+    else if (is_target(gang) || !is_target(e->prev))
+        return;
+    if (before != until)
+        (void)counter_add(&d->asked, gang->uid, until - before);
 }
 
 /* A late word of its node may bring a finished pod back; it is over all the same. */
@@ -181,16 +222,6 @@ static const struct inv_owner *set_of(const struct inv_deletes *d, const struct 
     while (owner && owner->last->kind != &kind_pcs)
         owner = find_owner(d, owner->last->owner_uid);
     return owner;
-}
-
-/* The oldest version that somebody may have believed in at a time: the last one in force as long
- * before it as knowledge may be old. */
-static size_t version_at(const struct invariants *v, const struct inv_owner *o, usec time)
-{
-    size_t i = o->versions.len - 1;
-    while (i > 0 && o->versions.p[i].since > time - inv_lag(v))
-        i--;
-    return i;
 }
 
 static bool is_surplus(const struct invariants *v, const struct inv_deletes *d,
@@ -276,6 +307,16 @@ static bool is_terminated(const struct invariants *v, const struct inv_deletes *
     return false;
 }
 
+/* The map that says what the gangs of its replica hold, if there is one. */
+static const struct obj *map_of(const struct invariants *v, const struct obj *set, int64_t replica)
+{
+    struct arena a = ARENA_INIT;
+    const struct obj *map = store_get(inv_store(v), &kind_pod_gang_map, set->ns,
+                                      name_base_gang(&a, set->name, replica));
+    arena_done(&a);
+    return map;
+}
+
 /* A map of gangs says which replicas of a group there are; its number says how many. */
 static bool is_unmapped(const struct invariants *v, const struct inv_deletes *d,
                         const struct inv_owner *o)
@@ -287,8 +328,7 @@ static bool is_unmapped(const struct invariants *v, const struct inv_deletes *d,
         !str_to_int(obj_label(o->last, STR(LABEL_PCS_INDEX)), &replica))
         return false;
     struct arena a = ARENA_INIT;
-    const struct obj *map = store_get(inv_store(v), &kind_pod_gang_map, o->last->ns,
-                                      name_base_gang(&a, set->last->name, replica));
+    const struct obj *map = map_of(v, set->last, replica);
     bool has = false;
     for (struct jiter e = jiter(map ? jgetc(obj_spec(map), "entries") : JVAL_ABSENT); jnext(&e);) {
         for (struct jiter g = jiter(jgetc(e.value, "pcsgReplicaIndices")); jnext(&g);) {
@@ -321,12 +361,12 @@ static bool node_is_lost(const struct invariants *v, str node)
     return !o || !condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
 }
 
-static bool must_make_room(const struct invariants *v, const struct obj *pod)
+static bool must_make_room(const struct invariants *v, const struct inv_deletes *d,
+                           const struct obj *pod)
 {
     const struct obj *gang =
         store_get(inv_store(v), &kind_pod_gang, pod->ns, obj_label(pod, STR(LABEL_PODGANG)));
-    return gang &&
-           condition_is_true(jgetc(obj_status(gang), "conditions"), STR("DisruptionTarget"));
+    return gang && (is_target(gang) || inv_wall(v) < counter_get(&d->asked, gang->uid));
 }
 
 /* Its clique is of another template, or was when somebody last looked. Who made the pod from what
@@ -351,11 +391,50 @@ static bool pod_is_old(const struct invariants *v, const struct inv_owner *cliqu
     return false;
 }
 
+/* Those of its clique in its gang, itself among them. */
+static int64_t count_beside(const struct invariants *v, const struct obj *pod)
+{
+    int64_t n = 1;
+    struct obj *other;
+    struct store_iter it = store_range(inv_store(v), &kind_pod, pod->ns, STR_NONE, STR_NONE);
+    while ((other = store_next(&it)))
+        n += str_eq(other->owner_uid, pod->owner_uid) && !other->deleting &&
+             !str_eq(other->uid, pod->uid) &&
+             str_eq(obj_label(other, STR(LABEL_PODGANG)), obj_label(pod, STR(LABEL_PODGANG)));
+    return n;
+}
+
+/* A map of gangs gave the pods that the clique wants to other gangs: its own has more than its
+ * share. New pods are of the version of their gang, whatever the clique says of itself. */
+static bool pod_is_unmapped(const struct invariants *v, const struct inv_deletes *d,
+                            const struct inv_owner *clique, const struct obj *pod)
+{
+    const struct inv_owner *set = set_of(d, clique->last);
+    int64_t replica, share = 0, all = 0;
+    if (!set || !str_to_int(obj_label(clique->last, STR(LABEL_PCS_INDEX)), &replica))
+        return false;
+    struct arena a = ARENA_INIT;
+    const struct obj *map = map_of(v, set->last, replica);
+    for (struct jiter e = jiter(map ? jgetc(obj_spec(map), "entries") : JVAL_ABSENT); jnext(&e);) {
+        for (struct jiter c = jiter(jgetc(e.value, "podCliques")); jnext(&c);) {
+            if (!str_eq(name_pclq(&a, set->last->name, replica, c.key), clique->last->name))
+                continue;
+            all += jint(c.value, 0);
+            if (str_eq(name_label(&a, jstr(jgetc(e.value, "name"))),
+                       obj_label(pod, STR(LABEL_PODGANG))))
+                share += jint(c.value, 0);
+        }
+    }
+    arena_done(&a);
+    return map && all >= vec_last(&clique->versions)->replicas && count_beside(v, pod) > share;
+}
+
 static bool pod_has_reason(const struct invariants *v, struct inv_deletes *d, const struct obj *pod)
 {
     struct inv_owner *clique = find_owner(d, pod->owner_uid);
     if (counter_get(&d->over, pod->uid) > 0 || node_is_lost(v, pod_node(pod)) ||
-        must_make_room(v, pod) || pod_is_old(v, clique, pod))
+        must_make_room(v, d, pod) || pod_is_old(v, clique, pod) ||
+        pod_is_unmapped(v, d, clique, pod))
         return true;
     /* What is above the number for the time of an update may go before the status says so. */
     if (clique->taken >= clique->came_down + surged_replicas(clique->last))
@@ -389,7 +468,7 @@ bool deletes_is_forced(const struct invariants *v, const struct inv_deletes *d, 
         return true;
     if (o->kind == &kind_pod)
         return counter_get(&d->over, o->uid) > 0 || node_is_lost(v, pod_node(o)) ||
-               must_make_room(v, o);
+               must_make_room(v, d, o);
     return is_surplus(v, d, part);
 }
 
@@ -408,8 +487,10 @@ void deletes_event(struct invariants *v, struct inv_deletes *d, const struct sto
         learn_pod(d, e);
     if (watched)
         learn(d, e, inv_wall(v));
+    if (o->kind == &kind_pod_gang)
+        learn_gang(v, d, e);
     if (o->kind == &kind_pod_gang_map)
-        learn_map(d, e);
+        learn_map(v, d, e);
     if (o->kind == &kind_pclq && e->type == STORE_ADDED)
         learn_map_of(v, d, o);
 }

@@ -10,8 +10,8 @@
  *   surge     no more units of a component are above its number than maxSurge allows; as long as
  *             some are, its floor is the number less maxUnavailable
  *   needless  a replica of a scaling group is not made anew when all of it is of the template that
- *             it is to be of (that of a pod is a matter of `deletes`), but for one above the number
- *             that had no place within surgeTimeout
+ *             it is to be of (that of a pod is a matter of `deletes`), but for one that a map had
+ *             above the number and gave up again
  *   endings   an update that rolls by itself is not said to have ended while a pod is of another
  *             template than the one it was for
  */
@@ -149,12 +149,18 @@ static bool is_disturbed(const struct invariants *v, const struct inv_updates *u
     return inv_wall(v) < counter_get(&u->disturbed, uid);
 }
 
+static void counter_set(struct map *m, str key, int64_t to)
+{
+    int64_t is = counter_get(m, key);
+    if (is != to)
+        (void)counter_add(m, key, to - is);
+}
+
 /* Sets a time as long from now as knowledge may be old. */
 static void defer(const struct invariants *v, struct map *times, str uid)
 {
-    int64_t until = inv_wall(v) + inv_lag(v);
     if (!str_is_empty(uid))
-        (void)counter_add(times, uid, until - counter_get(times, uid));
+        counter_set(times, uid, inv_wall(v) + inv_lag(v));
 }
 
 static void disturb(const struct invariants *v, struct inv_updates *u, str uid)
@@ -334,12 +340,11 @@ static bool replica_is_outdated(const struct invariants *v, const struct obj *gr
     return outdated;
 }
 
-/* A gang of the map has that replica of the group. */
-static bool holds_replica(const struct obj *map, const struct obj *group, int64_t index)
+/* A gang of the map has that replica of the group, by the name in its template. */
+static bool holds_replica(const struct obj *map, str group, int64_t index)
 {
-    str name = str_sub(group->name, map->name.len + 1, group->name.len);
     for (struct jiter e = jiter(jgetc(obj_spec(map), "entries")); jnext(&e);) {
-        jval indices = jget(jgetc(e.value, "pcsgReplicaIndices"), name);
+        jval indices = jget(jgetc(e.value, "pcsgReplicaIndices"), group);
         for (struct jiter it = jiter(indices); jnext(&it);) {
             if (jint(it.value, -1) == index)
                 return true;
@@ -348,24 +353,67 @@ static bool holds_replica(const struct obj *map, const struct obj *group, int64_
     return false;
 }
 
-/* What a coherent update had above the number found no place in time and went out of the map again.
- * Numbers wander there, so its own may be a low one. */
-static bool was_taken_back(const struct invariants *v, const struct obj *group, int64_t index,
-                           str hash)
+static str replica_key(struct arena *a, const struct obj *o, str pcsg, int64_t index)
+{
+    return arena_printf(a, "%.*s/%.*s/%lld", STR_ARG(o->ns), STR_ARG(pcsg), (long long)index);
+}
+
+/* Marks all that the map holds as given up, or as not. */
+static void mark_replicas(struct inv_updates *u, const struct obj *map, bool given_up)
 {
     struct arena a = ARENA_INIT;
-    int64_t replica = -1;
-    (void)str_to_int(obj_label(group, STR(LABEL_PCS_INDEX)), &replica);
-    str name = name_base_gang(&a, obj_label(group, STR(LABEL_PCS)), replica);
-    const struct obj *map = store_get(inv_store(v), &kind_pod_gang_map, group->ns, name);
-    str text = map ? obj_annotation(map, STR("grove.io/surge")) : STR_NONE;
-    struct doc *d = str_is_empty(text) ? NULL : doc_parse(text, NULL, NULL);
-    bool back = d && j_is_true(jgetc(doc_root(d), "timedOut")) &&
-                str_eq(jstr(jgetc(doc_root(d), "hash")), hash) && !holds_replica(map, group, index);
-    if (d)
-        doc_unref(d);
+    for (struct jiter e = jiter(jgetc(obj_spec(map), "entries")); jnext(&e);) {
+        for (struct jiter g = jiter(jgetc(e.value, "pcsgReplicaIndices")); jnext(&g);) {
+            str pcsg = arena_cat(&a, map->name, STR("-"), g.key);
+            for (struct jiter it = jiter(g.value); jnext(&it);) {
+                str key = replica_key(&a, map, pcsg, jint(it.value, -1));
+                counter_set(&u->disturbed, key, given_up ? INT64_MAX : 0);
+            }
+        }
+    }
     arena_done(&a);
-    return back;
+}
+
+/* What a coherent update had above the number goes out of the map again, as it found no place in
+ * time or another update came. Numbers wander there, so its own may be a low one: noted until it is
+ * wanted again. */
+static void note_given_up(struct inv_updates *u, const struct obj *before, const struct obj *now)
+{
+    str text = obj_annotation(before, STR("grove.io/surge"));
+    struct doc *d = str_is_empty(text) ? NULL : doc_parse(text, NULL, NULL);
+    if (!d)
+        return;
+    if (jlen(jgetc(doc_root(d), "replicas")) > 0) {
+        mark_replicas(u, before, true);
+        mark_replicas(u, now, false);
+    }
+    doc_unref(d);
+}
+
+static bool was_given_up(const struct inv_updates *u, const struct obj *group, int64_t index)
+{
+    struct arena a = ARENA_INIT;
+    bool was = counter_get(&u->disturbed, replica_key(&a, group, group->name, index)) > 0;
+    arena_done(&a);
+    return was;
+}
+
+/* A clique that is made because a map wants its replica again, not because one did before. */
+static void note_wanted(const struct invariants *v, struct inv_updates *u, const struct obj *member)
+{
+    const struct obj *group = controller_of(v, member, &kind_pcsg), *pcs = set_of(v, member);
+    int64_t index, replica;
+    if (!group || !pcs || !str_to_int(obj_label(member, STR(LABEL_PCSG_INDEX)), &index) ||
+        !str_to_int(obj_label(member, STR(LABEL_PCS_INDEX)), &replica) ||
+        !was_given_up(u, group, index))
+        return;
+    struct arena a = ARENA_INIT;
+    str name = name_base_gang(&a, pcs->name, replica);
+    const struct obj *map = store_get(inv_store(v), &kind_pod_gang_map, member->ns, name);
+    str config = str_sub(group->name, MIN(name.len + 1, group->name.len), group->name.len);
+    if (!map || holds_replica(map, config, index))
+        counter_set(&u->disturbed, replica_key(&a, group, group->name, index), 0);
+    arena_done(&a);
 }
 
 static void check_need(struct invariants *v, const struct inv_updates *u, const struct obj *member)
@@ -378,14 +426,13 @@ static void check_need(struct invariants *v, const struct inv_updates *u, const 
         index >= number(group, "replicas") || deletes_was_forced(v, member))
         return;
     jval status = obj_status(pcs);
-    str hash = jstr(jgetc(status, "currentGenerationHash"));
     bool held = jint(jpath(obj_spec(pcs), "updateStrategy.partition"), 0) > 0;
-    const struct obj *now = revision_called(v, pcs, hash);
+    const struct obj *now = revision_called(v, pcs, jstr(jgetc(status, "currentGenerationHash")));
     const struct obj *before =
         revision_called(v, pcs, jstr(jgetc(status, "lastCompleteGenerationHash")));
     if (!now || replica_is_outdated(v, group, label, now) ||
         (held && (!before || replica_is_outdated(v, group, label, before))) ||
-        was_taken_back(v, group, index, hash))
+        was_given_up(u, group, index))
         return;
     inv_fail(v, "rolls", "%.*s is taken, and its replica is of the template it is to be of",
              STR_ARG(member->name));
@@ -531,6 +578,8 @@ void updates_event(struct invariants *v, struct inv_updates *u, const struct sto
             check_group_floor(v, u, o, o);
         check_need(v, u, o);
     }
+    if (o->kind == &kind_pclq && e->type == STORE_ADDED)
+        note_wanted(v, u, o);
     if (o->kind == &kind_pod && e->prev)
         pod_disturbs(v, u, e);
     if (o->kind == &kind_pclq || o->kind == &kind_pcsg) {
@@ -541,6 +590,8 @@ void updates_event(struct invariants *v, struct inv_updates *u, const struct sto
         !str_eq(obj_annotation(o, STR("grove.io/surge")),
                 obj_annotation(e->prev, STR("grove.io/surge"))))
         check_map_surge(v, u, o);
+    if (o->kind == &kind_pod_gang_map && !gone && e->prev)
+        note_given_up(u, e->prev, o);
     if (o->kind == &kind_pcs && !gone && e->prev) {
         if (o->generation != e->prev->generation)
             disturb(v, u, o->uid);

@@ -88,6 +88,15 @@ static void count(struct invariants *v, struct inv_versions *x, const struct obj
 
 /* ---- floors ---- */
 
+/* Then whole minimums of them do, also where the word is that nothing may be missing. */
+static bool several_move(const struct obj *pcs)
+{
+    jval progress = jgetc(obj_status(pcs), "updateProgress");
+    return jlen(jgetc(progress, "updatedStandalonePodCliques")) +
+               jlen(jgetc(progress, "updatedPodCliqueScalingGroups")) >
+           1;
+}
+
 static int64_t may_take(const struct obj *pcs, str clique)
 {
     struct pcs_view set;
@@ -100,7 +109,7 @@ static int64_t may_take(const struct obj *pcs, str clique)
         if (str_eq(jstr(jgetc(it.value, "name")), clique))
             most = jint(jpath(it.value, "rollingUpdate.maxUnavailable"), c.min_available);
     }
-    return MAX(most, 1);
+    return MAX(most, several_move(pcs) ? c.min_available : 1);
 }
 
 static int64_t ready_pods(const struct invariants *v, const struct obj *clique)

@@ -247,10 +247,13 @@ static void check_capacity(struct invariants *v, const struct store_event *e)
 
 /* ---- indices ---- */
 
+/* One whose label somebody took away is not the set's any more, for an operator that sees others
+ * only (operator_filter). */
 static bool is_active(const struct obj *pod)
 {
     return pod && !pod->deleting && !pod_has_finished(pod) &&
-           !str_is_empty(obj_label(pod, STR(LABEL_POD_INDEX)));
+           !str_is_empty(obj_label(pod, STR(LABEL_POD_INDEX))) &&
+           !str_is_empty(obj_label(pod, STR(LABEL_MANAGED_BY)));
 }
 
 static int64_t count_index(struct map *m, const struct obj *pod, int delta)

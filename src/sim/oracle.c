@@ -573,7 +573,7 @@ static void check_update(struct oracle *x, const struct obj *pcs, bool all_avail
 {
     jval progress = jgetc(obj_status(pcs), "updateProgress");
     struct update_facts f = update_facts(x, pcs);
-    bool paused = str_is(obj_annotation(pcs, STR("grove.io/paused")), "true");
+    bool paused = str_is(obj_annotation(pcs, STR(ANNOTATION_PAUSED)), "true");
     bool over = !j_has(progress) || j_has(jgetc(progress, "updateEndedAt"));
     int64_t updated = jint(jgetc(obj_status(pcs), "updatedReplicas"), 0);
     if (!over && !paused)

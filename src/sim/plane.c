@@ -33,6 +33,7 @@ struct plane {
     struct apiserver *server;
     struct api *admin;
     struct satokens_options tokens;
+    struct controller *ca_keepers[2]; /* of namespaces and of tokens; NULL: stopped */
     struct part parts[MAX_PARTS];
     size_t n_parts;
     void (*ready)(void *ctx, const struct err *err);
@@ -51,14 +52,14 @@ static void add_gc(struct plane *p, struct runtime *r, struct api *api)
 
 static void add_namespaces(struct plane *p, struct runtime *r, struct api *api)
 {
-    namespaces_add(r, api, p->options.ca_pem);
+    p->ca_keepers[0] = namespaces_add(r, api, p->options.ca_pem);
 }
 
 static void add_tokens(struct plane *p, struct runtime *r, struct api *api)
 {
     p->tokens = (struct satokens_options){p->options.token_key, p->options.ca_pem};
     if (p->tokens.key)
-        satokens_add(r, api, &p->tokens);
+        p->ca_keepers[1] = satokens_add(r, api, &p->tokens);
 }
 
 static void add_budgets(struct plane *p, struct runtime *r, struct api *api)
@@ -87,7 +88,8 @@ static void add_autoscaler(struct plane *p, struct runtime *r, struct api *api)
 
 static void add_operator(struct plane *p, struct runtime *r, struct api *api)
 {
-    (void)p;
+    if (p->options.split)
+        operator_filter(r);
     operator_add(r, api);
     backend_add_embedded(r, api);
 }
@@ -196,6 +198,9 @@ void plane_start(struct plane *p, size_t n)
 void plane_stop(struct plane *p, size_t n)
 {
     struct part *part = &p->parts[n];
+    for (size_t i = 0; i < ARRAY_LEN(p->ca_keepers); i++)
+        if (p->ca_keepers[i] && controller_runtime(p->ca_keepers[i]) == part->runtime)
+            p->ca_keepers[i] = NULL;
     if (part->runtime)
         runtime_free(TAKE_PTR(part->runtime));
     /* Wrappers come after what they wrap. */
@@ -240,6 +245,15 @@ const char *plane_part_name(const struct plane *p, size_t part)
 struct runtime *plane_runtime(struct plane *p)
 {
     return p->parts[0].runtime;
+}
+
+void plane_set_ca(struct plane *p, str ca_pem)
+{
+    p->options.ca_pem = p->tokens.ca_pem = ca_pem;
+    if (p->ca_keepers[0])
+        namespaces_set_ca(p->ca_keepers[0], ca_pem);
+    if (p->ca_keepers[1])
+        satokens_ca_changed(p->ca_keepers[1]);
 }
 
 /* ---- life cycle ---- */

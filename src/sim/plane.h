@@ -57,6 +57,8 @@ size_t plane_parts(const struct plane *p);
 const char *plane_part_name(const struct plane *p, size_t part);
 /* The first part's; NULL while it is stopped. */
 struct runtime *plane_runtime(struct plane *p);
+/* Another CA, in the place of that of the options; it must outlive the plane, or the next one. */
+void plane_set_ca(struct plane *p, str ca_pem);
 /* As if its process was killed: what it sent is carried out, what it knew is gone. Not from inside
  * a callback of the loop. */
 void plane_stop(struct plane *p, size_t part);

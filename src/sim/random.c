@@ -57,9 +57,9 @@ static bool is_unready(struct mess *m, const struct obj *o)
 
 /* ---- operations ---- */
 
-static int apply_version(struct mess *m, bool may_pause, struct err *err)
+static int apply_version(struct mess *m, bool last, struct err *err)
 {
-    struct doc *d = random_version(sim_rng(m->run->sim), &m->shape, m->strategies, may_pause);
+    struct doc *d = random_version(sim_rng(m->run->sim), &m->shape, m->strategies, last);
     int r = sim_apply(m->run->sim, doc_root(d), err);
     doc_unref(d);
     return r;
@@ -69,7 +69,7 @@ static int op_apply(struct mess *m, struct err *err)
 {
     size_t n = jlen(m->sets);
     if (jlen(m->strategies))
-        return apply_version(m, true, err);
+        return apply_version(m, false, err);
     return n ? sim_apply(m->run->sim, jat(m->sets, (size_t)below(m, n)), err) : 0;
 }
 
@@ -106,16 +106,46 @@ static int delete (struct mess *m, const struct kind *k, struct err *err)
     return r;
 }
 
-/* Back to what was before. */
-static int op_undo(struct mess *m, struct err *err)
+static int patch_set(struct mess *m, const char *patch, struct err *err)
 {
     struct obj *o = draw_object(m, &kind_pcs, NULL);
-    struct doc *d = doc_parse(
-        STR("{\"metadata\":{\"annotations\":{\"grove.io/rollback-to\":\"0\"}}}"), NULL, err);
+    struct doc *d = doc_parse(str_of(patch), NULL, err);
     int r = o ? sim_patch(m->run->sim, &kind_pcs, o->ns, o->name, STR_NONE, doc_root(d), err) : 0;
     doc_unref(d);
     obj_unref(o);
     return r;
+}
+
+/* Back to what was before. */
+static int op_undo(struct mess *m, struct err *err)
+{
+    return patch_set(m, "{\"metadata\":{\"annotations\":{\"grove.io/rollback-to\":\"0\"}}}", err);
+}
+
+#define STRATEGY(member) "{\"spec\":{\"updateStrategy\":{" member "}}}"
+#define PAUSED(value) "{\"metadata\":{\"annotations\":{\"" ANNOTATION_PAUSED "\":" value "}}}"
+
+/* Another word about how the update goes, and none about where. One that does not go with what
+ * else is said is refused. */
+static int op_terms(struct mess *m, struct err *err)
+{
+    static const char *const terms[] = {
+        PAUSED("\"true\""),
+        PAUSED("null"),
+        STRATEGY("\"partition\":1"),
+        STRATEGY("\"partition\":2"),
+        STRATEGY("\"partition\":null"),
+        STRATEGY("\"maxConcurrentReplicas\":1"),
+        STRATEGY("\"maxConcurrentReplicas\":2"),
+        STRATEGY("\"coherent\":{\"tail\":\"Independent\"}"),
+        STRATEGY("\"coherent\":{\"tail\":\"Paired\"}"),
+        STRATEGY("\"rollingUpdate\":{\"maxSurge\":1,\"surgeTimeout\":\"1s\"}"),
+        STRATEGY("\"rollingUpdate\":null"),
+        STRATEGY("\"progressDeadline\":\"1s\""),
+        STRATEGY("\"progressDeadline\":null,\"autoRollback\":null"),
+    };
+    int r = patch_set(m, terms[below(m, ARRAY_LEN(terms))], err);
+    return r == ERR_INVALID ? 0 : r;
 }
 
 static int op_delete_set(struct mess *m, struct err *err)
@@ -215,6 +245,7 @@ static const struct operation {
 } ops[] = {
     {"apply", op_apply},
     {"undo", op_undo},
+    {"terms", op_terms},
     {"scale-set", op_scale_set},
     {"scale-group", op_scale_group},
     {"scale-clique", op_scale_clique},
@@ -281,7 +312,7 @@ static int run_ops(struct mess *m, jval of, int64_t count, usec min, usec max, s
             return err_set(err, r, "operation %lld, %s: %s", (long long)i, op->name, one.message);
     }
     int r = open_all(m, err);
-    return r == 0 && jlen(m->strategies) ? apply_version(m, false, err) : r;
+    return r == 0 && jlen(m->strategies) ? apply_version(m, true, err) : r;
 }
 
 /* So that there is something that operations can befall. */
@@ -290,7 +321,7 @@ static int begin(struct mess *m, struct err *err)
     if (jlen(m->strategies) == 0)
         return 0;
     random_shape(sim_rng(m->run->sim), &m->shape);
-    int r = apply_version(m, false, err);
+    int r = apply_version(m, true, err);
     (void)sim_advance(m->run->sim, (usec)below(m, 10 * USEC_PER_SEC));
     return r;
 }

@@ -3,6 +3,7 @@
 #include "sim/random_set.h"
 
 #include "grove/types.h"
+#include "nodes/life.h"
 #include "json/write.h"
 
 static int64_t between(struct rng *r, int64_t low, int64_t high)
@@ -49,6 +50,16 @@ static void put_rolling(struct jw *w, struct rng *r, int64_t least, int64_t most
     jw_end(w);
 }
 
+/* Sometimes its pods take longer to be ready than most deadlines of progress. */
+static void put_slowness(struct jw *w, struct rng *r)
+{
+    if (rng_below(r, 12) > 0)
+        return;
+    jw_put_object(w, "annotations");
+    jw_put_cstr(w, LIFE_PREFIX "ready", "12s");
+    jw_end(w);
+}
+
 static void put_pod_spec(struct jw *w, int64_t version)
 {
     jw_put_object(w, "podSpec");
@@ -69,13 +80,15 @@ static void put_pod_spec(struct jw *w, int64_t version)
 }
 
 static void put_clique(struct jw *w, struct rng *r, const struct random_shape *s, size_t i,
-                       bool coherent)
+                       bool coherent, bool may_be_slow)
 {
     jw_object(w);
     jw_key(w, STR("name"));
     jw_printf(w, "c%zu", i);
     if (i < s->alone)
         put_rolling(w, r, coherent ? s->min[i] : 1, s->replicas[i]);
+    if (may_be_slow)
+        put_slowness(w, r);
     jw_put_object(w, "spec");
     jw_put_int(w, "replicas", s->replicas[i]);
     jw_put_int(w, "minAvailable", s->min[i]);
@@ -115,10 +128,15 @@ static void put_strategy(struct jw *w, struct rng *r, const struct random_shape 
         jw_put_int(w, "maxConcurrentReplicas", between(r, 1, 2));
         if (rng_below(r, 6) == 0)
             jw_put_int(w, "partition", between(r, 0, s->set_replicas));
-        if (rng_below(r, 6) == 0) {
-            jw_put_cstr(w, "progressDeadline", "5s");
-            jw_put_cstr(w, "autoRollback", "OnProgressDeadline");
+        if (rng_below(r, 4) == 0) {
+            jw_put_cstr(w, "progressDeadline", rng_below(r, 2) ? "5s" : "1s");
+            jw_put_cstr(w, "autoRollback", rng_below(r, 2) ? "OnProgressDeadline" : "Never");
         }
+    }
+    if (str_is(strategy, "Coherent") && rng_below(r, 2)) {
+        jw_put_object(w, "coherent");
+        jw_put_cstr(w, "tail", rng_below(r, 2) ? "Independent" : "Paired");
+        jw_end(w);
     }
     jw_end(w);
 }
@@ -130,27 +148,26 @@ static void put_meta(struct jw *w, bool paused)
     jw_put_object(w, "metadata");
     jw_put_cstr(w, "name", "any");
     jw_put_object(w, "annotations");
-    jw_put_cstr(w, "grove.io/paused", paused ? "true" : "false");
+    jw_put_cstr(w, ANNOTATION_PAUSED, paused ? "true" : "false");
     jw_end(w);
     jw_end(w);
 }
 
-struct doc *random_version(struct rng *r, const struct random_shape *s, jval strategies,
-                           bool may_pause)
+struct doc *random_version(struct rng *r, const struct random_shape *s, jval strategies, bool last)
 {
     str strategy = jstr(jat(strategies, (size_t)rng_below(r, jlen(strategies))));
     bool coherent = str_is(strategy, "Coherent");
     struct jw w;
     jw_init(&w);
     jw_object(&w);
-    put_meta(&w, rng_below(r, 8) == 0 && may_pause);
+    put_meta(&w, rng_below(r, 8) == 0 && !last);
     jw_put_object(&w, "spec");
     jw_put_int(&w, "replicas", s->set_replicas);
     put_strategy(&w, r, s, strategy);
     jw_put_object(&w, "template");
     jw_put_array(&w, "cliques");
     for (size_t i = 0; i < s->alone + s->members; i++)
-        put_clique(&w, r, s, i, coherent);
+        put_clique(&w, r, s, i, coherent, !last);
     jw_end(&w);
     if (s->members > 0)
         put_group(&w, r, s, coherent);

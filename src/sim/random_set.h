@@ -15,9 +15,8 @@ struct random_shape {
 };
 
 void random_shape(struct rng *r, struct random_shape *ret);
-/* A version of it: images, strategy (of the list given), how many may be missing or at work, and
- * sometimes paused, when that is allowed. */
-struct doc *random_version(struct rng *r, const struct random_shape *s, jval strategies,
-                           bool may_pause);
+/* A version of it: images, strategy (of the list given), how many may be missing or at work; one
+ * that is not the last may be paused, or slow to be ready. */
+struct doc *random_version(struct rng *r, const struct random_shape *s, jval strategies, bool last);
 
 #endif

@@ -16,6 +16,8 @@
 /* When a watch that shows nothing is opened again; longer than any cache waits before it does. */
 #define STALL_TIMEOUT (60 * USEC_PER_SEC)
 #define WATCH_RECOVERY (STALL_TIMEOUT + 35 * USEC_PER_SEC)
+/* Who has failed several times in a row tries again as late as this. */
+#define RETRY_RECOVERY (10 * USEC_PER_SEC)
 enum { MAX_ITERATIONS = 2 * 1000 * 1000, MAX_LOG = 256 << 20, MAX_LINE = 64 << 10 };
 
 const struct api_faulty_options sim_default_faults = {
@@ -124,6 +126,8 @@ void sim_set_faults(struct sim *s, const struct api_faulty_options *o)
 {
     if (breaks_watches(&s->faults))
         s->calm_at = loop_now(s->loop) + WATCH_RECOVERY;
+    if (s->faults.late || s->faults.lost_reply)
+        s->retried_at = loop_now(s->loop) + RETRY_RECOVERY;
     s->faults = *o;
     plane_each_wrapper(s->plane, set_faults, s);
 }
@@ -386,7 +390,7 @@ bool sim_settle(struct sim *s, usec limit)
         if (!plane_is_idle(s->plane))
             idle_since = now;
         idle_since = MAX(idle_since, s->changed_at);
-        if (now - idle_since >= quiet && now >= s->calm_at)
+        if (now - idle_since >= quiet && now >= MAX(s->calm_at, s->retried_at))
             return true;
     }
     return false;

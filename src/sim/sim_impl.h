@@ -32,6 +32,7 @@ struct sim {
     struct sim_stats stats;
     usec changed_at; /* last revision */
     usec calm_at;    /* watches may be waiting until then to be opened again */
+    usec retried_at; /* and writes to be tried again */
     struct sim_call call;
     bool ready;
     struct err failure;

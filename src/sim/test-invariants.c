@@ -85,7 +85,8 @@ static void make_twin(struct sim *s)
     struct strbuf b = STRBUF_INIT(4096);
     strbuf_printf(&b,
                   "{apiVersion: v1, kind: Pod, metadata: {name: twin, labels: "
-                  "{grove.io/podclique-pod-index: '%.*s'}, ownerReferences: [{apiVersion: "
+                  "{app.kubernetes.io/managed-by: grove-operator, "
+                  "grove.io/podclique-pod-index: '%.*s'}, ownerReferences: [{apiVersion: "
                   "grove.io/v1alpha1, kind: PodClique, name: single-node-aggregated-0-model-worker,"
                   " uid: %.*s, controller: true}]}, spec: {containers: [{name: c, image: i}]}}",
                   STR_ARG(obj_label(pod, STR(LABEL_POD_INDEX))), STR_ARG(pod->owner_uid));
@@ -143,6 +144,33 @@ TEST(deletes_that_nobody_asked_for_are_noticed)
     s = start(2);
     send(s, API_DELETE, &kind_pclq, STR("single-node-aggregated-0-model-worker"), STR_NONE, NULL);
     expect_broken(s, "invariant deletes");
+}
+
+/* One pod of the clique is deleted while a map gives its gang so many, and another the rest. */
+static struct sim *delete_with_map(int own)
+{
+    struct sim *s = start(2);
+    struct obj *pod = obj_ref(first_pod(s));
+    char yaml[512];
+    (void)snprintf(yaml, sizeof(yaml),
+                   "{apiVersion: grove.io/v1alpha1, kind: PodGangMap, metadata: {name: "
+                   "single-node-aggregated-0}, spec: {podCliqueSetReplicaIndex: 0, entries: ["
+                   "{name: single-node-aggregated-0, podCliques: {model-worker: %d}}, "
+                   "{name: other, podCliques: {model-worker: %d}}]}}",
+                   own, 2 - own);
+    CHECK_INT(invariants_disable(sim_invariants(s), STR("rolls"), NULL), 0);
+    send(s, API_CREATE, &kind_pod_gang_map, STR_NONE, STR_NONE, yaml);
+    send(s, API_DELETE, &kind_pod, pod->name, STR_NONE, NULL);
+    obj_unref(pod);
+    return s;
+}
+
+TEST(a_gang_may_lose_what_its_map_gave_to_others_and_no_more)
+{
+    expect_broken(delete_with_map(2), "invariant deletes");
+    struct sim *s = delete_with_map(1);
+    CHECK(str_find(str_of(sim_failure(s)->message), STR("invariant deletes")) < 0);
+    sim_free(s);
 }
 
 TEST(what_users_delete_or_scale_in_is_not_held_against_anybody)
