@@ -294,7 +294,7 @@ static const struct step {
      "the other, and the next old ones go when those before are ready: some of each always serve.",
      "grove apply -f chat-2.yaml; grove rollout status pcs/chat --watch", do_apply, SET, 2,
      is_updated, 11},
-    {"A node dies", "Its pods are made anew on other nodes, and the engine is complete again.",
+    {"A node dies", "Its pods are replaced on other nodes, and the engine is complete again.",
      "kubectl annotate node NODE simulation.grove.io/failed=true", do_fail_node,
      "chat-0-engine-0-decode", 0, has_left_node, 11},
 };
@@ -452,7 +452,7 @@ static bool is_on_path(const char *self)
 static void write_next(struct strbuf *out)
 {
     char *self = realpath("/proc/self/exe", NULL);
-    strbuf_add_cstr(out, "\nWhat to try next, line by line:\n");
+    strbuf_add_cstr(out, "\nWhat to try next:\n");
     if (self && !is_on_path(self))
         strbuf_printf(out, "  export PATH=\"%.*s:$PATH\"\n", (int)(strrchr(self, '/') - self),
                       self);
@@ -485,7 +485,7 @@ static int run_steps(struct demo *d, struct err *err)
     if (r)
         return r;
     struct strbuf out = STRBUF_INIT(4 << 20);
-    strbuf_add_cstr(&out, "\nThis is what stands now (grove tree):\n\n");
+    strbuf_add_cstr(&out, "\nThis is what is running now (grove tree):\n\n");
     write_tree(&p, &out);
     write_next(&out);
     fwrite(out.p, 1, out.len, stdout);

@@ -5,6 +5,7 @@
 #include "cli/room.h"
 #include "cli/status.h"
 #include "cli/unfit.h"
+#include "grove/names.h"
 #include "grove/types.h"
 
 enum { MAX_TOLD = 8, MAX_ADVICE = 6, MAX_ROOMS = 3 };
@@ -21,8 +22,9 @@ static const struct obj *set_of(const struct picture *p, const struct obj *o)
 {
     for (size_t i = 0; i < p->parts[PICTURE_SETS].n; i++) {
         const struct obj *set = p->parts[PICTURE_SETS].items[i];
-        if (o == set || str_eq(obj_label(o, STR(LABEL_PCS)), set->name) ||
-            str_eq(obj_label(o, STR(LABEL_PART_OF)), set->name) || str_eq(o->owner_uid, set->uid))
+        if (o == set || name_has_label(set->name, obj_label(o, STR(LABEL_PCS))) ||
+            name_has_label(set->name, obj_label(o, STR(LABEL_PART_OF))) ||
+            str_eq(o->owner_uid, set->uid))
             return set;
     }
     return NULL;
@@ -54,9 +56,15 @@ static int find_subject(const struct picture *p, const struct view_target *t, st
     if (t->kind == &kind_pod_gang)
         ret->gang = ret->obj->name;
     if (t->kind == &kind_pclq || t->kind == &kind_pod) {
-        ret->gang = obj_label(ret->obj, STR(LABEL_PODGANG));
-        ret->base = obj_label(ret->obj, STR(LABEL_BASE_PODGANG));
-        ret->clique = t->kind == &kind_pclq ? ret->obj->name : obj_label(ret->obj, STR(LABEL_PCLQ));
+        const struct obj *base =
+            picture_find_labelled(p, PICTURE_GANGS, obj_label(ret->obj, STR(LABEL_BASE_PODGANG)));
+        const struct obj *clique =
+            t->kind == &kind_pclq
+                ? ret->obj
+                : picture_find_labelled(p, PICTURE_CLIQUES, obj_label(ret->obj, STR(LABEL_PCLQ)));
+        ret->gang = picture_gang_of(p, ret->obj);
+        ret->base = base ? base->name : obj_label(ret->obj, STR(LABEL_BASE_PODGANG));
+        ret->clique = clique ? clique->name : obj_label(ret->obj, STR(LABEL_PCLQ));
     }
     return 0;
 }
@@ -233,7 +241,7 @@ static struct pod_count count_gang(const struct picture *p, const struct obj *ga
     struct pod_count n = {0};
     for (size_t i = 0; i < p->parts[PICTURE_PODS].n; i++) {
         const struct obj *pod = p->parts[PICTURE_PODS].items[i];
-        if (pod->deleting || !str_eq(obj_label(pod, STR(LABEL_PODGANG)), gang->name))
+        if (pod->deleting || !name_has_label(gang->name, obj_label(pod, STR(LABEL_PODGANG))))
             continue;
         n.exist++;
         n.ready += str_is(pod_state(pod), "Ready");
@@ -330,7 +338,7 @@ static void write_shortage(jval room, struct strbuf *out)
 {
     str role = jstr(jgetc(room, "role")), lacks = jstr(jgetc(room, "lacks"));
     str level = jstr(jgetc(room, "level")), each = jstr(jgetc(room, "each"));
-    strbuf_printf(out, "  shortest of room: %lld %.*s pod%s", get(room, "need"), STR_ARG(role),
+    strbuf_printf(out, "  short of room: %lld %.*s pod%s", get(room, "need"), STR_ARG(role),
                   paint_plural(get(room, "need")));
     if (!str_is_empty(each))
         strbuf_printf(out, " of %.*s %.*s each", STR_ARG(each), STR_ARG(lacks));
@@ -422,7 +430,7 @@ static void explain_write(jval doc, bool wide, struct arena *a, struct strbuf *o
 
 static int run_explain(void *ctx, const void *opts, const struct command_call *call)
 {
-    static const struct view view = {.mask = PICTURE_WITH_EVENTS,
+    static const struct view view = {.mask = PICTURE_WITH_REFUSALS | PICTURE_SERVER,
                                      .optional = PICTURE_CAPACITY,
                                      .build = explain_build,
                                      .write = explain_write};
@@ -437,11 +445,10 @@ static int run_explain(void *ctx, const void *opts, const struct command_call *c
 const struct command cmd_explain = {
     .name = "explain",
     .summary = "Why something waits, and what would help",
-    .description =
-        "The verdict first; then what stands in the way, the places that come nearest, who holds "
-        "what is lacking, and what would unblock it. It tells what the components wrote: "
-        "conditions "
-        "of gangs, cliques and sets, gates, startup order, errors and refused disruptions.",
+    .description = "The verdict first; then what stands in the way, the places that come nearest, "
+                   "who holds what is missing, and what would unblock it. Reads what the "
+                   "components have recorded: conditions of gangs, cliques and sets, gates, "
+                   "startup order, errors and refused disruptions.",
     .usage = "KIND/NAME",
     .min_args = 1,
     .max_args = 2,

@@ -10,9 +10,11 @@
 #include "operator/termination.h"
 
 enum { MAX_FINDINGS = 200, MAX_ERRORS = 3 };
+#define LINGERS_AFTER (10 * USEC_PER_SEC)
 
-const char *const finding_states[] = {"going",    "failed",   "stuck",  "degraded", "waiting",
-                                      "starting", "updating", "paused", "refused",  NULL};
+const char *const finding_states[] = {"going",   "failed",    "stuck",    "degraded",
+                                      "waiting", "starting",  "updating", "paused",
+                                      "refused", "lingering", NULL};
 
 struct look {
     const struct picture *picture;
@@ -36,7 +38,7 @@ static struct finding *add(struct look *l, enum finding_state state, unsigned or
     if (about->kind == &kind_pod_gang)
         x->gang = about->name;
     if (about->kind == &kind_pclq) {
-        x->gang = obj_label(about, STR(LABEL_PODGANG));
+        x->gang = picture_gang_of(l->picture, about);
         x->clique = about->name;
     }
     return x;
@@ -159,8 +161,14 @@ static void look_at_going(struct look *l)
     f->verdict =
         arena_printf(l->arena, "%.*s is being deleted, %lld pod%s %s left", STR_ARG(l->pcs->name),
                      (long long)n.exist, paint_plural(n.exist), paint_verb(n.exist, "is", "are"));
-    str names = jtext(jgetc(l->pcs->meta, "finalizers"));
-    f->constraint = arena_printf(l->arena, "finalizers: %.*s", STR_ARG(names));
+    jval names = jgetc(l->pcs->meta, "finalizers");
+    f->constraint = arena_printf(l->arena, "finalizers: %.*s", STR_ARG(jtext(names)));
+    for (struct jiter it = jiter(names); jnext(&it);)
+        unblock(f, str_starts(jstr(it.value), STR("grove.io/"))
+                       ? STR("the operator takes its finalizer off when all is gone: if it lasts, "
+                             "look whether one runs")
+                       : arena_printf(l->arena, "whoever put the finalizer %.*s must take it off",
+                                      STR_ARG(jstr(it.value))));
 }
 
 /* What the API server said, and before it what was tried, as the operator puts it. */
@@ -266,6 +274,27 @@ static void look_at_update(struct look *l)
     if (paused)
         unblock(f, arena_printf(l->arena, "let it go on: grove rollout resume pcs/%.*s",
                                 STR_ARG(l->pcs->name)));
+}
+
+str findings_of_server(const struct picture *p)
+{
+    return p->read_only ? STR("the API server takes no writes: its store is read-only or full, and "
+                              "nothing changes, whatever else is said here")
+                        : STR_NONE;
+}
+
+/* Nothing about the set is wrong by itself, and nothing about it changes any more. */
+static void look_at_server(struct look *l)
+{
+    str verdict = findings_of_server(l->picture);
+    if (str_is_empty(verdict))
+        return;
+    struct finding *f = add(l, FINDING_FAILED, 0, l->pcs);
+    f->verdict = verdict;
+    f->constraint = STR("/readyz/etcd of the server fails");
+    unblock(f, STR("make room on the disk of its store; its log says what the disk answered"));
+    unblock(f, STR("then start the server again: one that could not write once does not try "
+                   "again"));
 }
 
 /* What it has made already says more than a status that is not written yet. */
@@ -412,7 +441,7 @@ static bool waits_for_room(const struct look *l, const struct obj *component)
         str of = obj_label(g, STR(LABEL_PCSG));
         if (!is_true(g, "Unschedulable") || !is_of_set(g, l->label))
             continue;
-        if (own.len ? str_eq(g->name, own)
+        if (own.len ? name_has_label(g->name, own)
                     : str_eq(obj_label(g, key), obj_label(component, key)) &&
                           (str_is_empty(of) || str_eq(of, group)))
             return true;
@@ -434,7 +463,7 @@ static void look_at_breach(struct look *l, const struct obj *component)
                               STR_ARG(findings_reference(l->arena, component)),
                               STR_ARG(message_of(component, "MinAvailableBreached")));
     if (due)
-        f->constraint = arena_printf(l->arena, "its gang is made anew %.*s if it stays so",
+        f->constraint = arena_printf(l->arena, "its gang is recreated %.*s if it stays so",
                                      STR_ARG(when(l->arena, due, l->picture->now)));
 }
 
@@ -442,8 +471,9 @@ static void look_at_gated(struct look *l, const struct obj *clique, const struct
 {
     const struct obj *pod = n->gated_pod;
     str gang = obj_label(pod, STR(LABEL_PODGANG)), base = obj_label(pod, STR(LABEL_BASE_PODGANG));
-    const struct obj *g = picture_find(l->picture, PICTURE_GANGS, gang);
-    const struct obj *b = picture_find(l->picture, PICTURE_GANGS, base);
+    const struct obj *g = picture_find_labelled(l->picture, PICTURE_GANGS, gang);
+    const struct obj *b = picture_find_labelled(l->picture, PICTURE_GANGS, base);
+    base = b ? b->name : base;
     struct finding *f = add(l, FINDING_WAITING, 2, clique);
     const char *why = !g ? "its gang does not exist yet" : "not all pods of its gang are created";
     str text = str_of(why);
@@ -668,6 +698,46 @@ static void look_at_drained(struct look *l, const struct obj *clique,
                             STR_ARG(pod->name)));
 }
 
+/* Past the time by which it was to be gone: nobody does what is left to do. */
+static bool lingers(const struct obj *pod, usec now)
+{
+    usec due;
+    return pod->deleting && time_parse_rfc3339(jstr(jgetc(pod->meta, "deletionTimestamp")), &due) &&
+           due + LINGERS_AFTER < now;
+}
+
+static void look_at_lingering(struct look *l, const struct obj *clique,
+                              const struct session_list *pods)
+{
+    int64_t n = 0;
+    const struct obj *pod = NULL;
+    for (size_t i = 0; i < pods->n; i++) {
+        bool is = lingers(pods->items[i], l->picture->now);
+        n += is;
+        pod = is ? pods->items[i] : pod;
+    }
+    if (n == 0)
+        return;
+    str node = jstr(jgetc(obj_spec(pod), "nodeName"));
+    jval names = jgetc(pod->meta, "finalizers");
+    struct finding *f = add(l, FINDING_LINGERING, 0, clique);
+    f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s should be gone since %.*s: %.*s%s%.*s",
+                              (long long)n, paint_plural(n), STR_ARG(clique->name),
+                              STR_ARG(jstr(jgetc(pod->meta, "deletionTimestamp"))),
+                              STR_ARG(pod->name), node.len ? " on " : "", STR_ARG(node));
+    if (jlen(names) > 0) {
+        f->constraint = arena_printf(l->arena, "finalizers: %.*s", STR_ARG(jtext(names)));
+        unblock(f, STR("whoever put its finalizers must take them off"));
+        return;
+    }
+    f->constraint = STR("its node has not said that its containers have stopped; until then it "
+                        "keeps its room there");
+    unblock(f, arena_printf(l->arena, "bring the node back: kubectl describe node %.*s",
+                            STR_ARG(node)));
+    unblock(f, arena_printf(l->arena, "or, if it is lost for good: kubectl delete pod %.*s --force",
+                            STR_ARG(pod->name)));
+}
+
 static void look_at_clique(struct look *l, const struct obj *clique)
 {
     struct session_list pods = pod_groups_get(&l->by_owner, clique->uid);
@@ -677,6 +747,7 @@ static void look_at_clique(struct look *l, const struct obj *clique)
         count_state(&n, pods.items[i]);
     look_at_errors(l, clique);
     look_at_breach(l, clique);
+    look_at_lingering(l, clique, &pods);
     if (n.gated)
         look_at_gated(l, clique, &n);
     if (n.starting)
@@ -693,7 +764,7 @@ static void look_at_clique(struct look *l, const struct obj *clique)
                                   (long long)wanted, STR_ARG(clique->name));
     }
     const struct obj *gang =
-        picture_find(l->picture, PICTURE_GANGS, obj_label(clique, STR(LABEL_PODGANG)));
+        picture_find_labelled(l->picture, PICTURE_GANGS, obj_label(clique, STR(LABEL_PODGANG)));
     if (n.pending && !(gang && is_true(gang, "Unschedulable")))
         look_at_pending(l, clique, &n);
     if (l->picture->parts[PICTURE_NODES].n > 0)
@@ -723,7 +794,7 @@ static void look_at_refusals(struct look *l)
     const struct session_list *events = &l->picture->parts[PICTURE_EVENTS];
     for (size_t i = 0; i < events->n; i++) {
         jval e = obj_root(events->items[i]);
-        if (!str_is(jstr(jgetc(e, "reason")), "DisruptionRefused"))
+        if (!str_is(jstr(jgetc(e, "reason")), REASON_REFUSED))
             continue;
         const struct obj *about =
             picture_find_any(l->picture, jstr(jpath(e, "involvedObject.name")));
@@ -752,6 +823,7 @@ void findings_of_set(const struct picture *p, const struct obj *pcs, struct aren
         .picture = p, .pcs = pcs, .label = name_label(a, pcs->name), .arena = a, .out = ret};
     *ret = (struct findings){.arena = a};
     pod_groups_init(&l.by_owner, p, pod_owner_uid, a);
+    look_at_server(&l);
     look_at_going(&l);
     look_at_errors(&l, pcs);
     look_at_unseen(&l);

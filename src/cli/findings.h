@@ -19,7 +19,8 @@ enum finding_state {
     FINDING_STARTING,
     FINDING_UPDATING,
     FINDING_PAUSED,
-    FINDING_REFUSED, /* a disruption that the budget did not allow */
+    FINDING_REFUSED,   /* a disruption that the budget did not allow */
+    FINDING_LINGERING, /* what should be gone */
 };
 extern const char *const finding_states[];
 
@@ -45,6 +46,8 @@ struct findings {
 void findings_of_set(const struct picture *p, const struct obj *pcs, struct arena *a,
                      struct findings *ret);
 void findings_done(struct findings *f);
+/* What comes before anything about a set; empty when its server takes writes. */
+str findings_of_server(const struct picture *p);
 /* Among those that are chosen (NULL: all) one speaks for all that say the same. False when another
  * has spoken for it; else how many it speaks for besides itself. */
 bool findings_speaks(const struct findings *f, const bool *chosen, size_t i, size_t *ret_more);

@@ -71,8 +71,8 @@ static void put_where(struct jw *w, const struct where *places, size_t n)
 }
 
 /* Why it would wait, and what is equal for all that wait for the same. */
-static str why_not(const struct session_list *pods, const struct obj *gang, struct arena *a,
-                   str *ret_alike)
+static str why_not(const struct picture *p, const struct session_list *pods, const struct obj *gang,
+                   struct arena *a, str *ret_alike)
 {
     jval c = condition_find(jgetc(obj_status(gang), "conditions"), STR("Unschedulable"));
     *ret_alike = STR_NONE;
@@ -84,7 +84,9 @@ static str why_not(const struct session_list *pods, const struct obj *gang, stru
         str base = obj_label(pods->items[i], STR(LABEL_BASE_PODGANG));
         if (str_is_empty(base))
             continue;
-        str why = arena_printf(a, "it comes after gang %.*s, which does not fit", STR_ARG(base));
+        const struct obj *first = picture_find_labelled(p, PICTURE_GANGS, base);
+        str why = arena_printf(a, "it comes after gang %.*s, which does not fit",
+                               STR_ARG(first ? first->name : base));
         *ret_alike = why;
         return why;
     }
@@ -112,7 +114,7 @@ static bool put_gang(struct jw *w, const struct picture *p, const struct session
     put_where(w, places, n);
     if (!fits) {
         str alike;
-        jw_put_str(w, "why", why_not(its, gang, a, &alike));
+        jw_put_str(w, "why", why_not(p, its, gang, a, &alike));
         if (alike.len)
             jw_put_str(w, "alike", alike);
         if (j_has(unfit_facts(gang)))
@@ -158,7 +160,7 @@ static void put_set(struct jw *w, const struct picture *p, const struct obj *pcs
     size_t before = n->gangs;
     struct pod_groups by_gang;
     struct map told = MAP_INIT;
-    pod_groups_init(&by_gang, p, pod_gang_name, a);
+    pod_groups_init(&by_gang, p, pod_gang_label, a);
     jw_object(w);
     jw_put_str(w, "name", pcs->name);
     jw_put_array(w, "gangs");
@@ -166,7 +168,7 @@ static void put_set(struct jw *w, const struct picture *p, const struct obj *pcs
         const struct obj *gang = p->parts[PICTURE_GANGS].items[i];
         if (!is_of_set(gang, label))
             continue;
-        struct session_list its = pod_groups_get(&by_gang, gang->name);
+        struct session_list its = pod_groups_get(&by_gang, name_label(a, gang->name));
         n->gangs++;
         n->fit += put_gang(w, p, &its, &told, gang, a);
     }
@@ -347,6 +349,16 @@ static str namespace_in(const struct kind *k, jval root, str ns)
     return !kind_is(k, KIND_NAMESPACED) ? STR_NONE : own.len ? own : ns;
 }
 
+/* The set is not in the twin; what else the file has (levels, priorities, pods) may be in the
+ * cluster already, from the time before, and is in the twin then. */
+static int create_one(struct twin *t, const struct kind *k, str ns, struct doc *d, struct err *err)
+{
+    jval root = doc_root(d);
+    str name = jstr(jpath(root, "metadata.name")), where = namespace_in(k, root, ns);
+    return k == &kind_pcs || str_is_empty(name) ? twin_create(t, k, where, d, true, err)
+                                                : twin_apply(t, k, where, name, d, NULL, err);
+}
+
 static int create_all(struct twin *t, const doc_vec *docs, str ns, struct err *err)
 {
     for (size_t i = 0; i < docs->len; i++) {
@@ -355,7 +367,7 @@ static int create_all(struct twin *t, const doc_vec *docs, str ns, struct err *e
         if (!k)
             return err->code;
         struct doc *d = k == &kind_pcs ? for_our_scheduler(docs->p[i], err) : doc_ref(docs->p[i]);
-        int r = !d ? err->code : twin_create(t, k, namespace_in(k, root, ns), d, true, err);
+        int r = d ? create_one(t, k, ns, d, err) : err->code;
         doc_unref(d);
         if (r)
             return r;
@@ -395,6 +407,19 @@ static bool read_subject(struct question *q)
     return false;
 }
 
+/* What keeps being tried, as a pod that the API server refuses. */
+static int unsettled(struct twin *t, const struct question *q, struct err *err)
+{
+    struct arena a = ARENA_INIT;
+    struct picture p = {0};
+    twin_picture(t, q->ns, PICTURE_OF_SETS, &p);
+    const struct obj *pcs = picture_find(&p, PICTURE_SETS, q->name);
+    str why = pcs ? complaint(&p, pcs, &a) : STR("the set is not there");
+    int r = err_set(err, ERR_TIMEOUT, "the trial did not come to an end: %.*s", STR_ARG(why));
+    arena_done(&a);
+    return r;
+}
+
 /* A twin in which all of it was tried; NULL with the reason. */
 static struct twin *ask(const struct question *q, const doc_vec *docs, struct err *err)
 {
@@ -404,7 +429,7 @@ static struct twin *ask(const struct question *q, const doc_vec *docs, struct er
     twin_copy_settings(t, &q->settings);
     int r = create_all(t, docs, q->ns, err);
     if (r == 0 && !twin_settle(t))
-        r = err_set(err, ERR_TIMEOUT, "the question did not come to an end");
+        r = unsettled(t, q, err);
     if (r == 0)
         return t;
     twin_free(t);
@@ -580,14 +605,12 @@ static const struct opt fit_opts[] = {
 const struct command cmd_fit = {
     .name = "fit",
     .summary = "Would it fit? Answers before anything is submitted",
-    .description =
-        "Tries the manifests in a twin of the cluster: its nodes and what its pods hold, admitted, "
-        "built into gangs and placed by the same code that would do it. Says for each gang where "
-        "it "
-        "would go, or why it would wait, what would help and which smaller variants fit. Nothing "
-        "is "
-        "written to the cluster. A set of the same name that runs already counts as gone. "
-        "Preemption is left out. Exit code 0 when every gang fits, 1 when not.",
+    .description = "Tries the manifests on a simulated twin of the cluster, with its nodes and "
+                   "what its pods use: they are admitted, turned into gangs and placed by the same "
+                   "code that would do it for real. Says for each gang where it would go, or why "
+                   "it would wait, what would help and which smaller variants would fit. Nothing "
+                   "is written to the cluster. A running set of the same name is treated as gone. "
+                   "Preemption is not considered. Exit code 0 when every gang fits, 1 when not.",
     .opts = fit_opts,
     .opts_size = sizeof(struct fit_args),
     .examples = "  $ grove fit -f my-set.yaml\n  $ grove fit -f my-set.yaml -o json",

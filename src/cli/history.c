@@ -332,9 +332,9 @@ static const struct opt history_opts[] = {
 
 const struct command cmd_rollout_history = {
     .name = "history",
-    .summary = "The revisions of a set that are kept, and why each was made",
+    .summary = "List the stored revisions of a set, and why each was made",
     .description = "The cause is the annotation " ANNOTATION_CHANGE_CAUSE
-                   " that the set had then, or what was changed.",
+                   " that the set had at the time, or else what was changed.",
     .usage = "pcs/NAME",
     .min_args = 1,
     .max_args = 2,
@@ -356,8 +356,8 @@ static const struct opt diff_opts[] = {
 
 const struct command cmd_rollout_diff = {
     .name = "diff",
-    .summary = "What differs between two revisions, or one and the live template",
-    .description = "Exit code 0 when nothing differs, 1 when something does, as diff has it.",
+    .summary = "Compare two revisions, or one with the live template",
+    .description = "Exit code 0 when nothing differs, 1 when something does, like diff.",
     .usage = "pcs/NAME",
     .min_args = 1,
     .max_args = 2,

@@ -41,7 +41,7 @@ struct nodes_args {
 static const struct opt nodes_opts[] = {
     OPT_INT(struct nodes_args, nodes, 0, "nodes", "N", 1, 100000, "20", "How many"),
     OPT_CHOICE(struct nodes_args, profile, 0, "profile", nodes_profiles, "h100",
-               "What a node is like"),
+               "Hardware profile of the nodes"),
     OPT_FLAG(struct nodes_args, tainted, 0, "tainted",
              "Taint the nodes fake-node=true:NoSchedule, as demo clusters do"),
     OPT_FLAG(struct nodes_args, no_heartbeats, 0, "no-heartbeats",
@@ -82,11 +82,11 @@ static int run_nodes(void *ctx, const void *opts, const struct command_call *cal
 const struct command cmd_nodes = {
     .name = "nodes",
     .summary = "Run simulated nodes against any API server",
-    .description = "The nodes register themselves, keep their leases and take the pods bound to "
-                   "them through their lives, with nothing behind them. Annotations of a pod that "
-                   "begin with simulation.grove.io/ (pull, init, start, ready, stop, run, "
-                   "exit-code, exits) change its life; simulation.grove.io/failed=true on a node "
-                   "makes the node fail.",
+    .description =
+        "The nodes register themselves, renew their leases and take the pods bound to them through "
+        "their life cycle without running anything. Annotations of a pod that begin with "
+        "simulation.grove.io/ (pull, init, start, ready, stop, run, exit-code, exits) change what "
+        "it does; simulation.grove.io/failed=true on a node makes the node fail.",
     .opts = nodes_opts,
     .opts_size = sizeof(struct nodes_args),
     .examples = "  $ grove nodes --nodes 100 --profile gb200 --kubeconfig FILE",
@@ -147,7 +147,7 @@ const struct command cmd_scheduler = {
     .name = "scheduler",
     .summary = "Run the gang scheduler against a cluster",
     .description = "Places gangs all or nothing on the nodes of any Kubernetes cluster. Several "
-                   "may run; the one that holds the Lease acts.",
+                   "instances may run; the one that holds the Lease is active.",
     .opts = scheduler_opts,
     .opts_size = sizeof(struct scheduler_args),
     .examples = "  $ grove scheduler\n  $ grove scheduler --no-leader-election --kubeconfig FILE",

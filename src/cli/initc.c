@@ -122,11 +122,10 @@ static int run_initc(void *ctx, const void *opts, const struct command_call *cal
 const struct command cmd_initc = {
     .name = "initc",
     .summary = "Wait until the pods that this one starts after are ready",
-    .description =
-        "The program of the init container grove-initc, which Grove puts into pods of cliques with "
-        "startup dependencies. Ends with 0 when every clique named has so many ready pods at one "
-        "moment, with 1 when it is told to stop before that or cannot begin; it waits as long as "
-        "it takes.",
+    .description = "The program of the init container grove-initc, which Grove adds to pods of "
+                   "cliques with startup dependencies. Exits with 0 when every clique named has "
+                   "the given number of ready pods at the same moment, and with 1 when it is "
+                   "stopped before that or cannot begin. It waits as long as it takes.",
     .opts = initc_opts,
     .opts_size = sizeof(struct initc_args),
     .examples = "  $ grove initc --podcliques=llama-0-prefill:2 --podcliques=llama-0-router:1",

@@ -481,10 +481,10 @@ static int run_manifests(void *ctx, const void *opts, const struct command_call 
 const struct command cmd_manifests = {
     .name = "manifests",
     .summary = "Print what installs Grove into a cluster, as YAML",
-    .description = "Namespace, kinds, operator, scheduler, roles with no more than they need, and "
-                   "webhooks: `grove manifests | kubectl apply --server-side -f -`. The "
-                   "certificate of the webhooks is made by the operator and is not in here, so "
-                   "that applying again changes nothing. --chart writes a Helm chart of the same.",
+    .description = "Namespace, kinds, operator, scheduler, roles with least privilege, and "
+                   "webhooks: `grove manifests | kubectl apply --server-side -f -`. The operator "
+                   "creates the certificate of the webhooks itself, so applying the output again "
+                   "changes nothing. --chart writes the same as a Helm chart.",
     .opts = manifests_options,
     .opts_size = sizeof(struct manifests_opts),
     .examples = "  $ grove manifests | kubectl apply --server-side -f -\n"

@@ -225,8 +225,8 @@ const struct command cmd_apply = {
     .summary = "Create or update what a file describes",
     .opts = apply_opts,
     .opts_size = sizeof(struct file_args),
-    .description = "Several -f may be given. What one of the objects cannot do is told, and the "
-                   "others are applied all the same; the exit code is then 1.",
+    .description = "-f may be given several times. When one of the objects fails, the error is "
+                   "printed and the others are still applied; the exit code is then 1.",
     .examples =
         "  $ grove apply -f samples/user-guide/concept-overview/single-node-aggregated.yaml\n"
         "  $ grove apply -f one.yaml -f directory/\n"
@@ -311,6 +311,7 @@ static int watch_them(struct getting *g, struct err *err)
         str ns = g->all ? STR_NONE : namespace_for(g->session, g->kind);
         g->listed = false;
         *err = ERR_INIT;
+        session_mind_reader(g->session);
         r = session_follow(g->session, g->kind, ns, g->args->selector, on_get_event, g,
                            WATCH_TIMEOUT, err);
         ever = ever || g->listed;
@@ -373,11 +374,11 @@ static int run_get(void *ctx, const void *opts, const struct command_call *call)
 }
 
 static const struct opt get_opts[] = {
-    OPT_CHOICE(struct get_args, output, 'o', "output", print_formats, "table", "How to print"),
+    OPT_CHOICE(struct get_args, output, 'o', "output", print_formats, "table", "Output format"),
     OPT_STRING(struct get_args, selector, 'l', "selector", "LABELS",
-               "Only those with these labels"),
-    OPT_FLAG(struct get_args, all_namespaces, 'A', "all-namespaces", "Of all namespaces"),
-    OPT_FLAG(struct get_args, watch, 'w', "watch", "Then a line for each change"),
+               "Only objects with these labels"),
+    OPT_FLAG(struct get_args, all_namespaces, 'A', "all-namespaces", "In all namespaces"),
+    OPT_FLAG(struct get_args, watch, 'w', "watch", "Then print a line for each change"),
     OPT_GROUP("Connection", session_options, offsetof(struct get_args, session)),
     OPT_END,
 };
@@ -537,7 +538,7 @@ static const struct opt scale_opts[] = {
     {.kind = OPT_K_INT,
      .name = "replicas",
      .metavar = "N",
-     .help = "How many there should be",
+     .help = "The number of replicas",
      .offset = offsetof(struct scale_args, replicas),
      .min = 0,
      .max = INT32_MAX,
@@ -548,7 +549,7 @@ static const struct opt scale_opts[] = {
 
 const struct command cmd_scale = {
     .name = "scale",
-    .summary = "Change how many there should be",
+    .summary = "Change the number of replicas",
     .usage = "TYPE NAME",
     .min_args = 1,
     .max_args = 2,

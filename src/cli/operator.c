@@ -169,6 +169,7 @@ static void add(void *ctx, struct runtime *r, struct api *api)
     struct operator_run *o = ctx;
     struct endpoints_options eo = {
         .health = o->health, .metrics = o->metrics, .not_ready = not_ready, .ctx = o};
+    operator_filter(r);
     add_webhooks(o, r, api);
     if (!o->webhooks_only) {
         if (!o->config || o->config->mnnvl)

@@ -176,7 +176,7 @@ static struct winsize terminal_size(void)
     struct winsize size = {0};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 4)
         size.ws_row = 24;
-    if (size.ws_col < 20)
+    if (size.ws_col == 0)
         size.ws_col = 80;
     return size;
 }
@@ -204,11 +204,10 @@ static void add_cut(struct strbuf *out, str line, size_t columns)
         strbuf_add_cstr(out, is_coloured() ? "\033[0m…" : "…");
 }
 
-static void draw(const struct strbuf *text)
+static void draw(const struct strbuf *text, struct winsize size)
 {
     struct strbuf out = STRBUF_INIT(MAX_SCREEN);
     str rest = strbuf_str(text);
-    struct winsize size = terminal_size();
     size_t room = size.ws_row - 2U, lines = 0, left = 0;
     strbuf_add_cstr(&out, "\033[H");
     while (rest.len > 0) {
@@ -230,12 +229,17 @@ static void draw(const struct strbuf *text)
 void screen_show(struct screen *s, const struct strbuf *text)
 {
     bool terminal = paint_is_terminal();
-    if (s->begun && str_eq(strbuf_str(&s->shown), strbuf_str(text)))
+    struct winsize size = terminal ? terminal_size() : (struct winsize){0};
+    bool resized = size.ws_row != s->rows || size.ws_col != s->columns;
+    s->rows = size.ws_row;
+    s->columns = size.ws_col;
+    if (s->begun && !resized && str_eq(strbuf_str(&s->shown), strbuf_str(text)))
         return;
-    if (terminal && !s->begun)
+    /* What a terminal makes of its text when its width changes is anybody's guess. */
+    if (terminal && (!s->begun || resized))
         fputs("\033[2J", stdout);
     if (terminal) {
-        draw(text);
+        draw(text, size);
     } else {
         /* Pages need something between them, single lines do not. */
         size_t n_lines = 0;

@@ -41,10 +41,11 @@ void grid_add(struct grid *g, enum paint p, str cell);
 void grid_printf(struct grid *g, enum paint p, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void grid_write(const struct grid *g, struct strbuf *out);
 
-/* Shows a text: on a terminal in place of the one before, cut to its height; elsewhere below it,
- * unless it is the same. Made by zeros. */
+/* Shows a text: on a terminal in place of the one before, cut to its size; elsewhere below it. Not
+ * again while neither text nor size change. Made by zeros. */
 struct screen {
     struct strbuf shown;
+    unsigned rows, columns; /* of the terminal it was drawn for */
     bool begun;
 };
 void screen_show(struct screen *s, const struct strbuf *text);

@@ -2,7 +2,10 @@
  * when one of them has waited too long to go on, everything is read again. */
 #include "cli/picture.h"
 
+#include <signal.h>
+
 #include "base/vec.h"
+#include "grove/names.h"
 #include "grove/types.h"
 
 #define REDRAW_AFTER (150 * USEC_PER_MSEC)
@@ -33,6 +36,35 @@ static str selector_of(enum picture_part part)
     return part == PICTURE_PODS ? STR(LABEL_MANAGED_BY "=" MANAGED_BY_GROVE) : STR_NONE;
 }
 
+static str fields_of(enum picture_part part, unsigned mask)
+{
+    bool chosen = part == PICTURE_EVENTS && (mask & PICTURE_REFUSALS);
+    return chosen ? STR("reason=" REASON_REFUSED) : STR_NONE;
+}
+
+static int read_part(struct session *s, enum picture_part part, unsigned mask,
+                     struct session_list *ret, struct err *err)
+{
+    struct api_request q = {.verb = API_LIST,
+                            .kind = picture_kind(part),
+                            .ns = namespace_of(s, part),
+                            .label_selector = selector_of(part),
+                            .field_selector = fields_of(part, mask)};
+    return session_send_list(s, &q, ret, err);
+}
+
+/* Servers of Kubernetes answer this to everybody, 500 when a write would fail. One that does not
+ * know it or does not let us ask has said nothing. */
+static bool is_read_only(struct session *s, unsigned mask)
+{
+    struct api_request q = {.verb = API_GET, .path = STR("/readyz/etcd")};
+    struct err ignored = ERR_INIT;
+    int code = 0;
+    if (mask & PICTURE_SERVER)
+        (void)session_send(s, &q, NULL, &code, &ignored);
+    return code == 500;
+}
+
 int picture_read(struct session *s, unsigned mask, struct picture *p, struct err *err)
 {
     p->ns = s->ns;
@@ -40,11 +72,11 @@ int picture_read(struct session *s, unsigned mask, struct picture *p, struct err
     for (unsigned i = 0; i < PICTURE_PARTS; i++) {
         if (!(mask >> i & 1))
             continue;
-        int r =
-            session_list(s, picture_kind(i), namespace_of(s, i), selector_of(i), &p->parts[i], err);
+        int r = read_part(s, i, mask, &p->parts[i], err);
         if (r)
             return r;
     }
+    p->read_only = p->read_only || is_read_only(s, mask);
     return 0;
 }
 
@@ -62,6 +94,25 @@ struct obj *picture_find(const struct picture *p, enum picture_part part, str na
     return lo < l->n && str_eq(l->items[lo]->name, name) ? l->items[lo] : NULL;
 }
 
+struct obj *picture_find_labelled(const struct picture *p, enum picture_part part, str label)
+{
+    const struct session_list *l = &p->parts[part];
+    struct obj *found = picture_find(p, part, label);
+    for (size_t i = 0; !found && !str_is_empty(label) && i < l->n; i++) {
+        /* Few names are longer than a label may be: the others were found, or are not there. */
+        if (l->items[i]->name.len > label.len && name_has_label(l->items[i]->name, label))
+            found = l->items[i];
+    }
+    return found;
+}
+
+str picture_gang_of(const struct picture *p, const struct obj *o)
+{
+    str label = obj_label(o, STR(LABEL_PODGANG));
+    const struct obj *gang = picture_find_labelled(p, PICTURE_GANGS, label);
+    return gang ? gang->name : label;
+}
+
 struct obj *picture_find_any(const struct picture *p, str name)
 {
     struct obj *o = NULL;
@@ -77,7 +128,7 @@ str pod_owner_uid(const struct obj *pod)
     return pod->owner_uid;
 }
 
-str pod_gang_name(const struct obj *pod)
+str pod_gang_label(const struct obj *pod)
 {
     return obj_label(pod, STR(LABEL_PODGANG));
 }
@@ -135,12 +186,13 @@ struct live {
     struct stream streams[PICTURE_PARTS];
     unsigned mask, optional;
     struct loop_timer redraw, late;
+    struct loop_signal resized;
     usec drawn_at;
     picture_fn *fn;
     void *ctx;
     int error;
     struct err *err;
-    bool over, again;
+    bool over, again, read_only;
 };
 
 static void stop(struct live *l)
@@ -152,7 +204,8 @@ static void stop(struct live *l)
 static void on_redraw(struct loop_timer *t)
 {
     struct live *l = container_of(t, struct live, redraw);
-    struct picture p = {.ns = l->session->ns, .now = loop_wall(l->session->loop)};
+    struct picture p = {
+        .ns = l->session->ns, .now = loop_wall(l->session->loop), .read_only = l->read_only};
     for (unsigned i = 0; i < PICTURE_PARTS; i++)
         p.parts[i] = (struct session_list){l->streams[i].items.p, l->streams[i].items.len, 0};
     l->drawn_at = loop_now(l->session->loop);
@@ -178,6 +231,11 @@ static int compare(const struct obj *a, const struct obj *b)
 {
     int c = str_cmp(a->ns, b->ns);
     return c ? c : str_cmp(a->name, b->name);
+}
+
+static void on_resized(struct loop_signal *s)
+{
+    changed(container_of(s, struct live, resized));
 }
 
 /* Where it is, or belongs. */
@@ -256,8 +314,7 @@ static int begin(struct live *l, enum picture_part part)
 {
     struct stream *s = &l->streams[part];
     struct session_list list = {0};
-    str ns = namespace_of(l->session, part);
-    int r = session_list(l->session, picture_kind(part), ns, selector_of(part), &list, l->err);
+    int r = read_part(l->session, part, l->mask, &list, l->err);
     if (r)
         return r;
     forget(s);
@@ -265,8 +322,9 @@ static int begin(struct live *l, enum picture_part part)
         take(s, API_ADDED, list.items[i]);
     s->live = l;
     s->watch = (struct api_watch){.kind = picture_kind(part),
-                                  .ns = ns,
+                                  .ns = namespace_of(l->session, part),
                                   .label_selector = selector_of(part),
+                                  .field_selector = fields_of(part, l->mask),
                                   .rv = list.rv,
                                   .rv_given = true,
                                   .bookmarks = true,
@@ -292,6 +350,7 @@ static int begin_all(struct live *l)
         if (!(l->mask >> i & 1))
             forget(&l->streams[i]);
     }
+    l->read_only = is_read_only(l->session, l->mask);
     return 0;
 }
 
@@ -324,8 +383,12 @@ int picture_follow(struct session *s, unsigned mask, unsigned optional, picture_
                      .fn = fn,
                      .ctx = ctx,
                      .err = err};
+    struct err ignored = ERR_INIT;
     loop_timer_init(s->loop, &l.redraw, on_redraw);
     loop_timer_init(s->loop, &l.late, on_late);
+    l.resized = (struct loop_signal){.signo = SIGWINCH, .fn = on_resized};
+    (void)loop_signal_add(s->loop, &l.resized,
+                          &ignored); /* then it is drawn with the next change */
     if (timeout)
         loop_timer_set(&l.late, loop_now(s->loop) + timeout);
     do
@@ -333,6 +396,7 @@ int picture_follow(struct session *s, unsigned mask, unsigned optional, picture_
     while (l.again);
     loop_timer_cancel(&l.redraw);
     loop_timer_cancel(&l.late);
+    loop_signal_remove(&l.resized);
     for (unsigned i = 0; i < PICTURE_PARTS; i++) {
         forget(&l.streams[i]);
         vec_done(&l.streams[i].items);

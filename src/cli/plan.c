@@ -23,7 +23,8 @@
 #define LIMIT (24 * 60 * USEC_PER_MIN)
 /* What a picture of the trial needs: of nodes and others' pods nothing is told. */
 #define SHOWN (PICTURE_EVERYTHING & ~PICTURE_CAPACITY)
-enum { MAX_SHOWN_STEPS = 60, MAX_SHOWN_CHANGES = 12 };
+/* Of more steps than FOLD_ABOVE, what repeats itself is told once. */
+enum { MAX_SHOWN_STEPS = 60, MAX_SHOWN_CHANGES = 12, FOLD_ABOVE = 20, MAX_PERIOD = 16 };
 
 struct plan_args {
     struct view_args view;
@@ -144,18 +145,16 @@ static str why_not(const struct plan_work *w, const struct picture *p, const str
     return text;
 }
 
+/* Of a picture of a world in which nothing has changed for a while. */
 enum outcome { OUTCOME_OPEN, OUTCOME_GOOD, OUTCOME_STUCK };
 
 static enum outcome judge(const struct plan_work *w, const struct picture *p, usec quiet)
 {
     const struct obj *pcs = picture_find(p, PICTURE_SETS, w->name);
     if (!pcs)
-        return quiet > QUIET ? OUTCOME_STUCK : OUTCOME_OPEN;
-    if (str_is(progress_reason(pcs), "ProgressDeadlineExceeded") && update_is_running(pcs) &&
-        quiet >= QUIET)
         return OUTCOME_STUCK;
-    if (quiet < QUIET)
-        return OUTCOME_OPEN;
+    if (str_is(progress_reason(pcs), "ProgressDeadlineExceeded") && update_is_running(pcs))
+        return OUTCOME_STUCK;
     if (is_settled(w, p, pcs))
         return OUTCOME_GOOD;
     if (!update_is_running(pcs) || update_is_paused(pcs) || quiet >= QUIET_UPDATING)
@@ -163,33 +162,29 @@ static enum outcome judge(const struct plan_work *w, const struct picture *p, us
     return OUTCOME_OPEN;
 }
 
-/* What the trace looks at. There are thousands of Events in the end, and only coherent updates tell
- * their steps in them. */
-static unsigned sampled(const struct plan_work *w)
-{
-    unsigned events = update_strategy_of(w->after) == UPDATE_COHERENT ? 1U << PICTURE_EVENTS : 0;
-    return PICTURE_OF_SETS | 1U << PICTURE_MAPS | events;
-}
-
-/* Until it is settled or stuck; every picture that differs goes into the trace. */
+/* Until it is settled or stuck; all that changes goes into the trace. */
 static int watch_twin(struct plan_work *w, struct err *err)
 {
     struct picture p = {0};
-    uint64_t seen = 0;
+    uint64_t seen = 0, pictured = 0;
     usec changed = twin_time(w->twin);
     enum outcome outcome = OUTCOME_OPEN;
     while (outcome == OUTCOME_OPEN && twin_time(w->twin) < LIMIT) {
-        usec quiet = twin_time(w->twin) - changed;
-        if (!twin_run(w->twin, quiet < QUIET ? SLICE : SLICE_QUIET))
+        if (!twin_run(w->twin, twin_time(w->twin) - changed < QUIET ? SLICE : SLICE_QUIET))
             return err_set(err, ERR_TIMEOUT, "the trial did not come to an end");
         if (seen != twin_revision(w->twin)) {
+            struct twin_news news = twin_news(w->twin);
+            trace_add(&w->trace, &news);
             seen = twin_revision(w->twin);
             changed = twin_time(w->twin);
-            twin_picture(w->twin, w->ns, sampled(w), &p);
-            trace_add(&w->trace, &p);
-        } else {
-            outcome = judge(w, &p, twin_time(w->twin) - changed);
         }
+        usec quiet = twin_time(w->twin) - changed;
+        if (quiet >= QUIET && pictured != seen) {
+            twin_picture(w->twin, w->ns, PICTURE_OF_SETS, &p);
+            pictured = seen;
+        }
+        if (quiet >= QUIET)
+            outcome = judge(w, &p, quiet);
     }
     twin_picture(w->twin, w->ns, SHOWN, &p);
     const struct obj *pcs = picture_find(&p, PICTURE_SETS, w->name);
@@ -202,7 +197,6 @@ static int watch_twin(struct plan_work *w, struct err *err)
 
 static int try_it(struct plan_work *w, struct err *err)
 {
-    struct picture p;
     int r = twin_check_size(&w->live, w->docs, err);
     if (r)
         return r;
@@ -213,7 +207,8 @@ static int try_it(struct plan_work *w, struct err *err)
     r = w->before ? twin_adopt(w->twin, &w->live, w->before, err) : 0;
     if (r)
         return r;
-    twin_picture(w->twin, w->ns, SHOWN, &p);
+    twin_watch(w->twin, w->ns);
+    struct twin_news beginning = twin_news(w->twin);
     r = apply_all(w, err);
     if (r)
         return r;
@@ -221,7 +216,7 @@ static int try_it(struct plan_work *w, struct err *err)
     w->rolls = w->before && !revision_same(jgetc(obj_spec(w->before), "template"),
                                            jgetc(obj_spec(w->after), "template"));
     trace_init(&w->trace, w->arena, w->after);
-    trace_add(&w->trace, &p);
+    trace_add(&w->trace, &beginning);
     w->completes = true;
     return w->changes ? watch_twin(w, err) : 0;
 }
@@ -460,18 +455,26 @@ static str amounts_text(jval amounts, struct arena *a)
     return text;
 }
 
-static str replicas_text(jval takes, struct arena *a)
+/* "0", "1,2" of one step, "1..999" of many. */
+static str replicas_text(jval steps, size_t first, size_t n, struct arena *a)
 {
     str text = STR_NONE;
-    int64_t last = -1;
-    for (struct jiter it = jiter(takes); jnext(&it);) {
-        int64_t replica = jint(jgetc(it.value, "replica"), 0);
-        if (replica != last)
-            text = arena_printf(a, "%.*s%s%lld", STR_ARG(text), text.len ? "," : "",
-                                (long long)replica);
-        last = replica;
+    int64_t last = -1, least = INT64_MAX, most = -1;
+    for (size_t i = 0; i < n; i++) {
+        for (struct jiter it = jiter(jgetc(jat(steps, first + i), "takes")); jnext(&it);) {
+            int64_t replica = jint(jgetc(it.value, "replica"), 0);
+            least = MIN(least, replica);
+            most = MAX(most, replica);
+            if (n == 1 && replica != last)
+                text = arena_printf(a, "%.*s%s%lld", STR_ARG(text), text.len ? "," : "",
+                                    (long long)replica);
+            last = replica;
+        }
     }
-    return str_is_empty(text) ? STR("-") : text;
+    if (n == 1 || most < 0)
+        return str_is_empty(text) ? STR("-") : text;
+    return least == most ? arena_printf(a, "%lld", (long long)least)
+                         : arena_printf(a, "%lld..%lld", (long long)least, (long long)most);
 }
 
 /* The fewest of all are marked. */
@@ -485,12 +488,13 @@ static void add_ready(struct grid *g, jval components, jval ready)
     }
 }
 
-static void add_step(struct grid *g, jval components, jval step, struct arena *a)
+static void add_step(struct grid *g, jval components, jval steps, size_t i, struct arena *a)
 {
+    jval step = jat(steps, i);
     long long waiting = jint(jgetc(step, "podsWaiting"), 0);
     size_t created = jlen(jgetc(step, "gangsCreated")), drained = jlen(jgetc(step, "gangsDrained"));
     grid_add(g, PAINT_STRONG, jstr(jgetc(step, "step")));
-    grid_add(g, PAINT_PLAIN, replicas_text(jgetc(step, "takes"), a));
+    grid_add(g, PAINT_PLAIN, replicas_text(steps, i, 1, a));
     grid_add(g, PAINT_PLAIN, takes_text(jgetc(step, "takes"), a));
     grid_printf(g, PAINT_PLAIN, "%lld", (long long)jint(jgetc(step, "podsMade"), 0));
     grid_printf(g, PAINT_PLAIN, "+%zu -%zu", created, drained);
@@ -502,11 +506,107 @@ static void add_step(struct grid *g, jval components, jval step, struct arena *a
         grid_add(g, PAINT_GOOD, STR("yes"));
 }
 
+/* ---- what repeats itself ---- */
+
+/* Steps that do the same to other replicas have the same shape: how much of what is taken, how much
+ * is made, who is ready meanwhile. */
+static str shape_of(jval step, struct arena *a)
+{
+    struct strbuf b = STRBUF_INIT(1 << 20);
+    jval before = JVAL_ABSENT;
+    for (struct jiter it = jiter(jgetc(step, "takes")); jnext(&it); before = it.value) {
+        bool same = jequal(jgetc(before, "replica"), jgetc(it.value, "replica"));
+        strbuf_printf(&b, "%s%.*s %lld;", same ? "" : "/",
+                      STR_ARG(jstr(jgetc(it.value, "component"))),
+                      (long long)jint(jgetc(it.value, "pods"), 0));
+    }
+    strbuf_printf(&b, "|%lld +%zu -%zu %lld|", (long long)jint(jgetc(step, "podsMade"), 0),
+                  jlen(jgetc(step, "gangsCreated")), jlen(jgetc(step, "gangsDrained")),
+                  (long long)jint(jgetc(step, "podsWaiting"), 0));
+    strbuf_add_str(&b, jtext(jgetc(step, "ready")));
+    strbuf_add_str(&b, jtext(jgetc(step, "needs")));
+    str text = arena_str(a, strbuf_str(&b));
+    strbuf_done(&b);
+    return text;
+}
+
+/* So many steps from i on are `period` of them, again and again, at least three times; 0: none. */
+static size_t fold_length(const str *shapes, size_t n, size_t i, size_t period)
+{
+    size_t same = 0;
+    while (i + period + same < n && str_eq(shapes[i + same], shapes[i + period + same]))
+        same++;
+    size_t times = same / period + 1;
+    return times >= 3 ? times * period : 0;
+}
+
+/* The fold that spares most lines. */
+static size_t find_fold(const str *shapes, size_t n, size_t i, size_t *ret_period)
+{
+    size_t best = 0, spared = 0;
+    for (size_t period = 1; period <= MAX_PERIOD; period++) {
+        size_t length = fold_length(shapes, n, i, period);
+        if (length > period && length - period > spared) {
+            best = length;
+            spared = length - period;
+            *ret_period = period;
+        }
+    }
+    return best;
+}
+
+/* One line for steps that repeat those before them. */
+static void add_fold(struct grid *g, jval components, jval steps, size_t first, size_t n,
+                     size_t period, struct arena *a)
+{
+    long long made = 0, created = 0, drained = 0;
+    jval last = jat(steps, first + n - 1);
+    for (size_t i = 0; i < n; i++) {
+        jval step = jat(steps, first + i);
+        made += jint(jgetc(step, "podsMade"), 0);
+        created += (long long)jlen(jgetc(step, "gangsCreated"));
+        drained += (long long)jlen(jgetc(step, "gangsDrained"));
+    }
+    grid_printf(g, PAINT_STRONG, "..%.*s", STR_ARG(jstr(jgetc(last, "step"))));
+    grid_add(g, PAINT_PLAIN, replicas_text(steps, first, n, a));
+    str what = period > 1 ? arena_printf(a, "these %zu steps", period) : STR("the same");
+    grid_printf(g, PAINT_PLAIN, "%.*s %zu times more, up to %.*s", STR_ARG(what), n / period,
+                STR_ARG(takes_text(jgetc(last, "takes"), a)));
+    grid_printf(g, PAINT_PLAIN, "%lld", made);
+    grid_printf(g, PAINT_PLAIN, "+%lld -%lld", created, drained);
+    for (size_t i = 0; i < jlen(components); i++)
+        grid_add(g, PAINT_DIM, STR("same"));
+    grid_add(g, PAINT_DIM, STR("same"));
+    grid_add(g, PAINT_DIM, STR("same"));
+}
+
+/* Returns how many steps it has told of, and whether some of them together. */
+static size_t add_steps(struct grid *g, jval components, jval steps, bool wide, struct arena *a,
+                        bool *ret_folded)
+{
+    size_t n = jlen(steps), i = 0, lines = 0;
+    bool folds = !wide && n > FOLD_ABOVE;
+    str *shapes = arena_array(a, str, n + 1);
+    for (size_t k = 0; folds && k < n; k++)
+        shapes[k] = shape_of(jat(steps, k), a);
+    while (i < n && (wide || lines < MAX_SHOWN_STEPS)) {
+        size_t period = 1, length = folds ? find_fold(shapes, n, i, &period) : 0;
+        for (size_t end = i + period; i < end; i++, lines++)
+            add_step(g, components, steps, i, a);
+        if (length == 0)
+            continue;
+        add_fold(g, components, steps, i, length - period, period, a);
+        i += length - period;
+        *ret_folded = true;
+        lines++;
+    }
+    return i;
+}
+
 static void write_steps(jval doc, bool wide, struct arena *a, struct strbuf *out)
 {
     static const char *const first[] = {"STEP", "REPLICA", "TAKES AWAY", "MAKES", "GANGS"};
     jval components = jgetc(doc, "components"), steps = jgetc(doc, "steps");
-    size_t most = wide ? jlen(steps) : MIN(jlen(steps), (size_t)MAX_SHOWN_STEPS);
     struct grid g;
     grid_init(&g, a, ARRAY_LEN(first) + jlen(components) + 2);
     g.indent = "  ";
@@ -524,12 +624,14 @@ static void write_steps(jval doc, bool wide, struct arena *a, struct strbuf *out
         grid_printf(&g, PAINT_PLAIN, "%lld", (long long)jint(jgetc(it.value, "readyNow"), 0));
     grid_add(&g, PAINT_PLAIN, STR("-"));
     grid_add(&g, PAINT_PLAIN, STR("-"));
-    for (size_t i = 0; i < most; i++)
-        add_step(&g, components, jat(steps, i), a);
+    bool folded = false;
+    size_t told = add_steps(&g, components, steps, wide, a, &folded);
     strbuf_add_char(out, '\n');
     grid_write(&g, out);
-    if (most < jlen(steps))
-        strbuf_printf(out, "  and %zu more (-o wide shows all)\n", jlen(steps) - most);
+    if (told < jlen(steps))
+        strbuf_printf(out, "  and %zu more (-o wide shows all)\n", jlen(steps) - told);
+    else if (folded)
+        strbuf_add_cstr(out, "  -o wide shows each step on a line of its own\n");
 }
 
 static void write_changes(jval changes, bool wide, struct strbuf *out)
@@ -610,8 +712,7 @@ static const struct opt plan_opts[] = {
      .letter = 'f',
      .metavar = "FILE",
      .help =
-         "Manifests with one PodCliqueSet: a file, a directory of them, or - for standard input; "
-         "may be repeated",
+         "Manifests with one PodCliqueSet: a file, a directory of them, or - for standard input",
      .offset = offsetof(struct plan_args, files),
      .required = true},
     OPT_GROUP(NULL, view_options_once, offsetof(struct plan_args, view)),
@@ -622,13 +723,15 @@ const struct command cmd_plan = {
     .name = "plan",
     .summary = "What would happen if this were applied, step by step",
     .description =
-        "Takes over the set and its pods as they are into a twin of the cluster, applies the "
+        "Copies the set and its pods as they are into a simulated twin of the cluster, applies the "
         "manifest there and lets the real controllers and the real scheduler do the update under "
-        "virtual time, with pods that become ready. For each step: what is taken away, pods and "
-        "gangs that are made, how many of each role and group are ready at least (the minimum is "
-        "marked), what the new pods need and whether they get a place. Nothing is written to the "
-        "cluster. Preemption, disturbances and pods that fail are left out. Exit code 0 when "
-        "there is nothing to do, 1 when something would change, 3 when it would not complete.",
+        "virtual time, assuming that new pods become ready. Shows for each step what is taken "
+        "away, which pods and gangs are made, the smallest number of each role and group that is "
+        "ready (the lowest point is marked), what the new pods need and whether they would get a "
+        "place. Among many steps, those that repeat are shown once; -o wide shows all. Nothing is "
+        "written to the cluster. Preemption, disturbances and failing pods are not considered. "
+        "Exit code 0 when there is nothing to do, 1 when something would change, 3 when it would "
+        "not complete.",
     .opts = plan_opts,
     .opts_size = sizeof(struct plan_args),
     .examples = "  $ grove plan -f my-set.yaml\n  $ grove plan -f my-set.yaml -o json",

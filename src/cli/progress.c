@@ -103,7 +103,9 @@ static struct verdict judge(const struct picture *p, const struct obj *pcs, stru
         {"Complete", STATE_COMPLETE},
     };
     jval c = condition_find(jgetc(obj_status(pcs), "conditions"), STR("Progressing"));
-    str reason = jstr(jgetc(c, "reason"));
+    str reason = jstr(jgetc(c, "reason")), server = findings_of_server(p);
+    if (!str_is_empty(server))
+        return (struct verdict){STATE_FAILED, server};
     if (!is_observed(p, pcs, a))
         return (struct verdict){STATE_WAITING, STR("the operator has not taken up the change yet")};
     if (str_is(reason, "ProgressDeadlineExceeded"))
@@ -207,7 +209,7 @@ static bool progress_over(jval doc)
 
 static int run_status(void *ctx, const void *opts, const struct command_call *call)
 {
-    static const struct view page = {.mask = PICTURE_OF_SETS,
+    static const struct view page = {.mask = PICTURE_OF_SETS | PICTURE_SERVER,
                                      .optional = 1U << PICTURE_REVISIONS,
                                      .build = progress_build,
                                      .write = progress_write,
@@ -227,11 +229,12 @@ static int run_status(void *ctx, const void *opts, const struct command_call *ca
 
 const struct command cmd_rollout_status = {
     .name = "status",
-    .summary = "How far the update of a set is",
-    .description = "With --watch it goes on until the update is over: progress bars on a terminal, "
-                   "one line for each change elsewhere. Exit code 0 when it is complete (or, "
-                   "without --watch, under way), 1 when it failed: nothing has moved for the "
-                   "progress deadline of the set. The reason is in the line.",
+    .summary = "Show how far the update of a set is",
+    .description =
+        "With --watch it continues until the update is over: progress bars on a terminal, one line "
+        "per change elsewhere. Exit code 0 when the update is complete (or, without --watch, under "
+        "way), 1 when it failed: nothing has moved for the set's progress deadline, or the server "
+        "accepts no writes. The line says which.",
     .usage = "pcs/NAME",
     .min_args = 1,
     .max_args = 2,

@@ -10,7 +10,7 @@
 #include "operator/update.h"
 #include "json/edit.h"
 
-enum { MAX_TRIES = 5 };
+enum { MAX_TRIES = 20 };
 
 int rollout_read_target(const struct command_call *call, struct view_target *ret, struct err *err)
 {
@@ -43,6 +43,7 @@ struct ask {
     struct arena *arena;
     const struct obj *pcs;
     const char *said; /* what was done */
+    bool whole_list;  /* the edit is of an item: written is the list as it was read */
 };
 
 /* Fills in the edit of the set; an error says why not. Nothing to write: it stays empty. */
@@ -144,15 +145,18 @@ static int ask_restart(struct ask *q, struct edit *e, struct err *err)
                      strbuf_str(&now));
     }
     strbuf_done(&now);
+    q->whole_list = true;
     q->said = "restarted";
     return 0;
 }
 
-/* Judged and written against one version of the set: somebody else's write in between makes it a
- * conflict. */
+/* A list is written against the version it was read from: somebody else's write in between makes it
+ * a conflict. An annotation stands for itself, however often a busy set's status changes. */
 static int write_edit(struct ask *q, struct edit *e, struct err *err)
 {
-    edit_set_str(e, STR("/metadata/resourceVersion"), jstr(jgetc(q->pcs->meta, "resourceVersion")));
+    if (q->whole_list)
+        edit_set_str(e, STR("/metadata/resourceVersion"),
+                     jstr(jgetc(q->pcs->meta, "resourceVersion")));
     struct doc *patch = edit_as_merge_patch(e, q->pcs->doc, err);
     if (!patch)
         return err->code;
@@ -251,9 +255,9 @@ static const struct opt restart_opts[] = {
 
 static const struct command cmd_pause = {
     .name = "pause",
-    .summary = "Take nothing more away for an update",
+    .summary = "Pause an update: take no more pods away",
     .description = "Annotates the set with " ANNOTATION_PAUSED
-                   "=true. What was taken away already is made anew; pods that serve stay.",
+                   "=true. Pods already taken away are replaced; serving pods stay.",
     .usage = "pcs/NAME",
     .min_args = 1,
     .max_args = 2,
@@ -265,8 +269,8 @@ static const struct command cmd_pause = {
 
 static const struct command cmd_resume = {
     .name = "resume",
-    .summary = "Let a paused update go on",
-    .description = "Takes the annotation " ANNOTATION_PAUSED " off.",
+    .summary = "Resume a paused update",
+    .description = "Removes the annotation " ANNOTATION_PAUSED ".",
     .usage = "pcs/NAME",
     .min_args = 1,
     .max_args = 2,
@@ -279,10 +283,9 @@ static const struct command cmd_resume = {
 static const struct command cmd_undo = {
     .name = "undo",
     .summary = "Go back to an earlier revision",
-    .description =
-        "Annotates the set with " ANNOTATION_ROLLBACK_TO
-        "; the operator puts the stored pod templates back and the set's strategy replaces the "
-        "pods. Replicas and minimums stay as they are.",
+    .description = "Annotates the set with " ANNOTATION_ROLLBACK_TO
+                   "; the operator puts the stored pod templates back and the set's update "
+                   "strategy replaces the pods. Replicas and minimums stay as they are.",
     .usage = "pcs/NAME",
     .min_args = 1,
     .max_args = 2,
@@ -295,10 +298,10 @@ static const struct command cmd_undo = {
 
 static const struct command cmd_restart = {
     .name = "restart",
-    .summary = "Make all pods anew, as an update does",
+    .summary = "Recreate all pods, the way an update does",
     .description = "Sets the annotation " ANNOTATION_RESTARTED_AT
-                   " in the templates of the cliques to the present time; the set's strategy "
-                   "replaces the pods.",
+                   " in the templates of the cliques to the current time; the set's update "
+                   "strategy then replaces the pods.",
     .usage = "pcs/NAME",
     .min_args = 1,
     .max_args = 2,
@@ -320,7 +323,7 @@ const struct command cmd_rollout = {
     .name = "rollout",
     .opts = family_opts,
     .opts_size = sizeof(struct session_opts),
-    .summary = "Follow, pause, undo and repeat updates of a set",
+    .summary = "Follow, pause, undo and restart updates of a set",
     .description = "A front end to annotations and fields that any client can set.",
     .subs = subs,
 };

@@ -3,10 +3,11 @@
 
 #include "base/map.h"
 #include "cli/paint.h"
+#include "grove/names.h"
 #include "grove/types.h"
 #include "sched/snapshot.h"
 
-enum { MAX_CLASSES = 64, MAX_ADVICE = 8 };
+enum { MAX_CLASSES = 64, MAX_ADVICE = 8, MAX_LOOKS = 1000000 };
 
 /* Pods that ask for the same, and that the same nodes admit. */
 struct class
@@ -75,7 +76,7 @@ static str required_level(const struct obj *gang, const struct obj *pod)
     for (struct jiter it = jiter(jgetc(spec, "podgroups")); jnext(&it);) {
         str own = jstr(jpath(it.value, "topologyConstraint.packConstraint.required"));
         if (!str_is_empty(own) &&
-            str_eq(jstr(jgetc(it.value, "name")), obj_label(pod, STR(LABEL_PCLQ))))
+            name_has_label(jstr(jgetc(it.value, "name")), obj_label(pod, STR(LABEL_PCLQ))))
             level = own;
     }
     return level;
@@ -195,6 +196,13 @@ static const struct class *shortest(struct count *c, int64_t *ret_total)
     return worst;
 }
 
+static void add_dead(const struct count *c, const struct snap_node *n, struct room *ret)
+{
+    if (ret->dead++ < ROOM_BEST)
+        ret->dead_names = arena_printf(c->arena, "%.*s%s%.*s", STR_ARG(ret->dead_names),
+                                       ret->dead_names.len ? ", " : "", STR_ARG(n->name));
+}
+
 static void count_lacks(const struct count *c, const struct class *k, struct room *ret)
 {
     int64_t lacking[RES_MAX] = {0};
@@ -203,7 +211,8 @@ static void count_lacks(const struct count *c, const struct class *k, struct roo
         if (!node_admits(&c->nodes[i], k->model)) {
             ret->refused++;
             ret->cordoned += c->nodes[i].cordoned && node_is_wanted(&c->nodes[i], k->model);
-            ret->dead += !c->nodes[i].open && !c->nodes[i].cordoned;
+            if (!c->nodes[i].open && !c->nodes[i].cordoned)
+                add_dead(c, &c->nodes[i], ret);
             continue;
         }
         int64_t slots = slots_on(c, k, i);
@@ -298,10 +307,57 @@ static int64_t place_class(const struct count *c, const struct class *k, const s
     return left;
 }
 
+/* How much of resource res would have to be freed for one more pod of the class there; negative:
+ * the node is too small, whoever leaves. */
+static int64_t gap_on(const struct count *c, const struct class *k, size_t node, size_t res,
+                      const int64_t *has)
+{
+    int64_t each = k->demand.amount[res];
+    if (!node_admits(&c->nodes[node], k->model))
+        return -1;
+    for (size_t x = 0; x < c->snap.n_resources; x++) {
+        int64_t own = c->free[node][x] - has[x] + k->demand.amount[x];
+        if (own > c->nodes[node].total[x])
+            return -1;
+    }
+    return each - MIN(MAX(has[res], 0), each);
+}
+
+/* Makes room for pods without a place where least has to go; how much of res that is. Names the
+ * node when it is for one pod, and part of it is free. */
+static int64_t free_for(const struct count *c, const struct class *k, struct room *r,
+                        int64_t (*has)[RES_MAX], int64_t left, size_t res)
+{
+    int64_t each = k->demand.amount[res], all = 0;
+    if (left * (int64_t)c->n_nodes > MAX_LOOKS)
+        return left * each;
+    for (int64_t n = 0; n < left; n++) {
+        size_t best = c->n_nodes;
+        int64_t least = each;
+        for (size_t i = 0; i < c->n_nodes; i++) {
+            int64_t gap = may_hold(c, k, i, r) ? gap_on(c, k, i, res, has[i]) : -1;
+            if (gap < 0 || (best < c->n_nodes && gap >= least))
+                continue;
+            best = i;
+            least = gap;
+        }
+        all += least;
+        if (best == c->n_nodes)
+            continue;
+        if (left == 1 && least < each) {
+            r->near = c->nodes[best].name;
+            r->near_free = each - least;
+        }
+        for (size_t x = 0; x < c->snap.n_resources; x++)
+            has[best][x] -= k->demand.amount[x];
+    }
+    return all;
+}
+
 /* All roles of the gang together, those with the largest pods first: what has no place, in words.
- * Adds up what it asks for of resource res. */
-static str place_gang(const struct count *c, const struct room *r, bool empty, size_t res,
-                      const char *more, int64_t *ret_amount)
+ * Where others hold nodes, adds up what they would have to leave of resource res. */
+static str place_gang(const struct count *c, struct room *r, bool empty, size_t res,
+                      const char *more)
 {
     int64_t(*has)[RES_MAX] =
         (int64_t(*)[RES_MAX])arena_array(c->arena, struct demand, c->n_nodes + 1);
@@ -318,7 +374,10 @@ static str place_gang(const struct count *c, const struct room *r, bool empty, s
         }
         done[k] = true;
         int64_t left = place_class(c, &c->classes[k], r, has);
-        *ret_amount += left * c->classes[k].demand.amount[res];
+        if (left > 0 && !empty)
+            r->short_of += free_for(c, &c->classes[k], r, has, left, res);
+        if (left > 0 && text.len > 0)
+            r->near = STR_NONE; /* it is not for one pod */
         if (left > 0)
             text = arena_printf(c->arena, "%.*s%s%lld%s %.*s pod%s", STR_ARG(text),
                                 text.len ? " and " : "", (long long)left, more,
@@ -414,10 +473,9 @@ bool room_of_gang(const struct picture *p, const struct obj *gang, struct arena 
     find_too_small(&c, k, ret);
     size_t res = resource_of(&c, ret->resource);
     if (res < c.snap.n_resources) {
-        int64_t ever = 0;
-        ret->without = place_gang(&c, ret, false, res, " more", &ret->short_of);
+        ret->without = place_gang(&c, ret, false, res, " more");
         if (str_is_empty(ret->level)) /* else another domain might hold it */
-            ret->without_ever = place_gang(&c, ret, true, res, "", &ever);
+            ret->without_ever = place_gang(&c, ret, true, res, "");
     }
     rank_holders(&c, ret);
     return true;
@@ -460,6 +518,12 @@ static str room_to_make(const struct room *r, struct arena *a)
                             STR_ARG(r->without_ever));
     if (r->short_of == 0)
         return STR_NONE;
+    if (!str_is_empty(r->near))
+        return arena_printf(a, "free %.*s %.*s on %.*s, where %.*s of %.*s are free: room for %.*s",
+                            STR_ARG(room_amount(a, r->resource, r->short_of)), STR_ARG(r->resource),
+                            STR_ARG(r->near), STR_ARG(room_amount(a, r->resource, r->near_free)),
+                            STR_ARG(room_amount(a, r->resource, r->short_of + r->near_free)),
+                            STR_ARG(r->without));
     return arena_printf(a, "free %.*s %.*s%s%.*s: room for %.*s",
                         STR_ARG(room_amount(a, r->resource, r->short_of)), STR_ARG(r->resource),
                         inside ? " in " : "", STR_ARG(inside ? r->best[0].name : STR_NONE),
@@ -500,8 +564,9 @@ size_t room_advice(const struct room *r, struct arena *a, str *ret, size_t max)
         all[n++] = arena_printf(a, "uncordon nodes: %lld of %lld are cordoned",
                                 (long long)r->cordoned, (long long)r->nodes);
     if (r->dead > 0)
-        all[n++] = arena_printf(a, "bring nodes back: %lld of %lld are not ready",
-                                (long long)r->dead, (long long)r->nodes);
+        all[n++] = arena_printf(a, "bring nodes back: %lld of %lld are not ready (%.*s%s)",
+                                (long long)r->dead, (long long)r->nodes, STR_ARG(r->dead_names),
+                                r->dead > ROOM_BEST ? ", ..." : "");
     if (r->refused > r->cordoned + r->dead)
         all[n++] = nodes_to_open(r, a);
     if (lack > 0 && best > 0)

@@ -1,6 +1,6 @@
 /*
  * Where there is room for the pods of a gang, counted with the scheduler's own measures (what a pod
- * asks for, which nodes admit it): the kind of pod that is shortest of room, the domains that come
+ * asks for, which nodes admit it): the kind of pod that is short of room, the domains that come
  * nearest, who holds what is lacking, and what would help. Advice for people: the scheduler decides
  * with all constraints together.
  */
@@ -28,10 +28,13 @@ struct room {
     int64_t total;          /* fit in the whole cluster, each by itself */
     int64_t nodes, refused; /* nodes, and those of them that do not admit it */
     int64_t cordoned, dead; /* of those that refuse: only cordoned, and not ready */
+    str dead_names;         /* the first of the latter: "n1, n2" */
     str selector;           /* of nodes, as the pod has it: "gpu=x"; may be empty */
     str resource;           /* that most nodes lack; empty: none lacks any */
     int64_t each;           /* of that resource, that one pod asks for */
-    int64_t short_of;       /* of it, that the pods of all roles without a place ask for */
+    int64_t short_of;       /* of it, that has to be freed for the pods of all roles */
+    str near;               /* node where that is, and a part is free already; may be empty */
+    int64_t near_free;      /* that part */
     str without;            /* these pods: "2 more prefill pods and 1 more decode pod" */
     str without_ever;       /* without a level: those that have none when the cluster is empty */
     str too_small;          /* resource that no node has enough of for one pod; may be empty */

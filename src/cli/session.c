@@ -1,8 +1,12 @@
 /* See session.h. */
 #include "cli/session.h"
 
+#include "base/timefmt.h"
 #include "cli/clean.h"
+#include "cli/cli.h"
 #include "cli/instance.h"
+
+#include <signal.h>
 
 const struct opt session_options[] = {
     OPT_STRING(struct session_opts, kubeconfig, 0, "kubeconfig", "FILE",
@@ -37,9 +41,9 @@ static str source_of(const struct session_opts *o)
     return getenv("KUBERNETES_SERVICE_HOST") ? STR_NONE : STR("~/.kube/config");
 }
 
-int session_open(const struct session_opts *o, struct session *ret, struct err *err)
+static int open_as(const struct session_opts *o, bool looks, struct session *ret, struct err *err)
 {
-    *ret = (struct session){0};
+    *ret = (struct session){.looks = looks};
     arena_init(&ret->arena);
     const char *path = o->kubeconfig.p ? arena_str(&ret->arena, o->kubeconfig).p : NULL;
     const char *context = o->context.p ? arena_str(&ret->arena, o->context).p : NULL;
@@ -48,7 +52,11 @@ int session_open(const struct session_opts *o, struct session *ret, struct err *
         r = point_to_instance(&ret->arena, err);
     if (r == 0) {
         ret->loop = loop_new_real(err);
-        ret->api = ret->loop ? api_remote_new(ret->loop, &ret->config, err) : NULL;
+        ret->api =
+            ret->loop
+                ? api_remote_open(ret->loop, &ret->config,
+                                  &(struct remote_options){.patient = true, .trim = looks}, err)
+                : NULL;
         r = ret->api ? 0 : err->code;
     }
     ret->ns = str_is_empty(o->ns) ? ret->config.ns : o->ns;
@@ -56,6 +64,16 @@ int session_open(const struct session_opts *o, struct session *ret, struct err *
     if (r)
         session_close(ret);
     return r;
+}
+
+int session_open(const struct session_opts *o, struct session *ret, struct err *err)
+{
+    return open_as(o, false, ret, err);
+}
+
+int session_open_to_look(const struct session_opts *o, struct session *ret, struct err *err)
+{
+    return open_as(o, true, ret, err);
 }
 
 void session_close(struct session *s)
@@ -96,15 +114,74 @@ static void tell_warnings(const struct api_reply *reply, struct arena *a)
         fprintf(stderr, "Warning: %.*s\n", STR_ARG(clean_text(a, reply->warnings[i], CLEAN_ALL)));
 }
 
+/* Somebody is there, and is not whom the kubeconfig is about. */
+static const struct {
+    const char *says; /* TLS */
+    const char *means;
+    bool asks_clock;
+} strangers[] = {
+    {"certificate has expired",
+     "the server must renew its certificate, unless this machine's clock is wrong: ", true},
+    {"certificate is not yet valid",
+     "the server's clock is ahead, or this machine's is behind: ", true},
+    {"issuer certificate",
+     "another server than the one it was written for answers there, or one that was set up anew: "
+     "take that server's kubeconfig",
+     false},
+    {"self-signed certificate",
+     "another server than the one it was written for answers there, or one that was set up anew: "
+     "take that server's kubeconfig",
+     false},
+    {"mismatch", "the server's certificate is for other names than the one in the kubeconfig",
+     false},
+};
+
+/* The kubeconfig of a control plane of this user's that serves where this one points. */
+static str own_kubeconfig(struct session *s)
+{
+    struct instance *list;
+    size_t n = instance_list(&s->arena, &list);
+    str at = arena_printf(&s->arena, "%.*s:%d", STR_ARG(s->config.host), s->config.port);
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(list[i].address, at) && !str_eq(list[i].kubeconfig, s->source))
+            return list[i].kubeconfig;
+    }
+    return STR_NONE;
+}
+
+static str time_text(struct session *s)
+{
+    struct strbuf b = STRBUF_INIT(64);
+    time_format_rfc3339(loop_wall(s->loop), &b);
+    str text = arena_str(&s->arena, strbuf_str(&b));
+    strbuf_done(&b);
+    return text;
+}
+
+static str remedy_for_stranger(struct session *s, str message)
+{
+    for (size_t i = 0; i < ARRAY_LEN(strangers); i++) {
+        if (str_find(message, str_of(strangers[i].says)) < 0)
+            continue;
+        str own = strangers[i].asks_clock ? STR_NONE : own_kubeconfig(s);
+        return arena_printf(&s->arena, "%s%.*s%s%.*s", strangers[i].means,
+                            STR_ARG(strangers[i].asks_clock ? time_text(s) : STR_NONE),
+                            own.len ? ", export KUBECONFIG=" : "", STR_ARG(own));
+    }
+    return STR_NONE;
+}
+
 /* Nobody is there: who said there would be, and what to do. */
 static str remedy(struct session *s, const struct status *why)
 {
     if (str_is_empty(s->source) || !str_starts(why->message, STR("cannot reach")))
         return STR_NONE;
-    return arena_printf(&s->arena,
-                        " (kubeconfig %.*s); start a control plane with `grove up`, or name "
-                        "another kubeconfig",
-                        STR_ARG(s->source));
+    str how = remedy_for_stranger(s, why->message);
+    return arena_printf(
+        &s->arena, " (kubeconfig %.*s); %.*s", STR_ARG(s->source),
+        STR_ARG(how.len
+                    ? how
+                    : STR("start a control plane with `grove up`, or name another kubeconfig")));
 }
 
 static void on_done(struct api_request *q, const struct api_reply *reply)
@@ -164,15 +241,21 @@ int session_get(struct session *s, const struct kind *k, str ns, str name, struc
     return session_send(s, &q, ret, NULL, err);
 }
 
+int session_send_list(struct session *s, struct api_request *q, struct session_list *ret,
+                      struct err *err)
+{
+    struct waiting w = {.session = s, .err = err};
+    run(s, q, &w);
+    *ret = w.list;
+    return w.error;
+}
+
 int session_list(struct session *s, const struct kind *k, str ns, str label_selector,
                  struct session_list *ret, struct err *err)
 {
     struct api_request q = {
         .verb = API_LIST, .kind = k, .ns = ns, .label_selector = label_selector};
-    struct waiting w = {.session = s, .err = err};
-    run(s, &q, &w);
-    *ret = w.list;
-    return w.error;
+    return session_send_list(s, &q, ret, err);
 }
 
 int session_apply(struct session *s, const struct kind *k, str ns, str name, struct doc *config,
@@ -310,13 +393,36 @@ int session_follow(struct session *s, const struct kind *k, str ns, str label_se
     return f.error;
 }
 
-/* ---- trying again ---- */
+/* ---- watching ---- */
+
+static void on_reader_gone(struct loop_io *io, unsigned events)
+{
+    (void)events;
+    loop_io_remove(io);
+    (void)raise(SIGPIPE);
+    exit(EXIT_NO); /* whoever started it made it ignore that */
+}
+
+/* Of a file or the like there is nothing to wait for. */
+static void mind_reader(struct loop *l, struct loop_io *io)
+{
+    struct err none = ERR_INIT;
+    *io = (struct loop_io){.fd = STDOUT_FILENO, .fn = on_reader_gone};
+    (void)loop_io_add(l, io, &none);
+}
+
+void session_mind_reader(struct session *s)
+{
+    if (!s->reader.loop)
+        mind_reader(s->loop, &s->reader);
+}
 
 #define RETRY_FIRST (500 * USEC_PER_MSEC)
 #define RETRY_MOST (10 * USEC_PER_SEC)
 
 struct sleeper {
     struct loop_timer timer;
+    struct loop_io reader;
     struct loop *loop;
 };
 
@@ -332,6 +438,7 @@ static int sleep_for(usec pause, struct err *err)
         return err->code;
     loop_timer_init(s.loop, &s.timer, on_awake);
     loop_timer_set(&s.timer, loop_now(s.loop) + pause);
+    mind_reader(s.loop, &s.reader);
     (void)loop_run(s.loop);
     loop_free(s.loop);
     return 0;
@@ -341,6 +448,7 @@ bool session_retry(struct session *s, const struct session_opts *o, struct sessi
                    struct err *err)
 {
     int code = err->code;
+    bool looks = s->looks;
     if (code != ERR_UNAVAILABLE && code != ERR_INTERNAL && code != ERR_TIMEOUT)
         return false;
     if (r->pause == 0)
@@ -353,7 +461,7 @@ bool session_retry(struct session *s, const struct session_opts *o, struct sessi
         if (sleep_for(r->pause, err))
             return false;
         *err = ERR_INIT;
-    } while (session_open(o, s, err));
+    } while (open_as(o, looks, s, err));
     return true;
 }
 

@@ -19,11 +19,15 @@ struct session {
     struct kubeconfig config;
     struct loop *loop;
     struct api *api;
+    struct loop_io reader; /* see session_mind_reader */
+    bool looks;            /* see session_open_to_look */
     str ns;
     str source; /* the kubeconfig as it was named; empty in a cluster */
 };
 
 int session_open(const struct session_opts *o, struct session *ret, struct err *err);
+/* For those who only look: objects come without managedFields, half of what they are. */
+int session_open_to_look(const struct session_opts *o, struct session *ret, struct err *err);
 void session_close(struct session *s);
 
 /* Answers live until the session is closed. 0 on success; a Status becomes the error. */
@@ -36,6 +40,9 @@ struct session_list {
 };
 int session_list(struct session *s, const struct kind *k, str ns, str label_selector,
                  struct session_list *ret, struct err *err);
+/* The same, of a request that says more. */
+int session_send_list(struct session *s, struct api_request *q, struct session_list *ret,
+                      struct err *err);
 /* What is at a path that is no resource. ERR_NOT_FOUND where the server has no such thing. */
 int session_read(struct session *s, str path, struct doc **ret, struct err *err);
 /* Any request; *ret may be NULL. Its code is in *ret_code when given. */
@@ -55,7 +62,11 @@ typedef bool session_event_fn(void *ctx, enum api_event_type type, const struct 
 int session_follow(struct session *s, const struct kind *k, str ns, str label_selector,
                    session_event_fn *fn, void *ctx, usec timeout, struct err *err);
 
-/* For those who watch. A server that goes away is told once and tried again, after longer and
+/* For those who watch: the program ends, as by its next write, when nobody reads its output any
+ * more
+ * (`grove status --watch | head -1`). Until the session is closed. */
+void session_mind_reader(struct session *s);
+/* A server that goes away is told once and tried again, after longer and
  * longer, with the kubeconfig as it is then. Begins with zeros. */
 struct session_retry {
     usec pause; /* 0: it is there */

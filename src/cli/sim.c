@@ -50,10 +50,10 @@ const struct command cmd_sim = {
     .name = "sim",
     .summary = "Run scenarios under virtual time",
     .description =
-        "A scenario says what a simulated cluster is like, what is done to it and what must come "
-        "of it. The whole control plane runs in this process with a clock that jumps to the next "
-        "event, with injected faults, and every decision follows from the seed: the same seed "
-        "gives the same run. Exit code 1 when an expectation or an invariant does not hold.",
+        "A scenario says what a simulated cluster looks like, what happens to it and what the "
+        "outcome must be. The whole control plane runs in this process with a clock that jumps to "
+        "the next event, with injected faults, and every decision follows from the seed: the same "
+        "seed gives the same run. Exit code 1 when an expectation or an invariant does not hold.",
     .usage = "FILE...",
     .min_args = 1,
     .max_args = OPT_ANY_ARGS,

@@ -70,11 +70,23 @@ static struct part *find_part(struct part *parts, size_t *n, str name)
     return &parts[(*n)++];
 }
 
+/* Cliques and groups count what is as they are to be, which may be of an older version: those that
+ * wait for their turn, or that a partition holds. Of the set's version are those that say so, and
+ * what is new in those that are on their way to it. */
+static int64_t updated_of(jval status, str version)
+{
+    str its = jstr(jgetc(status, "currentPodCliqueSetGenerationHash"));
+    str next = jstr(jpath(status, "updateProgress.podCliqueSetGenerationHash"));
+    bool of_it = str_is_empty(version) || str_is_empty(its) || str_eq(its, version);
+    return of_it || str_eq(next, version) ? number(status, "updatedReplicas") : 0;
+}
+
 static void put_parts(struct jw *w, const struct picture *p, const struct obj *pcs, str label,
                       enum picture_part which, struct arena *a)
 {
     bool cliques = which == PICTURE_CLIQUES;
     struct part *parts = arena_array(a, struct part, MAX_ROLES);
+    str version = jstr(jgetc(obj_status(pcs), "currentGenerationHash"));
     size_t n = 0;
     for (size_t i = 0; i < p->parts[which].n; i++) {
         const struct obj *o = p->parts[which].items[i];
@@ -86,7 +98,7 @@ static void put_parts(struct jw *w, const struct picture *p, const struct obj *p
         x->desired += number(obj_spec(o), "replicas");
         x->min += number(obj_spec(o), "minAvailable");
         x->ready += number(status, cliques ? "readyReplicas" : "availableReplicas");
-        x->updated += number(status, "updatedReplicas");
+        x->updated += updated_of(status, version);
         x->scheduled += number(status, "scheduledReplicas");
     }
     jw_put_array(w, cliques ? "roles" : "scalingGroups");
@@ -103,10 +115,11 @@ static void put_parts(struct jw *w, const struct picture *p, const struct obj *p
     jw_end(w);
 }
 
-static void put_gang(struct jw *w, const struct pod_groups *by_gang, const struct obj *gang)
+static void put_gang(struct jw *w, const struct pod_groups *by_gang, const struct obj *gang,
+                     struct arena *a)
 {
     jval status = obj_status(gang);
-    struct session_list its = pod_groups_get(by_gang, gang->name);
+    struct session_list its = pod_groups_get(by_gang, name_label(a, gang->name));
     int64_t pods = 0, on_nodes = 0;
     for (size_t i = 0; i < its.n; i++) {
         const struct obj *o = its.items[i];
@@ -132,11 +145,11 @@ static void put_gang(struct jw *w, const struct pod_groups *by_gang, const struc
 static void put_gangs(struct jw *w, const struct picture *p, str label, struct arena *a)
 {
     struct pod_groups by_gang;
-    pod_groups_init(&by_gang, p, pod_gang_name, a);
+    pod_groups_init(&by_gang, p, pod_gang_label, a);
     jw_put_array(w, "gangs");
     for (size_t i = 0; i < p->parts[PICTURE_GANGS].n; i++) {
         if (is_of_set(p->parts[PICTURE_GANGS].items[i], label))
-            put_gang(w, &by_gang, p->parts[PICTURE_GANGS].items[i]);
+            put_gang(w, &by_gang, p->parts[PICTURE_GANGS].items[i], a);
     }
     jw_end(w);
     pod_groups_done(&by_gang);
@@ -358,8 +371,9 @@ void status_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
 
 static int run_status(void *ctx, const void *opts, const struct command_call *call)
 {
-    static const struct view view = {
-        .mask = PICTURE_WITH_EVENTS, .build = status_build, .write = status_write};
+    static const struct view view = {.mask = PICTURE_WITH_REFUSALS | PICTURE_SERVER,
+                                     .build = status_build,
+                                     .write = status_write};
     struct view_target t;
     struct err err = ERR_INIT;
     (void)ctx;
@@ -374,9 +388,9 @@ static int run_status(void *ctx, const void *opts, const struct command_call *ca
 
 const struct command cmd_status = {
     .name = "status",
-    .summary = "How sets are, on one screen",
-    .description = "First the verdict: available, or what stands in the way. Then how many of each "
-                   "role, scaling group and gang are desired, ready and updated.",
+    .summary = "Show how sets are doing, on one screen",
+    .description = "First the verdict: available, or what stands in the way. Then, for each role, "
+                   "scaling group and gang, how many are desired, ready and updated.",
     .usage = "[pcs/NAME]",
     .max_args = 2,
     .opts = view_options_all,

@@ -7,25 +7,23 @@
 
 enum { MAX_STEPS = 10000 };
 
-/* Pictures come by the thousand and most of what is in one was in the one before: what is read off
- * an object is kept, and read again only when its resourceVersion is another. */
-
 struct seen_unit {
     size_t component;
     int64_t members, good;
+    bool counted; /* among those that are ready */
 };
 
 struct seen_clique {
-    uint64_t rv, sample;
-    bool of_set;
+    bool of_set, present, good; /* good: counted with its unit */
     size_t component;
     int64_t replica, index, min, ready;
+    int64_t counted;        /* pods, where they are units */
     struct seen_unit *unit; /* of a group: which of its replicas */
 };
 
 struct seen_pod {
-    uint64_t rv, sample;
     bool of_set, deleting, is_ready, holds, is_bound; /* as it is now */
+    bool counted;                                     /* with its clique */
     struct demand demand;
     struct seen_clique *clique; /* NULL: not of this set */
     bool entered;               /* the rest is known */
@@ -33,14 +31,12 @@ struct seen_pod {
     int64_t replica, index;
     size_t step; /* that made it; SIZE_MAX: it was there */
     bool taken, ready, bound, gone;
+    bool given_up; /* it was made, never had a node, and went */
 };
 
-struct sample {
-    const struct picture *picture;
-    const struct obj *pcs;
-    struct arena *arena;
-    struct seen_pod **pods; /* as in the picture */
-    int64_t *ready;
+struct seen_group {
+    size_t component;
+    int64_t members;
 };
 
 /* ---- components ---- */
@@ -83,6 +79,7 @@ void trace_init(struct trace *t, struct arena *a, const struct obj *pcs)
     t->before = arena_array(a, int64_t, t->n_components + 1);
     t->low = arena_array(a, int64_t, t->n_components + 1);
     t->after = arena_array(a, int64_t, t->n_components + 1);
+    t->ready = arena_array(a, int64_t, t->n_components + 1);
 }
 
 static void drop_maps(struct map *m)
@@ -104,12 +101,14 @@ void trace_done(struct trace *t)
         vec_done(&s->entries);
     }
     vec_done(&t->steps);
-    map_done(&t->pods);
+    map_done(&t->groups);
     map_done(&t->cliques);
     map_done(&t->units);
+    map_done(&t->pods);
     map_done(&t->gangs);
-    map_done(&t->told);
+    map_done(&t->said);
     drop_maps(&t->maps);
+    obj_unref(t->pcs);
 }
 
 /* SIZE_MAX: none. */
@@ -156,7 +155,49 @@ static void record_take(struct trace *t, struct seen_pod *pod)
     *vec_push(&s->takes) = (struct trace_take){pod->component, pod->replica, pod->index, 1};
 }
 
-/* ---- one picture ---- */
+/* ---- who is ready ---- */
+
+/* What depends on it has changed: the numbers follow. */
+static void unit_update(struct trace *t, struct seen_unit *u)
+{
+    bool good = u->good > 0 && u->good >= u->members;
+    if (u->component != SIZE_MAX)
+        t->ready[u->component] += (int64_t)good - (int64_t)u->counted;
+    u->counted = good;
+}
+
+static void clique_update(struct trace *t, struct seen_clique *c)
+{
+    bool counts = c->of_set && c->present, good = counts && c->unit && c->ready >= c->min;
+    int64_t pods = counts && !c->unit ? c->ready : 0;
+    if (c->unit && good != c->good) {
+        c->unit->good += good ? 1 : -1;
+        unit_update(t, c->unit);
+    }
+    if (c->component != SIZE_MAX)
+        t->ready[c->component] += pods - c->counted;
+    c->good = good;
+    c->counted = pods;
+}
+
+static void add_demand(const struct trace *t, const struct demand *d, int64_t sign,
+                       struct demand *sum)
+{
+    for (size_t r = 0; r < t->resources.n_resources; r++)
+        sum->amount[r] += sign * d->amount[r];
+}
+
+static void pod_update(struct trace *t, struct seen_pod *pod)
+{
+    bool ready = pod->is_ready && !pod->gone;
+    if (!pod->clique || ready == pod->counted)
+        return;
+    pod->clique->ready += ready ? 1 : -1;
+    pod->counted = ready;
+    clique_update(t, pod->clique);
+}
+
+/* ---- what is read off objects ---- */
 
 static int64_t label_number(const struct obj *o, const char *label, int64_t otherwise)
 {
@@ -164,347 +205,274 @@ static int64_t label_number(const struct obj *o, const char *label, int64_t othe
     return str_to_int(obj_label(o, str_of(label)), &n) ? n : otherwise;
 }
 
-static const struct obj *find_group(const struct sample *s, str uid)
+/* What is kept for an object of that key; new ones are zeros. */
+static void *keep(struct trace *t, struct map *m, str key, size_t size)
 {
-    const struct session_list *groups = &s->picture->parts[PICTURE_GROUPS];
-    for (size_t i = 0; i < groups->n; i++) {
-        if (str_eq(groups->items[i]->uid, uid))
-            return groups->items[i];
+    void *v = map_get(m, key);
+    if (!v) {
+        v = memset(arena_alloc(t->arena, size), 0, size);
+        (void)map_put(m, arena_str(t->arena, key), v);
     }
-    return NULL;
+    return v;
 }
 
-static struct seen_unit *find_unit(struct trace *t, const struct obj *group, int64_t index)
+static void read_group(struct trace *t, const struct twin_change *change)
 {
-    str key = arena_printf(t->arena, "%.*s/%lld", STR_ARG(group->uid), (long long)index);
-    struct seen_unit *u = map_get(&t->units, key);
-    if (!u) {
-        u = arena_new(t->arena, struct seen_unit);
-        (void)map_put(&t->units, key, u);
-    }
-    return u;
+    struct seen_group *g = keep(t, &t->groups, change->obj->uid, sizeof(*g));
+    g->component = find_component(t, true, template_of_child(change->obj, t->pcs));
+    g->members = (int64_t)jlen(jgetc(obj_spec(change->obj), "cliqueNames"));
 }
 
-static void read_member(struct trace *t, const struct sample *s, const struct obj *clique,
-                        struct seen_clique *c)
+static void read_member(struct trace *t, const struct obj *clique, struct seen_clique *c)
 {
-    const struct obj *group = find_group(s, clique->owner_uid);
-    if (!group)
+    const struct seen_group *g = map_get(&t->groups, clique->owner_uid);
+    if (!g)
         return;
     c->index = label_number(clique, LABEL_PCSG_INDEX, 0);
-    c->component = find_component(t, true, template_of_child(group, s->pcs));
-    c->unit = find_unit(t, group, c->index);
-    c->unit->component = c->component;
-    c->unit->members = (int64_t)jlen(jgetc(obj_spec(group), "cliqueNames"));
+    c->component = g->component;
+    str key = arena_printf(t->arena, "%.*s/%lld", STR_ARG(clique->owner_uid), (long long)c->index);
+    c->unit = keep(t, &t->units, key, sizeof(*c->unit));
+    c->unit->component = g->component;
+    c->unit->members = g->members;
 }
 
-static void read_clique(struct trace *t, const struct sample *s, const struct obj *o,
-                        struct seen_clique *c)
+/* Whose it is does not change, its minimum and whether it is there do. */
+static void read_clique(struct trace *t, const struct twin_change *change)
 {
-    *c = (struct seen_clique){.rv = o->rv, .component = SIZE_MAX, .index = -1};
-    c->of_set = is_of_set(o, t->label);
-    if (!c->of_set)
-        return;
-    c->replica = label_number(o, LABEL_PCS_INDEX, 0);
-    c->min = jint(jgetc(obj_spec(o), "minAvailable"), 1);
-    if (str_eq(o->owner_uid, s->pcs->uid))
-        c->component = find_component(t, false, template_of_child(o, s->pcs));
-    else
-        read_member(t, s, o, c);
-}
-
-static void read_cliques(struct trace *t, struct sample *s)
-{
-    const struct session_list *cliques = &s->picture->parts[PICTURE_CLIQUES];
-    for (size_t i = 0; i < cliques->n; i++) {
-        const struct obj *o = cliques->items[i];
-        struct seen_clique *c = map_get(&t->cliques, o->uid);
-        if (!c) {
-            c = arena_new(t->arena, struct seen_clique);
-            (void)map_put(&t->cliques, arena_str(t->arena, o->uid), c);
-        }
-        if (c->rv != o->rv)
-            read_clique(t, s, o, c);
-        c->ready = 0;
-        c->sample = t->samples + 1;
-        if (c->unit)
-            c->unit->good = 0;
+    const struct obj *o = change->obj;
+    bool new = !map_has(&t->cliques, o->uid);
+    struct seen_clique *c = keep(t, &t->cliques, o->uid, sizeof(*c));
+    if (new) {
+        c->component = SIZE_MAX;
+        c->index = -1;
+        c->of_set = is_of_set(o, t->label);
+        c->replica = label_number(o, LABEL_PCS_INDEX, 0);
+        if (c->of_set && str_eq(o->owner_uid, t->pcs->uid))
+            c->component = find_component(t, false, template_of_child(o, t->pcs));
+        else if (c->of_set)
+            read_member(t, o, c);
     }
+    c->present = !change->gone;
+    c->min = jint(jgetc(obj_spec(o), "minAvailable"), 1);
+    clique_update(t, c);
 }
 
-static void add_demand(struct trace *t, const struct demand *d, struct demand *sum)
+static void read_pod(struct trace *t, const struct twin_change *change)
 {
-    for (size_t r = 0; r < t->resources.n_resources; r++)
-        sum->amount[r] += d->amount[r];
-}
-
-static void read_pod(struct trace *t, const struct obj *o, struct seen_pod *pod)
-{
+    const struct obj *o = change->obj;
+    struct seen_pod *pod = map_get(&t->pods, o->uid);
     str why;
-    pod->rv = o->rv;
+    if (change->gone && !pod)
+        return;
+    pod = keep(t, &t->pods, o->uid, sizeof(*pod));
+    if (pod->holds)
+        add_demand(t, &pod->demand, -1, &t->holds);
+    pod->holds = false;
     pod->of_set = is_of_set(o, t->label);
+    pod->gone = change->gone;
     if (!pod->of_set)
         return;
     pod->deleting = o->deleting;
     pod->is_ready = !o->deleting && str_is(pod_state(o), "Ready");
     pod->is_bound = !str_is_empty(jstr(jgetc(obj_spec(o), "nodeName")));
-    pod->holds = pod_holds_node(o);
-    pod->clique = map_get(&t->cliques, o->owner_uid);
+    pod->holds = !pod->gone && pod_holds_node(o);
+    pod->clique = pod->clique ? pod->clique : map_get(&t->cliques, o->owner_uid);
     (void)snapshot_demand(&t->resources, o, &pod->demand, &why);
+    if (pod->holds)
+        add_demand(t, &pod->demand, 1, &t->holds);
+    /* What became ready first, for it says whether what is taken begins a step. */
+    if (pod->entered && pod->is_ready && !pod->ready && pod->step != SIZE_MAX)
+        t->moved = true;
+    /* So does that something was tried in vain. */
+    if (pod->entered && !pod->taken && pod->step != SIZE_MAX && !pod->bound && !pod->is_bound &&
+        (pod->deleting || pod->gone))
+        t->moved = pod->given_up = pod->taken = true;
+    pod_update(t, pod);
 }
 
-/* Finds the pods of the picture among those seen. */
-static void find_pods(struct trace *t, struct sample *s)
+/* What is taken, before what is made: that is made for the step which the taking began. */
+static void read_take(struct trace *t, struct seen_pod *pod)
 {
-    const struct session_list *pods = &s->picture->parts[PICTURE_PODS];
-    s->pods = arena_array(s->arena, struct seen_pod *, pods->n + 1);
-    for (size_t i = 0; i < pods->n; i++) {
-        const struct obj *o = pods->items[i];
-        struct seen_pod *pod = map_get(&t->pods, o->uid);
-        if (!pod) {
-            pod = arena_new(t->arena, struct seen_pod);
-            (void)map_put(&t->pods, arena_str(t->arena, o->uid), pod);
-        }
-        if (pod->rv != o->rv)
-            read_pod(t, o, pod);
-        s->pods[i] = pod;
-    }
+    if (pod->entered && !pod->taken && (pod->deleting || pod->gone))
+        record_take(t, pod);
 }
 
-/* The clique it is of, when that is there. */
-static struct seen_clique *clique_of(const struct trace *t, const struct seen_pod *pod)
+/* Where the pod stands among those seen. */
+static void enter_pod(struct trace *t, struct seen_pod *pod)
 {
-    return pod->clique && pod->clique->of_set && pod->clique->sample == t->samples + 1 ? pod->clique
-                                                                                       : NULL;
-}
-
-/* Where the pod stands among those seen; true: it is new. */
-static bool enter_pod(const struct trace *t, struct seen_pod *pod)
-{
-    const struct seen_clique *c = clique_of(t, pod);
-    if (pod->entered)
-        return false;
+    const struct seen_clique *c = pod->clique;
+    c = c && c->of_set && c->present ? c : NULL;
     pod->entered = true;
     pod->component = c ? c->component : SIZE_MAX;
     pod->replica = c ? c->replica : 0;
     pod->index = c ? c->index : -1;
     pod->step = SIZE_MAX;
-    return true;
+    if (!t->begun || pod->deleting)
+        return;
+    struct trace_step *step = present_step(t);
+    step->made++;
+    pod->step = t->steps.len - 1;
+    add_demand(t, &pod->demand, 1, &step->need);
 }
 
-/* What became ready first, for it says whether what is taken begins a step. */
-static void read_readiness(struct trace *t, struct sample *s)
+static void read_made(struct trace *t, struct seen_pod *pod)
 {
-    for (size_t i = 0; i < s->picture->parts[PICTURE_PODS].n; i++) {
-        const struct seen_pod *pod = s->pods[i];
-        struct seen_clique *c = clique_of(t, pod);
-        if (!pod->of_set)
-            continue;
-        if (pod->entered && pod->is_ready && !pod->ready && pod->step != SIZE_MAX)
-            t->moved = true;
-        if (c)
-            c->ready += pod->is_ready;
-    }
-}
-
-/* Pods that were gone before anybody saw them going. */
-static void find_gone(struct trace *t)
-{
-    str name;
-    void *value;
-    for (size_t it = 0; map_next(&t->pods, &it, &name, &value);) {
-        struct seen_pod *pod = value;
-        if (!pod->entered || pod->gone || pod->sample == t->samples)
-            continue;
-        pod->gone = true;
-        if (!pod->taken)
-            record_take(t, pod);
-    }
-}
-
-/* What is taken, before what is made: that is made for the step which the taking began. */
-static void read_takes(struct trace *t, struct sample *s)
-{
-    for (size_t i = 0; i < s->picture->parts[PICTURE_PODS].n; i++) {
-        struct seen_pod *pod = s->pods[i];
-        if (!pod->entered)
-            continue;
-        pod->sample = t->samples;
-        if (pod->deleting && !pod->taken)
-            record_take(t, pod);
-    }
-    find_gone(t);
-}
-
-static void read_pods(struct trace *t, struct sample *s)
-{
-    struct demand held = {0};
-    for (size_t i = 0; i < s->picture->parts[PICTURE_PODS].n; i++) {
-        struct seen_pod *pod = s->pods[i];
-        if (!pod->of_set)
-            continue;
-        bool new = enter_pod(t, pod);
-        if (pod->holds)
-            add_demand(t, &pod->demand, &held);
-        if (new && t->samples > 0 && !pod->deleting) {
-            struct trace_step *step = present_step(t);
-            step->made++;
-            pod->step = t->steps.len - 1;
-            add_demand(t, &pod->demand, &step->need);
-        }
-        pod->taken = pod->taken || pod->deleting;
-        pod->ready = pod->is_ready;
-        pod->bound = pod->bound || pod->is_bound;
-        pod->sample = t->samples;
-    }
-    if (t->samples == 0)
-        t->held = held;
-    for (size_t r = 0; r < t->resources.n_resources; r++)
-        t->peak.amount[r] = MAX(t->peak.amount[r], held.amount[r]);
-}
-
-static void count_units(struct trace *t, struct sample *s)
-{
-    str key;
-    void *value;
-    for (size_t it = 0; map_next(&t->cliques, &it, &key, &value);) {
-        struct seen_clique *c = value;
-        if (!c->of_set || c->sample != t->samples + 1)
-            continue;
-        if (c->unit)
-            c->unit->good += c->ready >= c->min;
-        else if (c->component != SIZE_MAX)
-            s->ready[c->component] += c->ready;
-    }
-    for (size_t it = 0; map_next(&t->units, &it, &key, &value);) {
-        struct seen_unit *u = value;
-        if (u->component != SIZE_MAX)
-            s->ready[u->component] += u->good > 0 && u->good >= u->members;
-        u->good = 0;
-    }
-}
-
-static void count_ready(struct trace *t, struct sample *s)
-{
-    count_units(t, s);
-    struct trace_step *step = t->steps.len > 0 ? vec_last(&t->steps) : NULL;
-    for (size_t i = 0; i < t->n_components; i++) {
-        if (t->samples == 0)
-            t->before[i] = t->low[i] = s->ready[i];
-        t->low[i] = MIN(t->low[i], s->ready[i]);
-        if (step)
-            step->low[i] = MIN(step->low[i], s->ready[i]);
-        t->after[i] = s->ready[i];
-    }
+    if (!pod->of_set)
+        return;
+    if (!pod->entered)
+        enter_pod(t, pod);
+    pod->taken = pod->taken || pod->deleting;
+    pod->ready = pod->is_ready;
+    pod->bound = pod->bound || pod->is_bound;
 }
 
 /* ---- gangs ---- */
 
-static jval entry_named(const struct obj *map, str name)
+/* Entries that are new in a map or not as they were, and the map as it is. */
+static void read_entries(struct trace *t, struct trace_step *step, const struct obj *old,
+                         const struct obj *o)
 {
-    for (struct jiter it = jiter(map ? jgetc(obj_spec(map), "entries") : JVAL_ABSENT);
+    struct map before = MAP_INIT;
+    struct arena a = ARENA_INIT;
+    for (struct jiter it = jiter(old ? jgetc(obj_spec(old), "entries") : JVAL_ABSENT);
          jnext(&it);) {
-        if (str_eq(jstr(jgetc(it.value, "name")), name))
-            return it.value;
+        jval *v = arena_new(&a, jval);
+        *v = it.value;
+        (void)map_put(&before, jstr(jgetc(it.value, "name")), v);
     }
-    return JVAL_ABSENT;
+    for (struct jiter it = jiter(jgetc(obj_spec(o), "entries")); jnext(&it);) {
+        const jval *v = map_get(&before, jstr(jgetc(it.value, "name")));
+        if (!v || !jequal(*v, it.value))
+            *vec_push(&step->entries) = arena_str(t->arena, jtext(it.value));
+    }
+    map_done(&before);
+    arena_done(&a);
+}
+
+/* What the planner of coherent updates calls its step. */
+static void name_step(struct trace *t, struct trace_step *step, const struct obj *map)
+{
+    const str *said = map_del(&t->said, map->name);
+    if (said && str_is_empty(step->title))
+        step->title =
+            arena_printf(t->arena, "replica %lld, %.*s",
+                         (long long)label_number(map, LABEL_PCS_INDEX, 0), STR_ARG(*said));
 }
 
 /* Before what is taken for it is looked at: a change of the map begins a step. */
-static void read_maps(struct trace *t, const struct sample *s)
+static void read_map(struct trace *t, const struct twin_change *change)
 {
-    const struct session_list *maps = &s->picture->parts[PICTURE_MAPS];
-    for (size_t i = 0; i < maps->n; i++) {
-        struct obj *o = maps->items[i], *old;
-        old = map_get(&t->maps, o->name);
-        if ((old && old->rv == o->rv) || !is_of_set(o, t->label))
-            continue;
-        if (old && jequal(jgetc(obj_spec(old), "entries"), jgetc(obj_spec(o), "entries")))
-            continue;
-        struct trace_step *step = t->samples > 0 ? open_step(t) : NULL;
-        for (struct jiter it = jiter(jgetc(obj_spec(o), "entries")); step && jnext(&it);) {
-            if (!jequal(entry_named(old, jstr(jgetc(it.value, "name"))), it.value))
-                *vec_push(&step->entries) = arena_str(t->arena, jtext(it.value));
-        }
-        (void)map_put(&t->maps, arena_str(t->arena, o->name), obj_ref(o));
-        obj_unref(old);
+    struct obj *o = change->obj, *old = map_get(&t->maps, o->name);
+    if (change->gone || !is_of_set(o, t->label))
+        return;
+    if (old && jequal(jgetc(obj_spec(old), "entries"), jgetc(obj_spec(o), "entries")))
+        return;
+    if (t->begun) {
+        struct trace_step *step = open_step(t);
+        read_entries(t, step, old, o);
+        name_step(t, step, o);
     }
+    (void)map_put(&t->maps, arena_str(t->arena, o->name), obj_ref(o));
+    obj_unref(old);
 }
 
 struct seen_gang {
     str name;
-    uint64_t sample;
-    bool gone;
+    bool entered, gone;
 };
+
+static void read_gang(struct trace *t, const struct twin_change *change)
+{
+    if (!is_of_set(change->obj, t->label) ||
+        (change->gone && !map_has(&t->gangs, change->obj->name)))
+        return;
+    struct seen_gang *g = keep(t, &t->gangs, change->obj->name, sizeof(*g));
+    if (!g->entered)
+        g->name = arena_str(t->arena, change->obj->name);
+    if (t->begun && !change->gone && (!g->entered || g->gone))
+        *vec_push(&present_step(t)->gangs_made) = g->name;
+    g->entered = true;
+    if (change->gone && !g->gone)
+        *vec_push(&present_step(t)->gangs_gone) = g->name;
+    g->gone = change->gone;
+}
 
 static int by_text(const void *a, const void *b)
 {
     return str_cmp(*(const str *)a, *(const str *)b);
 }
 
-static void read_gangs(struct trace *t, const struct sample *s)
+/* ---- news ---- */
+
+static void hear(struct trace *t, const struct twin_news *news)
 {
-    const struct session_list *gangs = &s->picture->parts[PICTURE_GANGS];
-    str key;
-    void *value;
-    for (size_t i = 0; i < gangs->n; i++) {
-        struct seen_gang *g = map_get(&t->gangs, gangs->items[i]->name);
-        if (!g && !is_of_set(gangs->items[i], t->label))
+    for (size_t i = 0; i < news->n_words; i++) {
+        if (!str_starts(news->words[i].text, STR("sub-step ")))
             continue;
-        if (!g) {
-            g = arena_new(t->arena, struct seen_gang);
-            g->name = arena_str(t->arena, gangs->items[i]->name);
-            (void)map_put(&t->gangs, g->name, g);
-            if (t->samples > 0)
-                *vec_push(&present_step(t)->gangs_made) = g->name;
-        }
-        g->sample = t->samples;
+        str *text = arena_new(t->arena, str);
+        *text = arena_str(t->arena, news->words[i].text);
+        (void)map_put(&t->said, arena_str(t->arena, news->words[i].map), text);
     }
-    for (size_t it = 0; map_next(&t->gangs, &it, &key, &value);) {
-        struct seen_gang *g = value;
-        if (g->gone || g->sample == t->samples)
+    for (size_t i = 0; i < news->n; i++) {
+        struct obj *o = news->changes[i].obj;
+        if (o->kind != &kind_pcs || !str_eq(o->name, t->set) || news->changes[i].gone)
             continue;
-        g->gone = true;
-        *vec_push(&present_step(t)->gangs_gone) = g->name;
+        obj_unref(t->pcs);
+        t->pcs = obj_ref(o);
     }
 }
 
-/* What the planner of coherent updates calls its steps. */
-static void read_titles(struct trace *t, const struct sample *s)
+static void each(struct trace *t, const struct twin_news *news, const struct kind *k,
+                 void (*read)(struct trace *t, const struct twin_change *change))
 {
-    const struct session_list *events = &s->picture->parts[PICTURE_EVENTS];
-    uint64_t known = t->events_rv;
-    for (size_t i = 0; i < events->n; i++) {
-        const struct obj *o = events->items[i];
-        t->events_rv = MAX(t->events_rv, o->rv);
-        if (o->rv <= known || !str_is(jstr(jgetc(obj_root(o), "reason")), "CoherentUpdateStep") ||
-            !str_eq(jstr(jpath(obj_root(o), "involvedObject.name")), t->set) ||
-            map_has(&t->told, o->name))
-            continue;
-        (void)map_put(&t->told, arena_str(t->arena, o->name), t);
-        if (t->samples > 0 && t->steps.len > 0 && str_is_empty(vec_last(&t->steps)->title))
-            vec_last(&t->steps)->title = arena_str(t->arena, jstr(jgetc(obj_root(o), "message")));
+    for (size_t i = 0; i < news->n; i++) {
+        if (news->changes[i].obj->kind == k)
+            read(t, &news->changes[i]);
     }
 }
 
-void trace_add(struct trace *t, const struct picture *p)
+static void each_pod(struct trace *t, const struct twin_news *news,
+                     void (*read)(struct trace *t, struct seen_pod *pod))
 {
-    struct arena a = ARENA_INIT;
-    struct sample s = {.picture = p, .arena = &a, .pcs = picture_find(p, PICTURE_SETS, t->set)};
-    s.ready = arena_array(&a, int64_t, t->n_components + 1);
-    if (s.pcs) {
-        read_cliques(t, &s);
-        find_pods(t, &s);
-        read_readiness(t, &s);
-        read_maps(t, &s);
-        read_takes(t, &s);
-        read_pods(t, &s);
-        read_gangs(t, &s);
-        read_titles(t, &s);
+    for (size_t i = 0; i < news->n; i++) {
+        const struct obj *o = news->changes[i].obj;
+        struct seen_pod *pod = o->kind == &kind_pod ? map_get(&t->pods, o->uid) : NULL;
+        if (pod)
+            read(t, pod);
     }
-    count_ready(t, &s);
-    t->samples++;
-    arena_done(&a);
+}
+
+static void count_ready(struct trace *t)
+{
+    struct trace_step *step = t->steps.len > 0 ? vec_last(&t->steps) : NULL;
+    for (size_t i = 0; i < t->n_components; i++) {
+        if (!t->begun)
+            t->before[i] = t->low[i] = t->ready[i];
+        t->low[i] = MIN(t->low[i], t->ready[i]);
+        if (step)
+            step->low[i] = MIN(step->low[i], t->ready[i]);
+        t->after[i] = t->ready[i];
+    }
+    if (!t->begun)
+        t->held = t->holds;
+    for (size_t r = 0; r < t->resources.n_resources; r++)
+        t->peak.amount[r] = MAX(t->peak.amount[r], t->holds.amount[r]);
+}
+
+void trace_add(struct trace *t, const struct twin_news *news)
+{
+    hear(t, news);
+    if (t->pcs) {
+        each(t, news, &kind_pcsg, read_group);
+        each(t, news, &kind_pclq, read_clique);
+        each(t, news, &kind_pod, read_pod);
+        each(t, news, &kind_pod_gang_map, read_map);
+        each_pod(t, news, read_take);
+        each_pod(t, news, read_made);
+        each(t, news, &kind_pod_gang, read_gang);
+    }
+    count_ready(t);
+    t->begun = true;
 }
 
 static int by_place(const void *a, const void *b)
@@ -524,7 +492,7 @@ void trace_end(struct trace *t)
     void *value;
     for (size_t it = 0; map_next(&t->pods, &it, &name, &value);) {
         const struct seen_pod *pod = value;
-        if (pod->entered && pod->step != SIZE_MAX && !pod->bound && !pod->taken)
+        if (pod->entered && pod->step != SIZE_MAX && !pod->bound && (pod->given_up || !pod->taken))
             t->steps.p[pod->step].waiting++;
     }
     for (size_t i = 0; i < t->steps.len; i++) {

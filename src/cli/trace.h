@@ -1,17 +1,18 @@
 /*
- * What happens to a set in a twin, as steps: pictures go in one after the other, and what differs
- * between them is recorded. Nothing is foreseen here: the controllers in the twin do what they do,
- * and this only watches.
+ * What happens to a set in a twin, as steps: the twin's news go in, and what they mean is recorded.
+ * Nothing is foreseen here: the controllers in the twin do what they do, and this only watches.
+ * What it costs follows from what changes, not from how much there is.
  *
  * A step begins when something is taken away (or the map of gangs changes) after something of the
- * step before became ready; what follows until the next one belongs to it.
+ * step before became ready, or was given up because it had no place; what follows until the next
+ * one belongs to it.
  */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "cli/picture.h"
+#include "cli/twin.h"
 #include "sched/snapshot.h"
 
 /* A standalone clique (its units are pods) or a scaling group (its replicas). */
@@ -47,18 +48,22 @@ struct trace {
     VEC(struct trace_step) steps;
     struct snapshot resources; /* only names and numbers */
     struct demand held, peak;  /* at the beginning, the most at any time */
-    /* What was seen last: pods and cliques by uid, for their names come again; the others by name.
-     */
-    struct map pods, cliques, units, gangs, maps, told;
-    uint64_t samples, events_rv;
+    /* As it is now. Groups, cliques and pods by uid, for their names come again; gangs and maps by
+     * name. */
+    struct obj *pcs;
+    struct map groups, cliques, units, pods, gangs, maps;
+    struct map said; /* by map of gangs: what its planner said of the change that comes */
+    struct demand holds;
+    int64_t *ready; /* by component */
+    bool begun;
     bool moved; /* something became ready since the last step began */
 };
 
 /* The set as it is to be; the arena outlives the trace. */
 void trace_init(struct trace *t, struct arena *a, const struct obj *pcs);
 void trace_done(struct trace *t);
-/* The first picture is where it begins. */
-void trace_add(struct trace *t, const struct picture *p);
+/* The first news are where it begins. */
+void trace_add(struct trace *t, const struct twin_news *news);
 /* Counts who waits, and drops steps in which nothing was. */
 void trace_end(struct trace *t);
 

@@ -37,7 +37,7 @@ static void put_pod(struct build *b, const struct obj *pod)
     jw_put_str(b->w, "state", pod_state(pod));
     if (!str_is_empty(node))
         jw_put_str(b->w, "node", node);
-    jw_put_str(b->w, "gang", obj_label(pod, STR(LABEL_PODGANG)));
+    jw_put_str(b->w, "gang", picture_gang_of(b->picture, pod));
     jw_end(b->w);
 }
 
@@ -48,7 +48,7 @@ static void put_clique(struct build *b, const struct obj *clique)
     put_number(b->w, "ready", obj_status(clique), "readyReplicas");
     put_number(b->w, "desired", obj_spec(clique), "replicas");
     put_number(b->w, "minAvailable", obj_spec(clique), "minAvailable");
-    jw_put_str(b->w, "gang", obj_label(clique, STR(LABEL_PODGANG)));
+    jw_put_str(b->w, "gang", picture_gang_of(b->picture, clique));
     jw_put_array(b->w, "children");
     for (size_t i = 0; i < pods.n; i++)
         put_pod(b, pods.items[i]);
@@ -317,10 +317,9 @@ static int run_tree(void *ctx, const void *opts, const struct command_call *call
 const struct command cmd_tree = {
     .name = "tree",
     .summary = "Show sets, scaling groups, cliques, pods and nodes as a tree",
-    .description =
-        "Each clique with how many of its pods are ready, the minimum that is of any use "
-        "and the gang it is placed with; each pod with its state and its node. Of many that are "
-        "well some are shown; -o wide shows all.",
+    .description = "For each clique, how many of its pods are ready, the minimum that is any use, "
+                   "and the gang it is placed with; for each pod, its state and its node. When "
+                   "many pods are healthy only some of them are shown; -o wide shows all.",
     .usage = "[pcs/NAME]",
     .max_args = 2,
     .opts = view_options_all,

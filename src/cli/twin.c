@@ -24,8 +24,15 @@ struct twin {
     usec began, nodes_due;
     struct arena own;
     struct obj *answer;      /* to the last write */
-    uint64_t served;         /* pods changed before this revision were looked at by the nodes */
     VEC(struct obj *) shown; /* what the last picture holds */
+    struct news {
+        struct arena arena;
+        VEC(struct twin_change) changes;
+        VEC(struct twin_word) words;
+        struct map places; /* in the changes, by uid: from 1 */
+    } news, told, due;     /* due: pods that nodes have not looked at since they changed */
+    struct store_sub sub;
+    str watched; /* namespace; empty: none */
     bool ready;
     struct err failure;
     size_t open;
@@ -423,6 +430,29 @@ int twin_adopt(struct twin *t, const struct picture *p, const struct obj *pcs, s
     return a.error;
 }
 
+/* ---- what changed ---- */
+
+static void news_clear(struct news *n)
+{
+    for (size_t i = 0; i < n->changes.len; i++)
+        obj_unref(n->changes.p[i].obj);
+    vec_done(&n->changes);
+    vec_done(&n->words);
+    map_done(&n->places);
+    arena_done(&n->arena);
+    *n = (struct news){.arena = ARENA_INIT};
+}
+
+static void news_add(struct news *n, struct obj *o, bool gone)
+{
+    size_t place = (size_t)(uintptr_t)map_get(&n->places, o->uid);
+    struct twin_change *c = place ? &n->changes.p[place - 1] : vec_push(&n->changes);
+    struct obj *before = place ? c->obj : NULL;
+    *c = (struct twin_change){obj_ref(o), gone};
+    (void)map_put(&n->places, o->uid, (void *)(uintptr_t)(place ? place : n->changes.len));
+    obj_unref(before);
+}
+
 /* ---- nodes ---- */
 
 static struct doc *make_ready(const struct obj *pod, usec now)
@@ -490,32 +520,29 @@ static void serve_pod(struct batch *b, struct obj *pod)
                                            .body = make_ready(pod, loop_wall(b->twin->loop))});
 }
 
-/* Of all that Grove made; other pods only hold their room. What has not changed since it was looked
- * at last has nothing to wait for. */
+/* Of all that Grove made; other pods only hold their room. */
 static void serve_pods(struct twin *t)
 {
-    uint64_t now = twin_revision(t);
-    struct store *store = apiserver_store(plane_server(t->plane));
-    struct arena a = ARENA_INIT;
     struct err ignored = ERR_INIT;
-    VEC(struct obj *) pods = {0};
-    struct obj *o;
-    struct store_iter it = store_range(store, &kind_pod, STR_NONE, STR_NONE, STR_NONE);
-    while ((o = store_next(&it))) {
-        if (o->rv >= t->served && str_is(obj_label(o, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE))
-            *vec_push(&pods) = obj_hold(&a, obj_ref(o));
-    }
+    struct news due = t->due;
     struct batch *b = xnew(struct batch);
+    t->due = (struct news){.arena = ARENA_INIT};
     b->twin = t;
     t->err = &ignored;
-    for (size_t i = 0; i < pods.len; i++)
-        serve_pod(b, pods.p[i]);
+    t->error = 0;
+    for (size_t i = 0; i < due.changes.len; i++) {
+        if (!due.changes.p[i].gone)
+            serve_pod(b, due.changes.p[i].obj);
+    }
     batch_flush(b);
-    t->served = t->error ? 0 : now;
+    /* Once more, unless they have changed meanwhile. */
+    for (size_t i = 0; t->error && i < due.changes.len; i++) {
+        if (!map_has(&t->due.places, due.changes.p[i].obj->uid))
+            news_add(&t->due, due.changes.p[i].obj, due.changes.p[i].gone);
+    }
     t->error = 0;
     free(b);
-    vec_done(&pods);
-    arena_done(&a);
+    news_clear(&due);
 }
 
 bool twin_run(struct twin *t, usec time)
@@ -541,6 +568,62 @@ uint64_t twin_revision(const struct twin *t)
 usec twin_time(const struct twin *t)
 {
     return loop_now(t->loop) - t->began;
+}
+
+/* ---- news ---- */
+
+static bool is_watched(const struct kind *k)
+{
+    return k == &kind_pcs || k == &kind_pcsg || k == &kind_pclq || k == &kind_pod ||
+           k == &kind_pod_gang || k == &kind_pod_gang_map;
+}
+
+static void on_event(struct store_sub *sub, const struct store_event *e)
+{
+    struct twin *t = container_of(sub, struct twin, sub);
+    if (e->obj->kind == &kind_pod &&
+        str_is(obj_label(e->obj, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE))
+        news_add(&t->due, e->obj, e->type == STORE_DELETED);
+    if (is_watched(e->obj->kind) && str_eq(e->obj->ns, t->watched))
+        news_add(&t->news, e->obj, e->type == STORE_DELETED);
+}
+
+/* "... PodGangMap NS/NAME (WORDS) ...", see runtime_set_journal. */
+static void on_journal(void *ctx, str line)
+{
+    static const str kind = {" PodGangMap ", 12};
+    struct twin *t = ctx;
+    ptrdiff_t at = str_find(line, kind);
+    if (at < 0 || str_is_empty(t->watched))
+        return;
+    str rest = str_sub(line, (size_t)at + kind.len, line.len), path = str_cut(&rest, ' ');
+    (void)str_cut(&path, '/');
+    (void)str_cut(&rest, '(');
+    *vec_push(&t->news.words) = (struct twin_word){arena_str(&t->news.arena, path),
+                                                   arena_str(&t->news.arena, str_cut(&rest, ')'))};
+}
+
+void twin_watch(struct twin *t, str ns)
+{
+    static const enum picture_part parts[] = {PICTURE_SETS, PICTURE_GROUPS, PICTURE_CLIQUES,
+                                              PICTURE_PODS, PICTURE_GANGS,  PICTURE_MAPS};
+    struct store *store = apiserver_store(plane_server(t->plane));
+    t->watched = arena_str(&t->own, ns);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        struct obj *o;
+        struct store_iter it = store_range(store, picture_kind(parts[i]), ns, STR_NONE, STR_NONE);
+        while ((o = store_next(&it)))
+            news_add(&t->news, o, false);
+    }
+}
+
+struct twin_news twin_news(struct twin *t)
+{
+    news_clear(&t->told);
+    t->told = t->news;
+    t->news = (struct news){.arena = ARENA_INIT};
+    return (struct twin_news){t->told.changes.p, t->told.changes.len, t->told.words.p,
+                              t->told.words.len};
 }
 
 /* ---- life cycle ---- */
@@ -622,7 +705,8 @@ int twin_check_size(const struct picture *p, const doc_vec *docs, struct err *er
 struct twin *twin_new(const struct picture *p, str ns, str without, struct err *err)
 {
     struct twin *t = xnew(struct twin);
-    struct plane_options po = {.nodes = nodes_defaults, .without = STR("nodes")};
+    struct plane_options po = {
+        .nodes = nodes_defaults, .without = STR("nodes"), .journal = on_journal, .journal_ctx = t};
     arena_init(&t->own);
     t->loop = loop_new_virtual(1, p->now);
     t->plane = plane_new(t->loop, &po, on_ready, t, err);
@@ -632,6 +716,10 @@ struct twin *twin_new(const struct picture *p, str ns, str without, struct err *
     if (t->plane && t->failure.code)
         *err = t->failure;
     t->began = loop_now(t->loop);
+    if (t->plane && t->ready) {
+        t->sub.on_event = on_event;
+        store_subscribe(apiserver_store(plane_server(t->plane)), &t->sub);
+    }
     if (t->plane && t->ready && !t->failure.code && load(t, p, ns, without, err) == 0)
         return t;
     twin_free(t);
@@ -651,6 +739,11 @@ void twin_free(struct twin *t)
         return;
     drop_picture(t);
     vec_done(&t->shown);
+    if (t->sub.on_event)
+        store_unsubscribe(&t->sub);
+    news_clear(&t->news);
+    news_clear(&t->told);
+    news_clear(&t->due);
     obj_unref(t->answer);
     arena_done(&t->own);
     plane_free(t->plane);

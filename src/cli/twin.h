@@ -56,6 +56,25 @@ uint64_t twin_revision(const struct twin *t);
 usec twin_time(const struct twin *t);
 /* Until nothing happens any more. False: it did not come to rest. */
 bool twin_settle(struct twin *t);
+/* From now on changes of what sets are made of in the namespace are kept: sets, groups, cliques,
+ * pods, gangs and their maps. What is there counts as the first change. */
+void twin_watch(struct twin *t, str ns);
+struct twin_change {
+    struct obj *obj;
+    bool gone; /* it is no more; the object is as it was last */
+};
+/* What a planner said of a write to a map of gangs. */
+struct twin_word {
+    str map, text;
+};
+struct twin_news {
+    const struct twin_change *changes; /* each object once, as it is now */
+    size_t n;
+    const struct twin_word *words; /* a word may come before the change */
+    size_t n_words;
+};
+/* What changed since this was asked last; valid until it is asked again. */
+struct twin_news twin_news(struct twin *t);
 /* What is there now, of these parts (a mask); valid until the next call. */
 void twin_picture(struct twin *t, str ns, unsigned parts, struct picture *ret);
 

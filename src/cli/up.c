@@ -63,6 +63,8 @@ static void on_new_certs(void *ctx)
     struct up *u = ctx;
     if (u->is_ready && write_kubeconfig(u, &err))
         log_warn("the kubeconfig cannot be written", LOG_C("error", err.message));
+    if (u->plane)
+        plane_set_ca(u->plane, strbuf_str(&u->pki.ca.cert_pem));
 }
 
 static int open_certs(struct up *u, const struct up_options *o, struct err *err)

@@ -10,16 +10,16 @@ enum { MAX_OUTPUT = 256 << 20 };
 static const char *const view_formats[] = {"text", "wide", "yaml", "json", NULL};
 
 #define VIEW_OUTPUT \
-    OPT_CHOICE(struct view_args, output, 'o', "output", view_formats, "text", "How to print")
+    OPT_CHOICE(struct view_args, output, 'o', "output", view_formats, "text", "Output format")
 
 const struct opt view_options[] = {
     VIEW_OUTPUT,
-    OPT_FLAG(struct view_args, watch, 'w', "watch", "Show it again whenever something changes"),
+    OPT_FLAG(struct view_args, watch, 'w', "watch", "Keep watching, and show every change"),
     VIEW_CONNECTION,
     OPT_END,
 };
 const struct opt view_options_all[] = {
-    OPT_FLAG(struct view_args, all_namespaces, 'A', "all-namespaces", "Of all namespaces"),
+    OPT_FLAG(struct view_args, all_namespaces, 'A', "all-namespaces", "In all namespaces"),
     OPT_GROUP(NULL, view_options, 0),
     OPT_END,
 };
@@ -259,6 +259,7 @@ static int show_on(struct showing *s, struct session *session, struct err *err)
     do {
         if (s->args->all_namespaces)
             session->ns = STR_NONE;
+        session_mind_reader(session);
         r = picture_follow(session, v->mask, v->optional, on_picture, s, 0, err);
         r = r ? r : err->code;
     } while (r && s->screen.begun && session_retry(session, &s->args->session, &s->retry, err));
@@ -272,7 +273,7 @@ int view_run(const struct view *v, const struct view_args *a, const struct view_
     struct showing s = {.view = v, .args = a, .target = t, .err = &err};
     int r = a->all_namespaces && t->name.len
                 ? err_set(&err, ERR_USAGE, "a name says which one; leave out --all-namespaces")
-                : session_open(&a->session, &session, &err);
+                : session_open_to_look(&a->session, &session, &err);
     if (r == 0 && a->all_namespaces)
         session.ns = STR_NONE;
     if (r == 0)

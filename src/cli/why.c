@@ -204,7 +204,7 @@ static void ask_journal(struct journal *j, struct session *s, const struct view_
                         const struct obj *o)
 {
     struct err err = ERR_INIT;
-    str gang = o && o->kind == &kind_pod ? obj_label(o, STR(LABEL_PODGANG)) : STR_NONE;
+    str gang = o && o->kind == &kind_pod ? picture_gang_of(j->picture, o) : STR_NONE;
     int r = ask_about(j, s, t->kind, t->name, &err);
     if (r == 0 && gang.len)
         r = ask_about(j, s, &kind_pod_gang, gang, &err);
@@ -235,9 +235,10 @@ static int compare(const void *a, const void *b)
 
 static void note_object(struct journal *j, const struct obj *o)
 {
-    const struct obj *gang = o->kind == &kind_pod ? picture_find(j->picture, PICTURE_GANGS,
-                                                                 obj_label(o, STR(LABEL_PODGANG)))
-                                                  : NULL;
+    const struct obj *gang =
+        o->kind == &kind_pod
+            ? picture_find_labelled(j->picture, PICTURE_GANGS, obj_label(o, STR(LABEL_PODGANG)))
+            : NULL;
     note_life(j, o);
     note_conditions(j, o);
     if (gang)
@@ -374,12 +375,11 @@ static int run_why(void *ctx, const void *opts, const struct command_call *call)
 const struct command cmd_why = {
     .name = "why",
     .summary = "What happened to an object, in order, and who decided it",
-    .description =
-        "The decisions about a pod, clique, group, gang or set as they were recorded: who "
-        "made it, where it was placed, why it was refused or deleted, and what its conditions "
-        "and events say. Also of what is gone. grove up keeps the last decisions about each "
-        "object in memory; of another API server only events (an hour old at most) and "
-        "conditions can be told.",
+    .description = "The recorded decisions about a pod, clique, group, gang or set: who created "
+                   "it, where it was placed, why it was refused or deleted, and what its "
+                   "conditions and events say. Also works for objects that are gone. grove up "
+                   "keeps the latest decisions about each object in memory; from other API servers "
+                   "only events (at most an hour old) and conditions are available.",
     .usage = "KIND/NAME",
     .min_args = 1,
     .max_args = 2,

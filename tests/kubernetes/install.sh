@@ -11,6 +11,7 @@ install_grove() { # program, options of grove manifests...
     "$program" manifests --replicas 0 "$@" >"$WORK/manifests.yaml"
     check "the manifests are accepted" kubectl apply --server-side --force-conflicts -f "$WORK/manifests.yaml"
     check "and accepted again" kubectl apply --server-side -f "$WORK/manifests.yaml"
+    check "also without --server-side" kubectl apply --dry-run=server -f "$WORK/manifests.yaml"
     python3 - "$WORK/manifests.yaml" "$webhook_port" >"$WORK/webhooks.yaml" <<'END'
 import sys
 for doc in open(sys.argv[1]).read().split("\n---\n"):
