@@ -207,7 +207,9 @@ static void add_webhook(struct printing *p, size_t i, const struct webhook_servi
     enum part part = i == WEBHOOK_AUTHORIZER ? PART_AUTHORIZER : PART_ALL;
     struct strbuf text CLEANUP(strbuf_done) = STRBUF_INIT(1 << 20);
     struct doc *d = webhook_config_doc(i, s, STR_NONE);
-    yaml_write_short(doc_root(d), &text);
+    size_t found = 0;
+    /* One member a line, however short: the chart's values have their places between lines. */
+    yaml_write(doc_root(d), false, &text);
     doc_unref(d);
     if (!begin(p, part))
         return;
@@ -215,10 +217,14 @@ static void add_webhook(struct printing *p, size_t i, const struct webhook_servi
         str line = str_cut(&rest, '\n');
         strbuf_add_str(p->out, line);
         strbuf_add_char(p->out, '\n');
-        for (size_t v = 0; p->chart && v < ARRAY_LEN(webhook_values); v++)
-            if (str_is(line, webhook_values[v].line))
-                strbuf_add_cstr(p->out, webhook_values[v].chart);
+        for (size_t v = 0; p->chart && v < ARRAY_LEN(webhook_values); v++) {
+            if (!str_is(line, webhook_values[v].line))
+                continue;
+            strbuf_add_cstr(p->out, webhook_values[v].chart);
+            found++;
+        }
     }
+    BUG_ON(p->chart && found != ARRAY_LEN(webhook_values));
     end(p, part);
 }
 
