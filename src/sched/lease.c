@@ -17,12 +17,22 @@ static uint64_t pod_clique(const struct tpod *p)
     return lease_clique(obj_label(p->obj, STR(LABEL_PCLQ)));
 }
 
+/* Others of its gang are on nodes, or on their way there. */
+static bool has_company(const struct tpod *pod)
+{
+    list_foreach (it, &pod->gang->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        if (p != pod && p->node != CORE_NONE && !p->obj->deleting)
+            return true;
+    }
+    return false;
+}
+
 struct tlease lease_of(const struct tpod *p)
 {
-    return (struct tlease){.gang = p->gang,
-                           .cls = p->cls,
-                           .node = p->assumed ? CORE_NONE : p->node,
-                           .pclq = pod_clique(p)};
+    bool held = !p->assumed || has_company(p);
+    return (struct tlease){
+        .gang = p->gang, .cls = p->cls, .node = held ? p->node : CORE_NONE, .pclq = pod_clique(p)};
 }
 
 /* ---- who is to come ---- */

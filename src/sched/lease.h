@@ -5,7 +5,8 @@
  * again. A coherent one makes the pods of a clique anew in another gang of the set: room that the
  * old gang does not need goes to that one.
  *
- *   keep     the pod left
+ *   keep     the pod left; or it was on its way, and others of its gang have come: without the
+ *            place that was found for it the gang would not be whole
  *   open     the gang's own question is asked: its room is free for the while; not while a pod of
  *            it is going, since then room is about to come for those who ask
  *   fill     pods go to their clique's room first, as far as it fits and what must be together is

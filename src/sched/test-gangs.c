@@ -467,6 +467,21 @@ static void replace_one(struct test_world *t)
     tw_patch(t, &kind_pod_gang, "other", "{metadata: {creationTimestamp: '2025-01-01T00:00:00Z'}}");
 }
 
+static void add_successor(struct test_world *t)
+{
+    add_pod(t, "w-9", 4, "");
+    tw_patch(t, &kind_pod, "w-9", "{metadata: {labels: {grove.io/podclique: w}}}");
+    tw_patch(t, &kind_pod_gang, "w",
+             "{spec: {podgroups: [{name: w, minReplicas: 2, podReferences: [{namespace: default, "
+             "name: w-0}, {namespace: default, name: w-9}]}]}}");
+}
+
+/* The node that the plan binds the pod to. */
+static str target_of(struct test_world *t, const char *pod)
+{
+    return jstr(jpath(tw_body(t, &kind_pod, pod, "binding"), "target.name"));
+}
+
 TEST(a_replacement_finds_the_place_of_its_predecessor)
 {
     struct test_world *t = world_with_pair();
@@ -476,18 +491,51 @@ TEST(a_replacement_finds_the_place_of_its_predecessor)
     CHECK_INT(count_binds(t), 0);
     carry_out(t);
     check_condition(t, "other", "True", "room for 1 pod is kept for replacements in default/w");
-    add_pod(t, "w-9", 4, "");
-    tw_patch(t, &kind_pod, "w-9", "{metadata: {labels: {grove.io/podclique: w}}}");
-    tw_patch(t, &kind_pod_gang, "w",
-             "{spec: {podgroups: [{name: w, minReplicas: 2, podReferences: [{namespace: default, "
-             "name: w-0}, {namespace: default, name: w-9}]}]}}");
+    add_successor(t);
     plan_round(t);
     CHECK_INT(count_binds(t), 1);
-    CHECK_CSTR(jstr(jpath(tw_body(t, &kind_pod, "w-9", "binding"), "target.name")), "n3");
+    CHECK_CSTR(target_of(t, "w-9"), "n3");
     carry_out(t);
     plan_round(t);
     CHECK_INT(sched->tables->leases.len, 0);
     tw_free(t);
+}
+
+/* One of a gang is bound, the other's binding fails: it is gone by then, or it was refused. Nobody
+ * else takes the place that makes the gang whole, however long they have waited. */
+TEST(a_place_that_was_found_stays_with_its_gang_when_the_binding_fails)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        struct test_world *t = world_new();
+        add_nodes(t, 2, 4);
+        add_set(t);
+        for (int i = 0; i < 2; i++) {
+            add_pod(t, i ? "w-1" : "w-0", 4, "");
+            tw_patch(t, &kind_pod, i ? "w-1" : "w-0",
+                     "{metadata: {labels: {grove.io/podclique: w}}}");
+        }
+        add_gang(t, "w", 2, 2);
+        plan_round(t);
+        CHECK_INT(count_binds(t), 2);
+        bool first = str_is(target_of(t, "w-0"), "n1");
+        tw_patch(t, &kind_pod, "w-0", first ? "{spec: {nodeName: n1}}" : "{spec: {nodeName: n2}}");
+        if (gone)
+            tw_remove(t, &kind_pod, "w-1");
+        add_pod(t, "other-0", 4, "");
+        add_gang(t, "other", 1, 1);
+        tw_patch(t, &kind_pod_gang, "other",
+                 "{metadata: {creationTimestamp: '2025-01-01T00:00:00Z'}}");
+        plan_round(t);
+        CHECK(!tw_write(t, &kind_pod, "other-0", "binding"));
+        CHECK_INT(count_binds(t), gone ? 0 : 1);
+        if (gone) {
+            carry_out(t);
+            add_successor(t);
+            plan_round(t);
+        }
+        CHECK_CSTR(target_of(t, gone ? "w-9" : "w-1"), first ? "n2" : "n1");
+        tw_free(t);
+    }
 }
 
 TEST(a_place_is_kept_for_two_minutes)
@@ -555,7 +603,7 @@ TEST(a_clique_that_goes_on_in_another_gang_of_the_set_finds_its_place_there)
                      "default, name: w-0}]}]}}");
         replace_one(t);
         plan_round(t);
-        CHECK_CSTR(jstr(jpath(tw_body(t, &kind_pod, "v-0", "binding"), "target.name")), "n3");
+        CHECK_CSTR(target_of(t, "v-0"), "n3");
         CHECK(!tw_write(t, &kind_pod, "other-0", "binding"));
         tw_free(t);
     }
@@ -605,11 +653,7 @@ TEST(room_that_is_kept_survives_the_scheduler)
     CHECK_INT(sched->tables->leases.len, 1);
     carry_out(t);
     /* The one it is kept for comes. */
-    add_pod(t, "w-9", 4, "");
-    tw_patch(t, &kind_pod, "w-9", "{metadata: {labels: {grove.io/podclique: w}}}");
-    tw_patch(t, &kind_pod_gang, "w",
-             "{spec: {podgroups: [{name: w, minReplicas: 2, podReferences: [{namespace: default, "
-             "name: w-0}, {namespace: default, name: w-9}]}]}}");
+    add_successor(t);
     for (int i = 0; i < 2; i++) {
         plan_round(t);
         carry_out(t);
