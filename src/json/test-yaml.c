@@ -760,27 +760,28 @@ TEST(yaml_takes_any_json_document_as_it_is)
 
 TEST(yaml_short_form_puts_small_parts_on_one_line)
 {
-    struct doc *d = parse_json(
-        STR("{\"spec\":{\"type\":\"object\",\"properties\":{\"b\":{\"type\":\"string\"},"
-            "\"a\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
-            "\"description\":\"One: {two}, [three] # and what is longer than a line may be\"}},"
-            "\"required\":[\"a\",\"b\"],\"none\":{},\"text\":\"a\\nb\"}}"));
+    struct doc *d =
+        parse_json(STR("{\"spec\":{\"type\":\"object\",\"properties\":{\"b\":{\"type\":\"string\"},"
+                       "\"a\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+                       "\"description\":\"One: {two}, [three] # and what is longer than a line of "
+                       "a definition may be\"}},"
+                       "\"required\":[\"a\",\"b\"],\"none\":{},\"text\":\"a\\nb\"}}"));
     struct strbuf out = STRBUF_INIT(1 << 20);
     yaml_write_short(doc_root(d), &out);
-    CHECK_CSTR(strbuf_str(&out),
-               "spec:\n"
-               "  type: object\n"
-               "  properties:\n"
-               "    b: {type: string}\n"
-               "    a:\n"
-               "      type: array\n"
-               "      items: {type: string}\n"
-               "      description: 'One: {two}, [three] # and what is longer than a line may be'\n"
-               "  required: [a, b]\n"
-               "  none: {}\n"
-               "  text: |-\n"
-               "    a\n"
-               "    b\n");
+    CHECK_CSTR(strbuf_str(&out), "spec:\n"
+                                 "  type: object\n"
+                                 "  properties:\n"
+                                 "    b: {type: string}\n"
+                                 "    a:\n"
+                                 "      type: array\n"
+                                 "      items: {type: string}\n"
+                                 "      description: 'One: {two}, [three] # and what is longer "
+                                 "than a line of a definition may be'\n"
+                                 "  required: [a, b]\n"
+                                 "  none: {}\n"
+                                 "  text: |-\n"
+                                 "    a\n"
+                                 "    b\n");
     strbuf_done(&out);
     doc_unref(d);
 }
