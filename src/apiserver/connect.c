@@ -24,7 +24,7 @@ static bool is_connection(const struct api_request *q)
 
 static void serve_pod(struct call *c, const struct obj *pod)
 {
-    const struct api_request *q = &c->route.request;
+    const struct api_request *q = c->route.request;
     bool log = str_is(q->subresource, "log");
     if (!str_is_empty(jstr(jpath(obj_root(pod), "spec.nodeName")))) {
         if (log)
@@ -44,7 +44,7 @@ static void serve_pod(struct call *c, const struct obj *pod)
 
 bool connect_serve(struct call *c)
 {
-    const struct api_request *q = &c->route.request;
+    const struct api_request *q = c->route.request;
     if (!is_connection(q))
         return false;
     const struct obj *o = store_get(apiserver_store(c->front->server), q->kind, q->ns, q->name);

@@ -152,7 +152,7 @@ static void new_audit_id(struct front *f, char ret[UUID_TEXT_LEN + 1])
 /* As authorization sees what is asked. */
 static struct access call_access(struct call *c, enum route_result r)
 {
-    const struct api_request *q = &c->route.request;
+    const struct api_request *q = c->route.request;
     const struct review *review = c->route.review;
     if (r == ROUTE_NOT_API || !c->route.verb) {
         str verb = arena_str(&c->arena, c->x->method);
@@ -186,7 +186,7 @@ static void on_done(struct api_request *r, const struct api_reply *reply)
 static struct status *read_body(struct call *c)
 {
     struct status *why = NULL;
-    struct api_request *q = &c->route.request;
+    struct api_request *q = c->route.request;
     bool deletes = q->verb == API_DELETE || q->verb == API_DELETE_COLLECTION;
     if (q->verb == API_GET || q->verb == API_LIST || (deletes && str_is_empty(c->x->body)))
         return NULL;
@@ -208,7 +208,7 @@ static bool is_token_request(const struct api_request *q)
 /* Answered here: nothing is stored. */
 static void serve_review(struct call *c)
 {
-    const struct api_request *q = &c->route.request;
+    const struct api_request *q = c->route.request;
     struct status *why = read_body(c);
     struct doc *d = NULL;
     if (!why) {
@@ -231,7 +231,7 @@ static void serve_review(struct call *c)
 
 static void serve_resource(struct call *c)
 {
-    struct api_request *q = &c->route.request;
+    struct api_request *q = c->route.request;
     if (c->route.is_watch) {
         stream_start(c);
         return;
@@ -525,7 +525,7 @@ static void serve_route(struct call *c)
     }
     switch (r) {
     case ROUTE_RESOURCE:
-        if (is_token_request(&c->route.request))
+        if (is_token_request(c->route.request))
             serve_review(c);
         else
             serve_resource(c);

@@ -61,7 +61,7 @@ static size_t watchers_of(const struct front *f, const struct kind *k)
 static size_t objects_of(const struct call *c)
 {
     enum { IN_A_NAMESPACE = 500 }; /* a guess */
-    const struct api_request *q = &c->route.request;
+    const struct api_request *q = c->route.request;
     size_t n = store_count(apiserver_store(c->front->server), c->route.kind);
     bool selects = q->label_selector.len || q->field_selector.len;
     if (q->limit > 0 && !selects && !c->route.is_watch)
@@ -107,7 +107,7 @@ static size_t members_in(str body)
 static size_t members_there(const struct call *c)
 {
     enum { NODES_PER_MEMBER = 10 };
-    const struct api_request *q = &c->route.request;
+    const struct api_request *q = c->route.request;
     const struct obj *o =
         q->name.len ? store_newest(apiserver_store(c->front->server), c->route.kind, q->ns, q->name)
                     : NULL;
@@ -128,7 +128,7 @@ static struct cost cost_of_write(const struct call *c)
     /* What objects usually have is in WRITE. */
     enum { WRITE = 100, BYTES_PER_USEC = 100, MEMBER = 2, USUAL = 256, EVENT = 2 };
     size_t events = EVENT * watchers_of(c->front, c->route.kind);
-    if (c->route.request.verb == API_DELETE_COLLECTION)
+    if (c->route.request->verb == API_DELETE_COLLECTION)
         return (struct cost){.all = (WRITE + events) * (1 + objects_of(c))};
     size_t members = MAX(members_in(c->x->body), members_there(c));
     size_t one = WRITE + c->x->body.len / BYTES_PER_USEC +
@@ -142,12 +142,12 @@ static struct cost cost_of(const struct call *c)
     if (c->routed != ROUTE_RESOURCE)
         return (struct cost){.all = cost_of_path(c)};
     bool has_state = c->route.is_watch && begins_with_state(&c->route.watch);
-    if (has_state || (c->route.request.verb == API_LIST && !c->route.is_watch)) {
+    if (has_state || (c->route.request->verb == API_LIST && !c->route.is_watch)) {
         size_t n = objects_of(c);
         return (struct cost){.all = READ + (has_state ? n : n / OBJECTS_PER_USEC),
                              .is_heavy = n > HEAVY};
     }
-    bool reads = c->route.is_watch || c->route.request.verb == API_GET;
+    bool reads = c->route.is_watch || c->route.request->verb == API_GET;
     if (reads)
         return (struct cost){.all = READ};
     return cost_of_write(c);
@@ -230,14 +230,42 @@ void turns_again(struct call *c, uint32_t cost, void (*run)(struct call *c))
     loop_defer(apiserver_loop(c->front->server), LOOP_PUBLISH, &c->task);
 }
 
+/* Few calls have to, and none that becomes a watch. */
+struct rest {
+    struct loop_timer timer;
+    struct call *call;
+};
+
+static bool is_resting(const struct call *c)
+{
+    return c->rest && loop_timer_is_set(&c->rest->timer);
+}
+
+static void on_rest_over(struct loop_timer *t)
+{
+    struct call *c = container_of(t, struct rest, timer)->call;
+    push(c, c->turn.cost, c->turn.needs_seat, call_serve);
+}
+
+static void rest_until(struct call *c, usec at)
+{
+    if (!c->rest) {
+        c->rest = arena_new(&c->arena, struct rest);
+        c->rest->call = c;
+        loop_timer_init(apiserver_loop(c->front->server), &c->rest->timer, on_rest_over);
+    }
+    loop_timer_set(&c->rest->timer, at);
+}
+
 void turns_cancel(struct call *c)
 {
     /* What was not done need not be made up for. */
-    if (loop_timer_is_set(&c->rest))
+    if (is_resting(c)) {
         c->turn.flow->paid_off -= c->long_time;
+        loop_timer_cancel(&c->rest->timer);
+    }
     fair_remove(&c->front->fair, &c->turn);
     loop_task_cancel(&c->task);
-    loop_timer_cancel(&c->rest);
 }
 
 /* ---- refusals ---- */
@@ -394,14 +422,8 @@ static bool has_to_rest(struct call *c)
     bool rests = c->is_short_write && w->overran && c->run == call_serve &&
                  next_long(w) > loop_now(apiserver_loop(c->front->server));
     if (rests)
-        loop_timer_set(&c->rest, next_long(w));
+        rest_until(c, next_long(w));
     return rests;
-}
-
-static void on_rest_over(struct loop_timer *t)
-{
-    struct call *c = container_of(t, struct call, rest);
-    push(c, c->turn.cost, c->turn.needs_seat, call_serve);
 }
 
 /* ---- entering ---- */
@@ -506,7 +528,7 @@ void turns_enter(struct call *c)
     }
     c->turn.cost = (uint32_t)MIN(cost.all, (size_t)UINT32_MAX);
     c->turn.needs_seat = cost.is_heavy;
-    loop_timer_set(&c->rest, at);
+    rest_until(c, at);
 }
 
 /* ---- afterwards ---- */
@@ -559,7 +581,7 @@ static void expire(struct call *c)
 {
     if (c->code || !c->x)
         return;
-    if (fair_is_waiting(&c->turn) || loop_timer_is_set(&c->rest)) {
+    if (fair_is_waiting(&c->turn) || is_resting(c)) {
         turns_cancel(c);
         reject(c, "time-out");
         return;
@@ -601,7 +623,6 @@ void turns_begin(struct call *c)
     list_push_back(&f->unbegun, &c->due);
     list_init(&c->turn.link);
     loop_task_init(&c->task, on_again);
-    loop_timer_init(apiserver_loop(f->server), &c->rest, on_rest_over);
     if (f->unbegun.next == &c->due)
         arm(f);
 }

@@ -64,9 +64,9 @@ struct call {
     struct fair_item turn;     /* flow NULL: it is exempt */
     void (*run)(struct call *c);
     struct loop_task task; /* runs what is exempt, or frees the seat of a watch */
-    struct loop_timer rest;
-    usec long_time;      /* until the next, of a write that has to keep its distance */
-    bool is_short_write; /* as far as one can tell */
+    struct rest *rest;     /* until its turn may come, in the arena; NULL: it never had to wait */
+    usec long_time;        /* until the next, of a write that has to keep its distance */
+    bool is_short_write;   /* as far as one can tell */
     bool has_seat;
     unsigned paused_turns; /* of the loop, that a watch has had its seat without needing it */
     bool is_counted;       /* in its flow */

@@ -54,7 +54,7 @@ static str go_type(const struct kind *k, const char *suffix, struct arena *a)
 static struct status *check_partial(const struct route *r, bool as_list, struct arena *a)
 {
     bool is_list =
-        !r->is_watch && (r->request.verb == API_LIST || r->request.verb == API_DELETE_COLLECTION);
+        !r->is_watch && (r->request->verb == API_LIST || r->request->verb == API_DELETE_COLLECTION);
     if (r->is_watch || is_list == as_list || !r->kind)
         return NULL;
     return is_list ? status_new(a, 406, "NotAcceptable",
@@ -147,7 +147,7 @@ struct status *media_patch_type(struct route *r, str content_type, struct arena 
         if (!str_is(type, patch_types[i].type) ||
             (custom && patch_types[i].patch == API_PATCH_STRATEGIC))
             continue;
-        r->request.patch = patch_types[i].patch;
+        r->request->patch = patch_types[i].patch;
         return NULL;
     }
     return status_unsupported_media_type(
@@ -180,13 +180,13 @@ static str summary(str body, struct arena *a)
 /* A custom resource has no protobuf form; its Scale has. */
 static bool takes_protobuf(const struct route *r)
 {
-    return !r->kind || !kind_is(r->kind, KIND_CUSTOM) || str_is(r->request.subresource, "scale");
+    return !r->kind || !kind_is(r->kind, KIND_CUSTOM) || str_is(r->request->subresource, "scale");
 }
 
 /* Kind of what the body should be. */
 static const char *body_kind(const struct route *r)
 {
-    const struct api_request *q = &r->request;
+    const struct api_request *q = r->request;
     if (q->verb == API_DELETE || q->verb == API_DELETE_COLLECTION)
         return "DeleteOptions";
     if (str_is(q->subresource, "scale"))
@@ -214,7 +214,7 @@ static str without_column(const char *message, struct arena *a)
 static struct status *undecodable(const struct route *r, str body, const struct err *err,
                                   struct arena *a)
 {
-    if (r->request.verb == API_PATCH)
+    if (r->request->verb == API_PATCH)
         return status_bad_request(a, "error decoding patch: %.*s",
                                   STR_ARG(without_column(err->message, a)));
     return status_bad_request(a,
@@ -229,7 +229,7 @@ struct doc *route_body(const struct http_exchange *x, const struct route *r, str
     struct err err = ERR_INIT;
     struct doc *d;
     str type = media_type(http_header_get(x, STR("content-type")));
-    enum api_verb verb = r->request.verb;
+    enum api_verb verb = r->request->verb;
     bool deletes = verb == API_DELETE || verb == API_DELETE_COLLECTION;
     struct json_limits limits = {.allow_duplicate_keys = true};
     *ret_status = NULL;

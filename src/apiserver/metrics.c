@@ -62,7 +62,8 @@ static const struct {
 static str verb_label(const struct call *c)
 {
     const struct route *r = &c->route;
-    if (r->verb && r->request.verb == API_PATCH && r->request.patch == API_PATCH_APPLY)
+    const struct api_request *q = r->request; /* a watch has given it back */
+    if (r->verb && q && q->verb == API_PATCH && q->patch == API_PATCH_APPLY)
         return STR("APPLY");
     for (size_t i = 0; i < ARRAY_LEN(verb_labels); i++)
         if (r->verb ? str_is(str_of(r->verb), verb_labels[i].verb)
@@ -80,7 +81,7 @@ static str resource_label(const struct call *c)
 /* Only those that exist come this far with a verb. */
 static str subresource_label(const struct call *c)
 {
-    return c->route.verb ? c->route.request.subresource : STR_NONE;
+    return c->route.verb && c->route.request ? c->route.request->subresource : STR_NONE;
 }
 
 static void log_request(const struct call *c, usec took, bool aborted)

@@ -80,7 +80,7 @@ static struct status *invalid(struct field_errors *e, const char *kind)
 
 static struct status *parse_version(struct route *r, str query, struct arena *a)
 {
-    struct api_request *q = &r->request;
+    struct api_request *q = r->request;
     str rv = query_str(a, query, "resourceVersion");
     q->rv_given = !str_is_empty(rv);
     if (!q->rv_given || str_to_uint(rv, &q->rv))
@@ -136,7 +136,7 @@ static void check_watch(struct field_errors *e, const struct api_request *q, str
 
 static struct status *check_combinations(struct route *r, str query, struct arena *a)
 {
-    struct api_request *q = &r->request;
+    struct api_request *q = r->request;
     struct field_errors e;
     bool initial_given;
     str rv = query_str(a, query, "resourceVersion");
@@ -155,7 +155,7 @@ static struct status *check_combinations(struct route *r, str query, struct aren
 
 static void fill_watch(struct route *r, str query, int64_t seconds, struct arena *a)
 {
-    const struct api_request *q = &r->request;
+    const struct api_request *q = r->request;
     r->watch = (struct api_watch){
         .kind = r->kind,
         .ns = q->ns,
@@ -171,7 +171,7 @@ static void fill_watch(struct route *r, str query, int64_t seconds, struct arena
 
 static struct status *parse_list(struct route *r, str query, struct arena *a)
 {
-    struct api_request *q = &r->request;
+    struct api_request *q = r->request;
     int64_t seconds = 0;
     str fields = query_str(a, query, "fieldSelector");
     q->label_selector = query_str(a, query, "labelSelector");
@@ -248,7 +248,7 @@ static void parse_manager(struct field_errors *e, struct api_request *q,
 
 static struct status *parse_write(struct route *r, const struct http_exchange *x, struct arena *a)
 {
-    struct api_request *q = &r->request;
+    struct api_request *q = r->request;
     struct field_errors e;
     field_errors_init(&e, a);
     parse_manager(&e, q, x);
@@ -296,7 +296,7 @@ static void parse_propagation(struct field_errors *e, struct api_request *q, str
 
 static struct status *parse_delete(struct route *r, str query, struct arena *a)
 {
-    struct api_request *q = &r->request;
+    struct api_request *q = r->request;
     struct field_errors e;
     bool given;
     struct status *s = query_int(a, query, "gracePeriodSeconds", &q->grace_seconds);
@@ -311,7 +311,7 @@ static struct status *parse_delete(struct route *r, str query, struct arena *a)
 
 struct status *route_delete_options(struct route *r, jval o, struct arena *a)
 {
-    struct api_request *q = &r->request;
+    struct api_request *q = r->request;
     struct field_errors e;
     str kind = jstr(jgetc(o, "kind"));
     if (jtype(o) != J_OBJECT || (!str_is_empty(kind) && !str_is(kind, "DeleteOptions")))
@@ -341,7 +341,7 @@ static enum table_include parse_include(str v)
 
 struct status *options_parse(struct route *r, const struct http_exchange *x, struct arena *a)
 {
-    struct api_request *q = &r->request;
+    struct api_request *q = r->request;
     struct status *s = NULL;
     q->grace_seconds = -1;
     q->propagation = API_PROPAGATION_DEFAULT;

@@ -41,7 +41,7 @@ struct status *route_no_such_resource(struct arena *a)
 /* After the group version: [watch/] [namespaces/NS/] plural [/name [/subresource]]. */
 static bool parse_resource(str group, str version, const str *s, size_t n, struct route *r)
 {
-    struct api_request *q = &r->request;
+    struct api_request *q = r->request;
     size_t i = 0;
     for (size_t j = 0; j < n; j++)
         if (str_is_empty(s[j]))
@@ -106,12 +106,12 @@ static unsigned subresource_verbs(const struct kind *k, str name)
 /* Objects of a namespace are made and removed in it; across namespaces one may only look. */
 static bool needs_namespace(const struct route *r, unsigned bit)
 {
-    return kind_is(r->kind, KIND_NAMESPACED) && str_is_empty(r->request.ns) && bit != VERB_LIST;
+    return kind_is(r->kind, KIND_NAMESPACED) && str_is_empty(r->request->ns) && bit != VERB_LIST;
 }
 
 static struct status *parse_verb(str method, struct route *r, struct arena *a)
 {
-    struct api_request *q = &r->request;
+    struct api_request *q = r->request;
     bool named = !str_is_empty(q->name), sub = !str_is_empty(q->subresource);
     unsigned takes = sub ? subresource_verbs(r->kind, q->subresource) : r->kind->verbs;
     if (sub && !takes)
@@ -132,7 +132,7 @@ static struct status *parse_verb(str method, struct route *r, struct arena *a)
 /* The old way to say watch=true; one object is the watch that selects its name. */
 static struct status *parse_watch_prefix(struct route *r, struct arena *a)
 {
-    struct api_request *q = &r->request;
+    struct api_request *q = r->request;
     if (!str_is_empty(q->subresource))
         return route_no_such_resource(a);
     if (q->verb != API_GET && q->verb != API_LIST)
@@ -168,7 +168,7 @@ static enum route_result parse_review(const struct http_exchange *x, struct rout
     if (!str_is(x->method, "POST"))
         return fail(ret_status, status_method_not_allowed(a));
     r->verb = "create";
-    r->request.verb = API_CREATE;
+    r->request->verb = API_CREATE;
     struct status *why = options_parse(r, x, a);
     if (!why)
         why = media_accept(r, http_header_get(x, STR("accept")), a);
@@ -180,7 +180,7 @@ enum route_result route_parse(const struct http_exchange *x, struct arena *a, st
 {
     str s[MAX_SEGMENTS];
     size_t n;
-    *r = (struct route){0};
+    *r = (struct route){.request = arena_new(a, struct api_request)};
     if (!split_path(x->path, a, s, &n) || n < 3)
         return ROUTE_NOT_API;
     bool core = str_is(s[0], "api") && str_is(s[1], "v1");
@@ -196,7 +196,7 @@ enum route_result route_parse(const struct http_exchange *x, struct arena *a, st
     struct status *why = parse_verb(x->method, r, a);
     if (!why && r->is_watch)
         why = parse_watch_prefix(r, a);
-    if (!why && r->request.verb == API_PATCH)
+    if (!why && r->request->verb == API_PATCH)
         why = media_patch_type(r, http_header_get(x, STR("content-type")), a);
     if (!why)
         why = options_parse(r, x, a);

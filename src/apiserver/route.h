@@ -23,8 +23,8 @@ struct route {
     enum route_format format;
     bool yaml; /* the answer as YAML */
     enum table_include include;
-    struct api_request request; /* everything but body and done */
-    struct api_watch watch;     /* when is_watch */
+    struct api_request *request; /* everything but body and done; in the arena */
+    struct api_watch watch;      /* when is_watch */
 };
 
 /* What a path names. */

@@ -284,7 +284,8 @@ static struct stream *stream_new(struct call *c)
     w->ns = keep(&at, w->ns);
     w->label_selector = keep(&at, w->label_selector);
     w->field_selector = keep(&at, w->field_selector);
-    c->route.request = (struct api_request){.verb = API_LIST, .kind = c->route.kind};
+    c->route.request = NULL;
+    c->rest = NULL;
     arena_clear(&c->arena);
     http_drop_headers(c->x);
     return s;

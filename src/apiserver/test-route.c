@@ -94,7 +94,7 @@ TEST(route_paths_name_kinds_and_verbs)
             !CHECK(p.r.kind)) {
             test_note("%s %s", good[i].method, good[i].path);
         } else {
-            const struct api_request *q = &p.r.request;
+            const struct api_request *q = p.r.request;
             bool ok = CHECK_CSTR(str_of(p.r.kind->kind), good[i].kind);
             ok = CHECK_CSTR(q->ns, good[i].ns) && ok;
             ok = CHECK_CSTR(q->name, good[i].name) && ok;
@@ -173,7 +173,7 @@ TEST(route_reviews_are_posts_of_their_own)
                     "/apis/authorization.k8s.io/v1/namespaces/a/localsubjectaccessreviews", NULL,
                     NULL),
               ROUTE_REVIEW);
-    CHECK_CSTR(p.r.request.ns, "a");
+    CHECK_CSTR(p.r.request->ns, "a");
     parsed_done(&p);
     CHECK_INT(
         parse(&p, "POST", "/apis/authorization.k8s.io/v1/localsubjectaccessreviews", NULL, NULL),
@@ -204,16 +204,16 @@ TEST(route_list_options_are_passed_on)
                   "/api/v1/pods?limit=5&continue=abc&labelSelector=a%3Db%2Cc&fieldSelector="
                   "status.phase%21%3DFailed&resourceVersion=7&pretty=true&timeout=5s&nonsense",
                   NULL, NULL) == ROUTE_RESOURCE);
-    CHECK_INT(p.r.request.limit, 5);
-    CHECK_CSTR(p.r.request.continue_token, "abc");
-    CHECK_CSTR(p.r.request.label_selector, "a=b,c");
-    CHECK_CSTR(p.r.request.field_selector, "status.phase!=Failed");
-    CHECK_INT(p.r.request.rv, 7);
-    CHECK(p.r.request.rv_given);
+    CHECK_INT(p.r.request->limit, 5);
+    CHECK_CSTR(p.r.request->continue_token, "abc");
+    CHECK_CSTR(p.r.request->label_selector, "a=b,c");
+    CHECK_CSTR(p.r.request->field_selector, "status.phase!=Failed");
+    CHECK_INT(p.r.request->rv, 7);
+    CHECK(p.r.request->rv_given);
     parsed_done(&p);
     REQUIRE(parse(&p, "GET", "/api/v1/pods?resourceVersion=9&resourceVersionMatch=Exact", NULL,
                   NULL) == ROUTE_RESOURCE);
-    CHECK_INT(p.r.request.rv_match, API_RV_EXACT);
+    CHECK_INT(p.r.request->rv_match, API_RV_EXACT);
     parsed_done(&p);
 }
 
@@ -236,19 +236,19 @@ TEST(route_write_options_are_passed_on)
     REQUIRE(parse(&p, "POST",
                   "/api/v1/namespaces/a/pods?fieldManager=me&dryRun=All&fieldValidation=Strict",
                   NULL, NULL) == ROUTE_RESOURCE);
-    CHECK_CSTR(p.r.request.field_manager, "me");
-    CHECK(p.r.request.dry_run);
-    CHECK_INT(p.r.request.field_validation, API_VALIDATE_STRICT);
+    CHECK_CSTR(p.r.request->field_manager, "me");
+    CHECK(p.r.request->dry_run);
+    CHECK_INT(p.r.request->field_validation, API_VALIDATE_STRICT);
     parsed_done(&p);
     REQUIRE(parse(&p, "POST", "/api/v1/namespaces/a/pods", NULL, NULL) == ROUTE_RESOURCE);
-    CHECK_CSTR(p.r.request.field_manager, "tester"); /* User-Agent up to the slash */
-    CHECK_INT(p.r.request.field_validation, API_VALIDATE_WARN);
+    CHECK_CSTR(p.r.request->field_manager, "tester"); /* User-Agent up to the slash */
+    CHECK_INT(p.r.request->field_validation, API_VALIDATE_WARN);
     parsed_done(&p);
     REQUIRE(parse(&p, "PATCH", "/api/v1/namespaces/a/pods/p?force=true", NULL,
                   "application/apply-patch+yaml") == ROUTE_RESOURCE);
-    CHECK_CSTR(p.r.request.field_manager, ""); /* apply must be told */
-    CHECK_INT(p.r.request.patch, API_PATCH_APPLY);
-    CHECK(p.r.request.force);
+    CHECK_CSTR(p.r.request->field_manager, ""); /* apply must be told */
+    CHECK_INT(p.r.request->patch, API_PATCH_APPLY);
+    CHECK(p.r.request->force);
     parsed_done(&p);
 }
 
@@ -259,17 +259,17 @@ TEST(route_delete_options_in_the_query)
                   "/api/v1/namespaces/a/pods/p?gracePeriodSeconds=0&propagationPolicy=Foreground"
                   "&dryRun=All",
                   NULL, NULL) == ROUTE_RESOURCE);
-    CHECK_INT(p.r.request.grace_seconds, 0);
-    CHECK_INT(p.r.request.propagation, API_FOREGROUND);
-    CHECK(p.r.request.dry_run);
+    CHECK_INT(p.r.request->grace_seconds, 0);
+    CHECK_INT(p.r.request->propagation, API_FOREGROUND);
+    CHECK(p.r.request->dry_run);
     parsed_done(&p);
     REQUIRE(parse(&p, "DELETE", "/api/v1/namespaces/a/pods/p", NULL, NULL) == ROUTE_RESOURCE);
-    CHECK_INT(p.r.request.grace_seconds, -1);
-    CHECK_INT(p.r.request.propagation, API_PROPAGATION_DEFAULT);
+    CHECK_INT(p.r.request->grace_seconds, -1);
+    CHECK_INT(p.r.request->propagation, API_PROPAGATION_DEFAULT);
     parsed_done(&p);
     REQUIRE(parse(&p, "DELETE", "/api/v1/namespaces/a/pods/p?orphanDependents=true", NULL, NULL) ==
             ROUTE_RESOURCE);
-    CHECK_INT(p.r.request.propagation, API_ORPHAN);
+    CHECK_INT(p.r.request->propagation, API_ORPHAN);
     parsed_done(&p);
 }
 
@@ -288,11 +288,11 @@ TEST(route_delete_options_in_the_body_replace_those_in_the_query)
     CHECK(!delete_options(&p, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagation"
                               "Policy\":\"Background\",\"preconditions\":{\"uid\":\"u\","
                               "\"resourceVersion\":\"12\"},\"dryRun\":[\"All\"]}"));
-    CHECK_INT(p.r.request.grace_seconds, -1);
-    CHECK_INT(p.r.request.propagation, API_BACKGROUND);
-    CHECK_CSTR(p.r.request.uid, "u");
-    CHECK_INT(p.r.request.rv, 12);
-    CHECK(p.r.request.dry_run);
+    CHECK_INT(p.r.request->grace_seconds, -1);
+    CHECK_INT(p.r.request->propagation, API_BACKGROUND);
+    CHECK_CSTR(p.r.request->uid, "u");
+    CHECK_INT(p.r.request->rv, 12);
+    CHECK(p.r.request->dry_run);
     struct status *s = delete_options(&p, "{\"propagationPolicy\":\"Sideways\"}");
     REQUIRE(s);
     CHECK_INT(s->code, 422);
@@ -498,7 +498,7 @@ TEST(route_patches_by_content_type)
         if (cases[i].patch < 0)
             CHECK(p.result == ROUTE_FAILED && p.why->code == 415);
         else if (CHECK_INT(p.result, ROUTE_RESOURCE))
-            CHECK_INT(p.r.request.patch, cases[i].patch);
+            CHECK_INT(p.r.request->patch, cases[i].patch);
         parsed_done(&p);
     }
     struct parsed p;

@@ -73,12 +73,10 @@ struct watcher {
     struct filter *filter; /* NULL: everything */
     uint64_t after;
     struct bucket *bucket; /* NULL: not live */
-    struct list link;      /* bucket->watchers */
+    struct list link;      /* hub->fresh, then hub->line, then bucket->watchers */
     struct list all;       /* hub->all */
     struct list bookmarks; /* hub->bookmarks */
     struct list peer;
-    struct list line;      /* hub->line */
-    struct loop_task task; /* its first turn */
     struct loop_timer timeout;
     struct initial *initial; /* NULL: live */
     bool initial_end;        /* its end is to be told */
@@ -93,6 +91,9 @@ struct hub {
     struct list all;
     struct list bookmarks;
     struct loop_timer bookmark;
+    struct list fresh; /* those that nobody has looked at */
+    struct list later; /* stands in it before those that came during the turn */
+    struct loop_task fresh_task;
     struct list line; /* of those that begin */
     struct loop_task line_task;
     struct watcher *telling; /* whose callback is running */
@@ -216,9 +217,7 @@ static void watcher_free(struct watcher *x)
     x->w->impl = NULL;
     if (h->telling == x)
         h->telling = NULL;
-    loop_task_cancel(&x->task);
     loop_timer_cancel(&x->timeout);
-    list_remove(&x->line);
     list_remove(&x->link);
     list_remove(&x->all);
     list_remove(&x->bookmarks);
@@ -654,16 +653,25 @@ static bool is_in_line(const struct watcher *x)
 static void line_join(struct watcher *x)
 {
     struct hub *h = x->hub;
-    list_push_back(&h->line, &x->line);
+    list_push_back(&h->line, &x->link);
     loop_defer(h->server->loop, LOOP_PUBLISH, &h->line_task);
 }
 
-/* Refusals come in the turn after it was asked for, however long the line is. */
-static void watch_task(struct loop_task *t)
+/* Refusals come in the turn after it was asked for, however long the line is. What comes meanwhile
+ * is for the next turn. */
+static void fresh_task(struct loop_task *t)
 {
-    struct watcher *x = container_of(t, struct watcher, task);
-    if (begin(x) && is_in_line(x))
-        line_join(x);
+    struct hub *h = container_of(t, struct hub, fresh_task);
+    list_push_back(&h->fresh, &h->later);
+    while (h->fresh.next != &h->later) {
+        struct watcher *x = container_of(h->fresh.next, struct watcher, link);
+        list_remove(&x->link);
+        if (begin(x) && is_in_line(x))
+            line_join(x);
+    }
+    list_remove(&h->later);
+    if (!list_is_empty(&h->fresh))
+        loop_defer(h->server->loop, LOOP_PUBLISH, t);
 }
 
 static void line_task(struct loop_task *t)
@@ -671,14 +679,14 @@ static void line_task(struct loop_task *t)
     struct hub *h = container_of(t, struct hub, line_task);
     int units = TURN_UNITS;
     while (units > 0 && !list_is_empty(&h->line)) {
-        struct watcher *x = container_of(h->line.next, struct watcher, line);
-        list_remove(&x->line);
+        struct watcher *x = container_of(h->line.next, struct watcher, link);
+        list_remove(&x->link);
         units--;
         bool alive = true;
         while (alive && units > 0 && is_in_line(x))
             alive = step(x, &units);
         if (alive && is_in_line(x))
-            list_push_back(&h->line, &x->line);
+            list_push_back(&h->line, &x->link);
     }
     if (!list_is_empty(&h->line))
         loop_defer(h->server->loop, LOOP_PUBLISH, t);
@@ -692,15 +700,13 @@ void hub_watch(struct hub *h, const struct user *user, struct api_watch *w, stru
     x->user = user;
     x->is_local = peers != NULL;
     w->impl = x;
-    list_init(&x->link);
     list_init(&x->bookmarks);
     list_init(&x->peer);
-    list_init(&x->line);
     list_push_back(&h->all, &x->all);
+    list_push_back(&h->fresh, &x->link);
     if (peers)
         list_push_back(peers, &x->peer);
-    loop_task_init(&x->task, watch_task);
-    loop_defer(h->server->loop, LOOP_PUBLISH, &x->task);
+    loop_defer(h->server->loop, LOOP_PUBLISH, &h->fresh_task);
     loop_timer_init(h->server->loop, &x->timeout, on_timeout);
     loop_timer_set(&x->timeout, loop_now(h->server->loop) + timeout_of(h, w));
 }
@@ -737,7 +743,9 @@ void hub_pause(struct api_watch *w, bool on)
     if (!x || x->state == WATCH_LIVE || x->paused == on)
         return;
     x->paused = on;
-    list_remove(&x->line);
+    if (x->state == WATCH_NEW)
+        return;
+    list_remove(&x->link);
     if (!on)
         line_join(x);
 }
@@ -770,8 +778,10 @@ struct hub *hub_new(struct apiserver *a)
     h->server = a;
     list_init(&h->all);
     list_init(&h->bookmarks);
+    list_init(&h->fresh);
     list_init(&h->line);
     loop_timer_init(a->loop, &h->bookmark, on_bookmark);
+    loop_task_init(&h->fresh_task, fresh_task);
     loop_task_init(&h->line_task, line_task);
     return h;
 }
@@ -781,6 +791,7 @@ void hub_free(struct hub *h)
     while (!list_is_empty(&h->all))
         watcher_free(container_of(h->all.next, struct watcher, all));
     loop_timer_cancel(&h->bookmark);
+    loop_task_cancel(&h->fresh_task);
     loop_task_cancel(&h->line_task);
     map_done(&h->buckets);
     map_done(&h->filters);

@@ -26,9 +26,9 @@ static void check_status(const struct status *s)
 
 static void check_route(const struct route *r)
 {
-    BUG_ON(!r->kind || !r->verb || r->request.kind != r->kind);
+    BUG_ON(!r->kind || !r->verb || r->request->kind != r->kind);
     BUG_ON(r->is_watch && (r->watch.kind != r->kind || r->watch.timeout < 0));
-    BUG_ON(kind_is(r->kind, KIND_NAMESPACED) && r->request.name.len && !r->request.ns.len);
+    BUG_ON(kind_is(r->kind, KIND_NAMESPACED) && r->request->name.len && !r->request->ns.len);
 }
 
 static void read_body(const struct http_exchange *x, struct route *r, struct arena *a)
