@@ -327,12 +327,13 @@ static struct doc *apply(struct edit *e, size_t n, struct doc *d)
     return out ? out : doc_ref(d);
 }
 
-/* ---- how long lists may be ---- */
+/* ---- how long lists and maps may be ---- */
 
-/* Items of all lists of objects in one object. To complete and judge one takes many times what its
- * text does (`{}` is a container with all its defaults), so what may be sent could be more than a
- * server can take at once. */
-enum { ITEMS_MAX = 16384 };
+/* Items of all lists of objects in one object, and members of its maps. To complete and judge one,
+ * and to keep who owns it, takes many times what its text does (`{}` is a container with all its
+ * defaults), so what may be sent could be more than a server can take at once. No type has as many
+ * fields as MAP_LEAST: what has more members is a map, or nothing that any table knows. */
+enum { ITEMS_MAX = 16384, ITEMS_MAX_DEFINED = 4 * ITEMS_MAX, MAP_LEAST = 256 };
 
 /* A place in the object, from the inside out. */
 struct step {
@@ -340,6 +341,12 @@ struct step {
     str key; /* empty: an item */
     size_t index;
 };
+
+/* Who owns what grows with the rest, and with the number of those who write. */
+static bool is_ownership(const struct step *at, str key)
+{
+    return at && !at->up && str_is(at->key, "metadata") && str_is(key, "managedFields");
+}
 
 static void write_place(struct strbuf *b, const struct step *at)
 {
@@ -361,45 +368,58 @@ static bool has_objects(jval list)
     return false;
 }
 
-/* One list is too long, or the lists of a member together. */
+static bool has_items(jval v)
+{
+    return jtype(v) == J_ARRAY ? has_objects(v) : jlen(v) > MAP_LEAST;
+}
+
+/* A kind of the user's has its schema to say more. Grove's own say it themselves. */
+static size_t items_max(const struct kind *k)
+{
+    return kind_is(k, KIND_DEFINED)  ? ITEMS_MAX_DEFINED
+           : kind_is(k, KIND_CUSTOM) ? SIZE_MAX
+                                     : ITEMS_MAX;
+}
+
+/* One of them is too long, or those of a member together. */
 static void refuse_items(const struct admit *a, jval list, const struct step *at)
 {
     struct strbuf place = STRBUF_INIT(4096);
-    if (jlen(list) > ITEMS_MAX) {
+    size_t most = items_max(a->kind);
+    if (jlen(list) > most) {
         write_place(&place, at);
-        field_error_add(a->errors, FIELD_ERR_TOO_MANY, strbuf_str(&place),
-                        arena_uint(a->arena, jlen(list)), "must have at most %d items", ITEMS_MAX);
+        field_error_add(a->errors, FIELD_ERR_TOO_MANY, at ? strbuf_str(&place) : STR("<nil>"),
+                        arena_uint(a->arena, jlen(list)), "must have at most %zu items", most);
     } else {
         while (at && at->up)
             at = at->up;
         write_place(&place, at);
         field_error_add(a->errors, FIELD_ERR_TOO_LONG, strbuf_str(&place), STR_NONE,
-                        "must have at most %d items in its lists", ITEMS_MAX);
+                        "must have at most %zu items in its lists and maps", most);
     }
     *a->refused = status_invalid(a->arena, a->kind, a->name, a->errors);
     strbuf_done(&place);
 }
 
-/* Ends with the first list that is too much. As deep as a document may be. */
+/* Ends with the first that is too much. As deep as a document may be. */
 static void count_items(const struct admit *a, jval v, const struct step *at, size_t *n)
 {
-    if (jtype(v) == J_ARRAY && has_objects(v))
+    if (has_items(v))
         *n += jlen(v);
-    if (*n > ITEMS_MAX) {
+    if (*n > items_max(a->kind)) {
         refuse_items(a, v, at);
         return;
     }
     for (struct jiter it = jiter(v); jnext(&it) && !*a->refused;)
-        if (j_is_container(it.value))
+        if (j_is_container(it.value) && !is_ownership(at, it.key))
             count_items(a, it.value, &(struct step){at, it.key, it.index}, n);
 }
 
-/* An item takes two bytes at least: hardly any object is looked through. What a custom resource may
- * have is for its schema to say. */
+/* An item takes two bytes at least: hardly any object is looked through. */
 bool admit_is_too_much(const struct admit *a, struct doc *d)
 {
     size_t n = 0;
-    if (!is_status(a) && doc_text(d).len > (size_t)2 * ITEMS_MAX && !kind_is(a->kind, KIND_CUSTOM))
+    if (!is_status(a) && doc_text(d).len / 2 > items_max(a->kind))
         count_items(a, doc_root(d), NULL, &n);
     return *a->refused;
 }

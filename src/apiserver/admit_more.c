@@ -33,9 +33,10 @@ void data_keys_validate(const struct admit *a, jval root, const char *member)
     jval data = jget(root, str_of(member));
     if (jtype(data) != J_OBJECT)
         return; /* its type is refused already; its elements have no keys to look at */
+    jval other = str_is(str_of(member), "data") ? jgetc(root, "binaryData") : JVAL_ABSENT;
+    CLEANUP(jlookup_done) struct jlookup in_other = jlookup(other);
     for (struct jiter it = jiter(data); jnext(&it) && !field_errors_full(a->errors);) {
-        bool twice =
-            str_is(str_of(member), "data") && j_has(jget(jgetc(root, "binaryData"), it.key));
+        bool twice = j_has(jlookup_get(&in_other, it.key));
         if (LIKELY(is_key(it.key) && !twice))
             continue;
         str path = admit_path(a, "%s[%.*s]", member, STR_ARG(it.key));

@@ -81,9 +81,10 @@ static void requests_default(const struct admit *a, jval spec, struct edit *e)
 {
     for (size_t l = 0; l < ARRAY_LEN(container_lists); l++) {
         for (struct jiter it = jiter(jget(spec, str_of(container_lists[l]))); jnext(&it);) {
-            jval requests = jpath(it.value, "resources.requests");
+            CLEANUP(jlookup_done)
+            struct jlookup requests = jlookup(jpath(it.value, "resources.requests"));
             for (struct jiter r = jiter(jpath(it.value, "resources.limits")); jnext(&r);) {
-                if (j_has(jget(requests, r.key)))
+                if (j_has(jlookup_get(&requests, r.key)))
                     continue;
                 str index = admit_path(a, "%zu", it.index);
                 str text = is_number(r.value) ? amount_text(a, r.value) : STR_NONE;
@@ -156,6 +157,7 @@ static void pod_requests_default(const struct admit *a, jval spec, struct edit *
     static const char *const counted[] = {"cpu", "memory"};
     jval resources = jgetc(spec, "resources"), requests = jgetc(resources, "requests");
     jval limits = jgetc(resources, "limits");
+    CLEANUP(jlookup_done) struct jlookup asked_for = jlookup(requests);
     struct strbuf b = STRBUF_INIT(256);
     struct quantity q;
     for (size_t i = 0; i < ARRAY_LEN(counted) && jlen(limits); i++) {
@@ -173,7 +175,7 @@ static void pod_requests_default(const struct admit *a, jval spec, struct edit *
             edit_set(e, path, jget(limits, name));
     }
     for (struct jiter it = jiter(limits); jnext(&it);) {
-        if (str_starts(it.key, STR("hugepages-")) && !j_has(jget(requests, it.key)))
+        if (str_starts(it.key, STR("hugepages-")) && !j_has(jlookup_get(&asked_for, it.key)))
             edit_set(e, edit_path(a->arena, STR("spec"), STR("resources"), STR("requests"), it.key),
                      it.value);
     }
@@ -451,8 +453,9 @@ static void validate_amounts(const struct admit *a, jval resources, const struct
     jval limits = jgetc(resources, "limits");
     validate_each_amount(a, limits, "limits", p);
     validate_each_amount(a, jgetc(resources, "requests"), "requests", p);
+    CLEANUP(jlookup_done) struct jlookup limited = jlookup(limits);
     for (struct jiter it = jiter(jgetc(resources, "requests")); jnext(&it);) {
-        jval limit = jget(limits, it.key);
+        jval limit = jlookup_get(&limited, it.key);
         struct quantity request, most;
         if (!j_has(limit) || quantity_parse(jstr(it.value), &request, NULL) < 0 ||
             quantity_parse(jstr(limit), &most, NULL) < 0)

@@ -75,12 +75,15 @@ static void check_resized(const struct admit *a, jval old, jval new, size_t i, c
     jval was = jget(jgetc(old, "resources"), str_of(which));
     jval is = jget(jgetc(new, "resources"), str_of(which));
     bool removed = false, other = false;
+    CLEANUP(jlookup_done) struct jlookup in_was = jlookup(was);
+    CLEANUP(jlookup_done) struct jlookup in_is = jlookup(is);
     for (struct jiter it = jiter(was); jnext(&it);) {
-        removed |= is_resizable(it.key) && !j_has(jget(is, it.key));
-        other |= !is_resizable(it.key) && !jequal(it.value, jget(is, it.key));
+        jval after = jlookup_get(&in_is, it.key);
+        removed |= is_resizable(it.key) && !j_has(after);
+        other |= !is_resizable(it.key) && !jequal(it.value, after);
     }
     for (struct jiter it = jiter(is); jnext(&it);)
-        other |= !is_resizable(it.key) && !j_has(jget(was, it.key));
+        other |= !is_resizable(it.key) && !j_has(jlookup_get(&in_was, it.key));
     if (removed)
         field_error_add(a->errors, FIELD_ERR_FORBIDDEN,
                         admit_path(a, "spec.containers[%zu].resources.%s", i, which), STR_NONE,
@@ -94,10 +97,11 @@ static void validate_resize(const struct admit *a, jval spec)
 {
     jval old = obj_spec(a->old);
     containers_validate(a, spec, "spec");
+    struct jiter was = jiter(jgetc(old, "containers"));
     for (struct jiter it = jiter(jgetc(spec, "containers")); jnext(&it);) {
-        jval was = jat(jgetc(old, "containers"), it.index);
-        check_resized(a, was, it.value, it.index, "requests");
-        check_resized(a, was, it.value, it.index, "limits");
+        jval before = jnext(&was) ? was.value : JVAL_ABSENT;
+        check_resized(a, before, it.value, it.index, "requests");
+        check_resized(a, before, it.value, it.index, "limits");
     }
     const char *class = pod_qos_class(spec);
     if (!str_is(str_of(class), pod_qos_class(old)))

@@ -22,8 +22,9 @@ static void set_overhead(const struct admit *a, jval spec, jval class, struct ed
 
 static void set_nodes(const struct admit *a, jval spec, jval scheduling, struct edit *e)
 {
+    CLEANUP(jlookup_done) struct jlookup in_pod = jlookup(jgetc(spec, "nodeSelector"));
     for (struct jiter it = jiter(jgetc(scheduling, "nodeSelector")); jnext(&it);) {
-        jval own = jget(jgetc(spec, "nodeSelector"), it.key);
+        jval own = jlookup_get(&in_pod, it.key);
         if (j_has(own) && !jequal(own, it.value)) {
             refuse_pod(a, admit_path(a,
                                      "conflict: runtimeClass.scheduling.nodeSelector[%.*s] = %.*s; "

@@ -73,8 +73,9 @@ static void check_gates(const struct admit *a, jval old, jval new)
 
 static void check_node_selector(const struct admit *a, jval old, jval new)
 {
+    CLEANUP(jlookup_done) struct jlookup in_new = jlookup(new);
     for (struct jiter it = jiter(old); jnext(&it);)
-        if (!jequal(it.value, jget(new, it.key))) {
+        if (!jequal(it.value, jlookup_get(&in_new, it.key))) {
             field_error_add(a->errors, FIELD_ERR_INVALID, STR("spec.nodeSelector"),
                             j_has(new) ? jtext(new) : STR("null"),
                             "only additions to spec.nodeSelector are allowed (no mutations or "

@@ -75,8 +75,9 @@ void replication_controller_default(const struct admit *a, jval root, struct edi
 /* Its selector is nothing but labels. */
 static bool has_labels(jval labels, jval wanted)
 {
+    CLEANUP(jlookup_done) struct jlookup in_labels = jlookup(labels);
     for (struct jiter it = jiter(wanted); jnext(&it);)
-        if (!jequal(it.value, jget(labels, it.key)))
+        if (!jequal(it.value, jlookup_get(&in_labels, it.key)))
             return false;
     return true;
 }

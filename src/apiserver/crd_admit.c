@@ -237,10 +237,12 @@ static void validate_selectables(const struct admit *a, jval version, str path)
     enum { SELECTABLE_MAX = 8 };
     jval fields = jgetc(version, "selectableFields");
     jval schema = jpath(version, "schema.openAPIV3Schema");
-    if (jlen(fields) > SELECTABLE_MAX)
+    if (jlen(fields) > SELECTABLE_MAX) {
         field_error_add(
             a->errors, FIELD_ERR_TOO_MANY, admit_path(a, "%.*s.selectableFields", STR_ARG(path)),
             admit_path(a, "%zu", jlen(fields)), "must have at most %d items", SELECTABLE_MAX);
+        return;
+    }
     for (struct jiter it = jiter(fields); jnext(&it);) {
         str at = admit_path(a, "%.*s.selectableFields[%zu].jsonPath", STR_ARG(path), it.index);
         jval own = jgetc(it.value, "jsonPath");

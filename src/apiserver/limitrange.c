@@ -14,16 +14,25 @@ static const struct {
 
 /* ---- the object itself ---- */
 
-/* Entries of `from` that `have` and the edits so far lack. */
-static void copy_missing(const struct admit *a, struct edit *e, jval have, jval also, jval from,
-                         size_t index, const char *member)
+/* Entries of `from` that neither what is there has nor what was copied before. */
+static void copy_missing(const struct admit *a, struct edit *e, const jval *there, size_t n,
+                         jval from, size_t index, const char *member)
 {
-    for (struct jiter it = jiter(from); jnext(&it);)
-        if (!j_has(jget(have, it.key)) && !j_has(jget(also, it.key)))
+    struct jlookup in[3];
+    for (size_t i = 0; i < n; i++)
+        in[i] = jlookup(there[i]);
+    for (struct jiter it = jiter(from); jnext(&it);) {
+        bool has = false;
+        for (size_t i = 0; i < n; i++)
+            has |= j_has(jlookup_get(&in[i], it.key));
+        if (!has)
             edit_set(e,
                      edit_path(a->arena, STR("spec"), STR("limits"), admit_path(a, "%zu", index),
                                str_of(member), it.key),
                      it.value);
+    }
+    for (size_t i = 0; i < n; i++)
+        jlookup_done(&in[i]);
 }
 
 void limit_range_default(const struct admit *a, jval root, struct edit *e)
@@ -33,22 +42,16 @@ void limit_range_default(const struct admit *a, jval root, struct edit *e)
         jval requests = jgetc(it.value, "defaultRequest");
         if (!str_is(jstr(jgetc(it.value, "type")), "Container"))
             continue;
-        copy_missing(a, e, limits, JVAL_ABSENT, max, it.index, "default");
-        copy_missing(a, e, requests, JVAL_ABSENT, limits, it.index, "defaultRequest");
-        copy_missing(a, e, requests, limits, max, it.index, "defaultRequest");
-        for (struct jiter m = jiter(jgetc(it.value, "min")); jnext(&m);)
-            if (!j_has(jget(requests, m.key)) && !j_has(jget(limits, m.key)) &&
-                !j_has(jget(max, m.key)))
-                edit_set(e,
-                         edit_path(a->arena, STR("spec"), STR("limits"),
-                                   admit_path(a, "%zu", it.index), STR("defaultRequest"), m.key),
-                         m.value);
+        const jval first[] = {requests, limits, max};
+        copy_missing(a, e, &limits, 1, max, it.index, "default");
+        copy_missing(a, e, first, 1, limits, it.index, "defaultRequest");
+        copy_missing(a, e, first, 2, max, it.index, "defaultRequest");
+        copy_missing(a, e, first, 3, jgetc(it.value, "min"), it.index, "defaultRequest");
     }
 }
 
-static bool quantity_at(jval map, str key, struct quantity *ret)
+static bool quantity_of(jval v, struct quantity *ret)
 {
-    jval v = jget(map, key);
     return j_has(v) && quantity_parse(jtype(v) == J_STRING ? jstr(v) : jtext(v), ret, NULL) == 0;
 }
 
@@ -56,16 +59,16 @@ static void check_order(const struct admit *a, jval item, size_t index, const ch
                         const char *large)
 {
     struct quantity s, l;
-    jval less = jget(item, str_of(small)), more = jget(item, str_of(large));
-    for (struct jiter it = jiter(less); jnext(&it);) {
-        if (!quantity_at(less, it.key, &s) || !quantity_at(more, it.key, &l) ||
-            quantity_cmp(&s, &l) <= 0)
+    CLEANUP(jlookup_done) struct jlookup more = jlookup(jget(item, str_of(large)));
+    for (struct jiter it = jiter(jget(item, str_of(small))); jnext(&it);) {
+        jval most = jlookup_get(&more, it.key);
+        if (!quantity_of(it.value, &s) || !quantity_of(most, &l) || quantity_cmp(&s, &l) <= 0)
             continue;
         str text = jstr(it.value);
         field_error_add(a->errors, FIELD_ERR_INVALID,
                         admit_path(a, "spec.limits[%zu].%s[%.*s]", index, small, STR_ARG(it.key)),
                         jtext(it.value), "%s value %.*s is greater than %s value %.*s", small,
-                        STR_ARG(text), large, STR_ARG(jstr(jget(more, it.key))));
+                        STR_ARG(text), large, STR_ARG(jstr(most)));
     }
 }
 
@@ -268,7 +271,7 @@ static void check_item(struct judged *j, jval item)
     for (size_t c = 0; c < ARRAY_LEN(checks); c++) {
         jval map = jget(item, str_of(checks[c].member));
         for (struct jiter it = jiter(map); jnext(&it);)
-            if (quantity_at(map, it.key, &q))
+            if (quantity_of(it.value, &q))
                 checks[c].check(j, it.key, &q);
     }
 }

@@ -288,11 +288,12 @@ struct doc *meta_isolate(const struct req *q, struct doc *d)
 static bool same_except(jval a, jval b, str skip, str skip_too)
 {
     size_t n = 0, m = 0;
+    CLEANUP(jlookup_done) struct jlookup in_b = jlookup(b);
     for (struct jiter it = jiter(a); jnext(&it);) {
         if (str_eq(it.key, skip) || str_eq(it.key, skip_too))
             continue;
         n++;
-        if (!jequal(it.value, jget(b, it.key)))
+        if (!jequal(it.value, jlookup_get(&in_b, it.key)))
             return false;
     }
     for (struct jiter it = jiter(b); jnext(&it);)
@@ -328,11 +329,13 @@ static bool counts_for_generation(str key)
 
 static bool desired_state_differs(jval a, jval b)
 {
+    CLEANUP(jlookup_done) struct jlookup in_a = jlookup(a);
+    CLEANUP(jlookup_done) struct jlookup in_b = jlookup(b);
     for (struct jiter it = jiter(a); jnext(&it);)
-        if (counts_for_generation(it.key) && !jequal(it.value, jget(b, it.key)))
+        if (counts_for_generation(it.key) && !jequal(it.value, jlookup_get(&in_b, it.key)))
             return true;
     for (struct jiter it = jiter(b); jnext(&it);)
-        if (counts_for_generation(it.key) && j_is_absent(jget(a, it.key)))
+        if (counts_for_generation(it.key) && j_is_absent(jlookup_get(&in_a, it.key)))
             return true;
     return false;
 }

@@ -81,8 +81,14 @@ static void check_validation(const struct admit *a, jval v, size_t i)
                         "\"Unauthorized\"");
 }
 
-static void check_named(const struct admit *a, jval list, const char *member, bool identifier)
+/* False: there are too many to look at. */
+static bool check_named(const struct admit *a, jval list, const char *member, bool identifier)
 {
+    if (jlen(list) > LIST_MAX) {
+        field_error_add(a->errors, FIELD_ERR_TOO_MANY, admit_path(a, "spec.%s", member),
+                        admit_path(a, "%zu", jlen(list)), "must have at most %d items", LIST_MAX);
+        return false;
+    }
     for (struct jiter it = jiter(list); jnext(&it);) {
         jval name = jgetc(it.value, "name");
         str field = admit_path(a, "spec.%s[%zu]", member, it.index);
@@ -108,9 +114,7 @@ static void check_named(const struct admit *a, jval list, const char *member, bo
                 field_error_add(a->errors, FIELD_ERR_DUPLICATE,
                                 admit_path(a, "%.*s.name", STR_ARG(field)), jtext(name), NULL);
     }
-    if (jlen(list) > LIST_MAX)
-        field_error_add(a->errors, FIELD_ERR_TOO_MANY, admit_path(a, "spec.%s", member),
-                        admit_path(a, "%zu", jlen(list)), "must have at most %d items", LIST_MAX);
+    return true;
 }
 
 static void check_annotations(const struct admit *a, jval list)
@@ -137,8 +141,8 @@ static void report_broken(void *ctx, str field, str expression, const char *why)
     strbuf_done(&b);
 }
 
-/* What both kinds of policy have. */
-static void check_policy(const struct admit *a, jval spec)
+/* What both kinds of policy have. False: it is not to be compiled. */
+static bool check_policy(const struct admit *a, jval spec)
 {
     jval kind = jgetc(spec, "paramKind"), match = jgetc(spec, "matchConstraints");
     if (j_has(kind) && !jstr(jgetc(kind, "apiVersion")).len)
@@ -148,19 +152,20 @@ static void check_policy(const struct admit *a, jval spec)
     check_match(a, match, STR("spec.matchConstraints"));
     if (j_has(match) && !jlen(jgetc(match, "resourceRules")))
         require(a, STR("spec.matchConstraints.resourceRules"), "");
-    check_named(a, jgetc(spec, "matchConditions"), "matchConditions", false);
-    check_named(a, jgetc(spec, "variables"), "variables", true);
+    bool few = check_named(a, jgetc(spec, "matchConditions"), "matchConditions", false);
+    return check_named(a, jgetc(spec, "variables"), "variables", true) && few;
 }
 
 void policy_validate(const struct admit *a, jval root)
 {
     jval spec = jgetc(root, "spec");
     validating_policy_validate(a, root);
-    check_policy(a, spec);
+    bool few = check_policy(a, spec);
     for (struct jiter it = jiter(jgetc(spec, "validations")); jnext(&it);)
         check_validation(a, it.value, it.index);
     check_annotations(a, jgetc(spec, "auditAnnotations"));
-    (void)policy_compile(a->arena, spec, report_broken, (void *)a);
+    if (few)
+        (void)policy_compile(a->arena, spec, report_broken, (void *)a);
 }
 
 /* ---- policies that mutate ---- */
@@ -205,11 +210,12 @@ void mutating_policy_validate(const struct admit *a, jval root)
 {
     jval spec = jgetc(root, "spec");
     kept_validate(a, root);
-    check_policy(a, spec);
+    bool few = check_policy(a, spec);
     check_operations(a, jgetc(spec, "matchConstraints"), "spec.matchConstraints");
     for (struct jiter it = jiter(jgetc(spec, "mutations")); jnext(&it);)
         check_mutation(a, it.value, it.index);
-    (void)policy_compile(a->arena, spec, report_broken, (void *)a);
+    if (few)
+        (void)policy_compile(a->arena, spec, report_broken, (void *)a);
 }
 
 /* ---- bindings ---- */
@@ -217,7 +223,7 @@ void mutating_policy_validate(const struct admit *a, jval root)
 static void check_actions(const struct admit *a, jval actions)
 {
     bool denies = false, warns = false;
-    for (struct jiter it = jiter(actions); jnext(&it);) {
+    for (struct jiter it = jiter(actions); jnext(&it) && !field_errors_full(a->errors);) {
         str s = jstr(it.value), field = admit_path(a, "spec.validationActions[%zu]", it.index);
         denies |= str_is(s, "Deny");
         warns |= str_is(s, "Warn");

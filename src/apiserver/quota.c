@@ -580,10 +580,12 @@ void quota_validate(const struct admit *a, jval root)
                             arena_printf(a->arena, "spec.hard[%.*s]", STR_ARG(it.key)),
                             jtext(it.value), "must be greater than or equal to 0");
     }
-    for (struct jiter it = jiter(jgetc(spec, "scopes")); jnext(&it);)
-        if (!is_known_scope(jstr(it.value)))
-            field_error_add(a->errors, FIELD_ERR_INVALID, STR("spec.scopes"),
-                            jtext(jgetc(spec, "scopes")), "unsupported scope");
+    bool known = true;
+    for (struct jiter it = jiter(jgetc(spec, "scopes")); known && jnext(&it);)
+        known = is_known_scope(jstr(it.value));
+    if (!known)
+        field_error_add(a->errors, FIELD_ERR_INVALID, STR("spec.scopes"),
+                        jtext(jgetc(spec, "scopes")), "unsupported scope");
     if (a->old && (!jequal(jgetc(obj_spec(a->old), "scopes"), jgetc(spec, "scopes"))))
         field_error_add(a->errors, FIELD_ERR_INVALID, STR("spec.scopes"),
                         jtext(jgetc(spec, "scopes")), "field is immutable");

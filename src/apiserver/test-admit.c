@@ -218,7 +218,9 @@ TEST(lists_of_objects_have_a_bound_before_they_are_completed)
          "items",
          20000},
         {&kind_pod, "'containers':[{'ports':[{}]},", "{'ports':[{},{},{}]}", "]",
-         "Pod \"p\" is invalid: spec: Too long: must have at most 16384 items in its lists", 4096},
+         "Pod \"p\" is invalid: spec: Too long: must have at most 16384 items in its lists and "
+         "maps",
+         4096},
         {&kind_deployment, "'template':{'spec':{'volumes':[", "{}", "]}}",
          "Deployment.apps \"p\" is invalid: spec.template.spec.volumes: Too many: 20000: must have "
          "at most 16384 items",
@@ -233,6 +235,64 @@ TEST(lists_of_objects_have_a_bound_before_they_are_completed)
         CHECK_INT(create(&f, cases[i].kind, "ns", body.p), 422);
         CHECK_CSTR(f.message, cases[i].why);
         CHECK_INT(get(&f, cases[i].kind, "ns", "p"), 404);
+    }
+    fixture_done(&f);
+}
+
+/* Each of the two maps that a kind may have takes what is left by the other. */
+static str long_map(struct fixture *f, const char *prefix, size_t n)
+{
+    struct strbuf b = STRBUF_INIT(4 << 20);
+    for (size_t i = 0; i < n; i++)
+        strbuf_printf(&b, "%s'%s%zu':''", i ? "," : "", prefix, i);
+    str s = arena_str(&f->arena, strbuf_str(&b));
+    strbuf_done(&b);
+    return s;
+}
+
+TEST(maps_have_the_same_bound_however_they_are_written)
+{
+    static const struct {
+        size_t data, binary;
+        int code;
+        const char *why;
+    } cases[] = {
+        {16384, 0, 201, NULL},
+        {16385, 0, 422, "data: Too many: 16385: must have at most 16384 items"},
+        {8192, 8192, 201, NULL},
+        {8193, 8192, 422,
+         "binaryData: Too long: must have at most 16384 items in its lists and maps"},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str data = long_map(&f, "a", cases[i].data), more = long_map(&f, "b", cases[i].binary);
+        str body = text_of(&f,
+                           "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'m%zu'},"
+                           "'data':{%.*s},'binaryData':{%.*s}}",
+                           i, STR_ARG(data), STR_ARG(more));
+        str name = text_of(&f, "m%zu", i), other = text_of(&f, "o%zu", i);
+        if (!CHECK_INT(create(&f, &kind_config_map, "ns", body.p), cases[i].code))
+            test_note("%.*s", STR_ARG(str_sub(f.message, 0, 300)));
+        if (cases[i].why)
+            CHECK_STR(f.message,
+                      text_of(&f, "ConfigMap \"%s\" is invalid: %s", name.p, cases[i].why));
+        /* as an update with the owners of all of it, and as patches */
+        if (!cases[i].why)
+            CHECK_INT(update(&f, &kind_config_map, "ns", name.p, doc_text(f.doc).p), 200);
+        CHECK_INT(
+            create(&f, &kind_config_map, "ns", text_of(&f, "{'metadata':{'name':'o%zu'}}", i).p),
+            201);
+        CHECK_INT(
+            patch(
+                &f, &kind_config_map, "ns", other.p, API_PATCH_STRATEGIC,
+                text_of(&f, "{'data':{%.*s},'binaryData':{%.*s}}", STR_ARG(data), STR_ARG(more)).p),
+            cases[i].why ? 422 : 200);
+        CHECK_INT(
+            patch(
+                &f, &kind_config_map, "ns", other.p, API_PATCH_MERGE,
+                text_of(&f, "{'data':{%.*s},'binaryData':{%.*s}}", STR_ARG(data), STR_ARG(more)).p),
+            cases[i].why ? 422 : 200);
     }
     fixture_done(&f);
 }

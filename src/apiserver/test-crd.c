@@ -467,12 +467,13 @@ TEST(what_a_schema_asks_of_an_object_is_bounded)
     "{'type':'object','properties':{'l':{'type':'array','items':{'type':'object','properties':{" \
     "'p':{'type':'string','default':'%.*s'}}}}}}"
 
-/* Little text that becomes much by its defaults is refused, not kept without them. */
+/* Little text that becomes much by its defaults is refused, not kept without them; what has more
+ * items than any object may have is refused before. */
 TEST(defaults_do_not_make_objects_of_any_size)
 {
     static const struct {
         int n, code;
-    } cases[] = {{1000, 201}, {20000, 413}, {900000, 413}};
+    } cases[] = {{1000, 201}, {20000, 413}, {65536, 413}, {65537, 422}, {900000, 422}};
     struct fixture f;
     fixture_init(&f);
     struct strbuf b = STRBUF_INIT(1 << 20);

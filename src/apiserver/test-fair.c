@@ -581,7 +581,7 @@ TEST(fair_writes_of_many_members_have_their_pace)
 /* A small patch to what is large counts as what it is to be applied to. */
 TEST(fair_patches_of_large_objects_have_their_pace)
 {
-    enum { TRIES = 20, KEYS = 20000 };
+    enum { TRIES = 20, KEYS = 16000 };
     struct web w;
     struct front_peer p;
     web_init(&w);

@@ -405,9 +405,37 @@ static void make_apply(struct req *q)
         req_refuse(q, why);
 }
 
+static struct admit admit_of(struct req *q, struct status **refused)
+{
+    return (struct admit){
+        .kind = admit_kind(q->kind),
+        .old = q->base,
+        .ns = q->r->ns,
+        .name = q->name,
+        .subresource = q->r->subresource,
+        .user = q->user,
+        .store = q->server->store,
+        .pools = &q->server->pools,
+        .now = loop_wall(q->server->loop),
+        .arena = &q->arena,
+        .errors = &q->errors,
+        .refused = refused,
+    };
+}
+
+/* Before anything is made of it: a patch takes what it has to where it belongs, one by one. */
+static bool is_too_much(struct req *q, struct doc *d)
+{
+    struct status *refused = NULL;
+    struct admit a = admit_of(q, &refused);
+    if (admit_is_too_much(&a, d))
+        req_refuse(q, refused);
+    return refused;
+}
+
 void make_patch(struct req *q)
 {
-    if (!patch_check_options(q))
+    if (!patch_check_options(q) || is_too_much(q, q->r->body))
         return;
     if (q->r->patch == API_PATCH_APPLY) {
         make_apply(q);
@@ -559,24 +587,6 @@ static bool drop_unknown(struct req *q)
     return ok;
 }
 
-static struct admit admit_of(struct req *q, struct status **refused)
-{
-    return (struct admit){
-        .kind = admit_kind(q->kind),
-        .old = q->base,
-        .ns = q->r->ns,
-        .name = q->name,
-        .subresource = q->r->subresource,
-        .user = q->user,
-        .store = q->server->store,
-        .pools = &q->server->pools,
-        .now = loop_wall(q->server->loop),
-        .arena = &q->arena,
-        .errors = &q->errors,
-        .refused = refused,
-    };
-}
-
 /* Who changed what, judged before admission adds its own. An apply has its answer already. */
 static void track_managers(struct req *q, struct edit *e)
 {
@@ -694,11 +704,7 @@ static void step_mutate(struct req *q)
 {
     struct status *refused = NULL;
     struct admit a = admit_of(q, &refused);
-    if (admit_is_too_much(&a, q->doc)) {
-        req_refuse(q, refused);
-        return;
-    }
-    if (!complete(q))
+    if (is_too_much(q, q->doc) || !complete(q))
         return;
     write_set_doc(q, admit_default(&a, q->doc));
     mutate(q, &a);

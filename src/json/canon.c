@@ -29,6 +29,38 @@ struct jmember *jmembers_sorted(jval object, size_t *ret_n)
     return members;
 }
 
+/* ---- members by key ---- */
+
+struct jlookup jlookup(jval object)
+{
+    return (struct jlookup){.object = object, .next = jiter(object), .in_step = true};
+}
+
+static int key_cmp(const void *key, const void *member)
+{
+    return str_cmp(*(const str *)key, ((const struct jmember *)member)->key);
+}
+
+jval jlookup_get(struct jlookup *l, str key)
+{
+    if (jlen(l->object) <= SEARCH_MAX || jtype(l->object) != J_OBJECT)
+        return jget(l->object, key);
+    l->in_step = l->in_step && jnext(&l->next) && str_eq(l->next.key, key);
+    if (l->in_step)
+        return l->next.value;
+    if (!l->sorted)
+        l->sorted = jmembers_sorted(l->object, &l->n);
+    const struct jmember *m = bsearch(&key, l->sorted, l->n, sizeof(*l->sorted), key_cmp);
+    return m ? m->value : JVAL_ABSENT;
+}
+
+void jlookup_done(struct jlookup *l)
+{
+    free(l->sorted);
+}
+
+/* ---- equality ---- */
+
 static bool value_equal(jval a, jval b);
 
 static bool sorted_equal(jval a, jval b)

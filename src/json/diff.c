@@ -10,42 +10,7 @@
 #include "json/mtree.h"
 #include "json/patch.h"
 
-#define SEARCH_MAX 16
 #define LINE_VALUE_MAX 120
-
-/* ---- members by key ---- */
-
-struct lookup {
-    jval object;
-    struct jmember *sorted; /* NULL: search */
-    size_t n;
-};
-
-static struct lookup lookup_of(jval object)
-{
-    struct lookup l = {.object = object};
-    if (jlen(object) > SEARCH_MAX)
-        l.sorted = jmembers_sorted(object, &l.n);
-    return l;
-}
-
-static int member_cmp(const void *key, const void *member)
-{
-    return str_cmp(*(const str *)key, ((const struct jmember *)member)->key);
-}
-
-static jval lookup_get(const struct lookup *l, str key)
-{
-    if (!l->sorted)
-        return jget(l->object, key);
-    const struct jmember *m = bsearch(&key, l->sorted, l->n, sizeof(*l->sorted), member_cmp);
-    return m ? m->value : JVAL_ABSENT;
-}
-
-static void lookup_done(struct lookup *l)
-{
-    free(l->sorted);
-}
 
 static bool both_are(jval a, jval b, enum jtype type)
 {
@@ -76,17 +41,17 @@ static void diff_set(struct arena *arena, struct mnode **patch, str key, struct 
 static struct mnode *diff_objects(struct arena *arena, jval null, jval a, jval b)
 {
     struct mnode *patch = NULL;
-    struct lookup in_a = lookup_of(a), in_b = lookup_of(b);
+    struct jlookup in_a = jlookup(a), in_b = jlookup(b);
     for (struct jiter it = jiter(b); jnext(&it);) {
-        struct mnode *value = diff_value(arena, null, lookup_get(&in_a, it.key), it.value);
+        struct mnode *value = diff_value(arena, null, jlookup_get(&in_a, it.key), it.value);
         if (value)
             diff_set(arena, &patch, it.key, value);
     }
     for (struct jiter it = jiter(a); jnext(&it);)
-        if (j_is_absent(lookup_get(&in_b, it.key)))
+        if (j_is_absent(jlookup_get(&in_b, it.key)))
             diff_set(arena, &patch, it.key, mnode_leaf(arena, null));
-    lookup_done(&in_a);
-    lookup_done(&in_b);
+    jlookup_done(&in_a);
+    jlookup_done(&in_b);
     return patch;
 }
 
@@ -151,14 +116,14 @@ static void print_at_key(struct printer *p, str key, jval a, jval b)
 
 static void print_objects(struct printer *p, jval a, jval b)
 {
-    struct lookup in_a = lookup_of(a), in_b = lookup_of(b);
+    struct jlookup in_a = jlookup(a), in_b = jlookup(b);
     for (struct jiter it = jiter(b); jnext(&it) && !p->out->overflow;)
-        print_at_key(p, it.key, lookup_get(&in_a, it.key), it.value);
+        print_at_key(p, it.key, jlookup_get(&in_a, it.key), it.value);
     for (struct jiter it = jiter(a); jnext(&it) && !p->removed.overflow;)
-        if (j_is_absent(lookup_get(&in_b, it.key)))
+        if (j_is_absent(jlookup_get(&in_b, it.key)))
             print_at_key(p, it.key, it.value, JVAL_ABSENT);
-    lookup_done(&in_a);
-    lookup_done(&in_b);
+    jlookup_done(&in_a);
+    jlookup_done(&in_b);
 }
 
 static void print_arrays(struct printer *p, jval a, jval b)

@@ -121,6 +121,19 @@ struct jmember {
 };
 struct jmember *jmembers_sorted(jval object, size_t *ret_n);
 
+/* Members that are asked for one after the other, as when two objects are compared: in step while
+ * they come in the same order, else in a sorted copy, so that the cost stays near the size. */
+struct jlookup {
+    jval object;
+    struct jiter next;
+    bool in_step;
+    struct jmember *sorted; /* NULL: not needed so far */
+    size_t n;
+};
+struct jlookup jlookup(jval object);
+jval jlookup_get(struct jlookup *l, str key);
+void jlookup_done(struct jlookup *l);
+
 /* Same JSON value: members in any order, numbers by value, escapes resolved. */
 bool jequal(jval a, jval b);
 /* Canonical form for hashing: sorted keys, no spaces, minimal escapes, canonical numbers. With

@@ -297,6 +297,54 @@ TEST(equality_of_large_objects_takes_no_square)
     strbuf_done(&down);
 }
 
+/* {"k0":0,...} or the other way round, without every third. */
+static struct doc *numbered(size_t n, bool backwards, bool with_gaps)
+{
+    struct strbuf b = STRBUF_INIT(16 << 20);
+    strbuf_add_char(&b, '{');
+    for (size_t i = 0; i < n; i++) {
+        size_t k = backwards ? n - 1 - i : i;
+        if (!with_gaps || k % 3)
+            strbuf_printf(&b, "%s\"k%zu\":%zu", b.len > 1 ? "," : "", k, k);
+    }
+    strbuf_add_char(&b, '}');
+    struct doc *d = doc_parse(strbuf_str(&b), NULL, NULL);
+    strbuf_done(&b);
+    return d;
+}
+
+/* All members of one object are asked for in another, whose order or gaps end the walk in step. */
+static void check_lookup(size_t n, bool backwards, bool with_gaps)
+{
+    struct doc *keys = numbered(n, false, false), *d = numbered(n, backwards, with_gaps);
+    struct jlookup l = jlookup(doc_root(d));
+    size_t wrong = 0;
+    for (struct jiter it = jiter(doc_root(keys)); jnext(&it);) {
+        jval v = jlookup_get(&l, it.key);
+        bool there = !with_gaps || it.index % 3;
+        wrong += there ? jint(v, -1) != (int64_t)it.index : !j_is_absent(v);
+    }
+    CHECK_INT(wrong, 0);
+    jlookup_done(&l);
+    doc_unref(keys);
+    doc_unref(d);
+}
+
+TEST(lookups_find_what_is_there_and_take_no_square)
+{
+    static const size_t sizes[] = {0, 1, 16, 17, 100, 100000};
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+        for (unsigned how = 0; how < 4; how++)
+            check_lookup(sizes[i], how & 1, how & 2);
+    struct doc *list = parse("[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18]");
+    struct jlookup in_list = jlookup(doc_root(list)), in_none = jlookup(JVAL_ABSENT);
+    CHECK(j_is_absent(jlookup_get(&in_list, STR("a"))));
+    CHECK(j_is_absent(jlookup_get(&in_none, STR("a"))));
+    jlookup_done(&in_list);
+    jlookup_done(&in_none);
+    doc_unref(list);
+}
+
 static void check_canonical(const char *text, bool drop_empty, const char *want)
 {
     struct doc *d = parse(text);
