@@ -34,7 +34,9 @@ deps:
 demo: all
 	@$(BUILD)/grove demo
 
+# What cannot be installed for it is skipped, with the reason.
 test: everything
+	@tools/deps test || true
 	@GROVE_TEST_SCALE=$(SCALE) tests/run $(BUILD)
 
 # Against etcd, kube-apiserver, kube-controller-manager and helm, built through the Go module proxy.
