@@ -16,30 +16,6 @@
 
 #define DATA_MAX ((size_t)1 << 20)
 
-bool admit_former_has(struct admit_former *f, size_t index, str value)
-{
-    enum { FEW = 32 };
-    if (MIN(index, jlen(f->list)) <= FEW) {
-        for (struct jiter it = jiter(f->list); jnext(&it) && it.index < index;)
-            if (str_eq(jstr(jget(it.value, str_of(f->member))), value))
-                return true;
-        return false;
-    }
-    if (!f->is_begun) {
-        f->is_begun = true;
-        f->at = jiter(f->list);
-        f->is_over = !jnext(&f->at);
-    }
-    for (; !f->is_over && f->at.index < index; f->is_over = !jnext(&f->at))
-        (void)map_put(&f->seen, jstr(jget(f->at.value, str_of(f->member))), f);
-    return map_has(&f->seen, value);
-}
-
-void admit_former_done(struct admit_former *f)
-{
-    map_done(&f->seen);
-}
-
 str admit_path(const struct admit *a, const char *fmt, ...)
 {
     va_list ap;
@@ -165,8 +141,7 @@ void template_validate(const struct admit *a, jval root)
         field_error_add(a->errors, FIELD_ERR_INVALID, STR("spec.template.metadata.labels"),
                         j_has(labels) ? jtext(labels) : STR("null"),
                         "`selector` does not match template `labels`");
-    containers_validate(a, jpath(spec, "template.spec"), "spec.template.spec");
-    pod_spec_validate(a, jpath(spec, "template.spec"), "spec.template.spec");
+    pod_rules_all(a->errors, jpath(spec, "template.spec"), "spec.template.spec");
     if (a->old && !jequal(jgetc(obj_spec(a->old), "selector"), selector))
         invalid(a, STR("spec.selector"), selector, "field is immutable");
 }

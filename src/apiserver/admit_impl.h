@@ -3,7 +3,7 @@
 #define APISERVER_ADMIT_IMPL_H
 
 #include "apiserver/admit.h"
-#include "base/map.h"
+#include "kube/pod_rules.h"
 
 /* One kind. All run for the main endpoint and for scale; old is NULL on create. */
 struct admit_ops {
@@ -36,9 +36,6 @@ void service_validate(const struct admit *a, jval root);
 /* Defaults of containers that depend on their other fields, for pods and templates; base is the
  * pointer of the pod spec. */
 void containers_default(const struct admit *a, jval spec, const char *base, struct edit *e);
-void containers_validate(const struct admit *a, jval spec, const char *base);
-/* Of a pod or a template: what must differ, lead somewhere or be a port. */
-void pod_spec_validate(const struct admit *a, jval spec, const char *base);
 
 /* admit.c: of kinds with a selector and a template */
 void template_default(const struct admit *a, jval root, struct edit *e);
@@ -87,20 +84,6 @@ void secret_type_validate(const struct admit *a, jval root);
 void pdb_validate(const struct admit *a, jval root);
 void hpa_validate(const struct admit *a, jval root);
 void lease_validate(const struct admit *a, jval root);
-
-/* Which strings the items of a list have in a member, to find those that come twice. Few are
- * compared one by one; many are remembered, so that a long list costs what its items do and not
- * their square. Begins zeroed but for the first two; done with admit_former_done. */
-struct admit_former {
-    jval list;
-    const char *member;
-    struct map seen;
-    struct jiter at; /* items before it are in `seen` */
-    bool is_begun, is_over;
-};
-/* Whether one of the items before this one has the string; asked for indexes that do not fall. */
-bool admit_former_has(struct admit_former *f, size_t index, str value);
-void admit_former_done(struct admit_former *f);
 
 /* "spec.containers[2].image" in the arena. */
 str admit_path(const struct admit *a, const char *fmt, ...) PRINTF_LIKE(2, 3);

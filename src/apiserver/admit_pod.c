@@ -415,87 +415,6 @@ void pod_mutate(const struct admit *a, jval root, struct edit *e)
 
 /* ---- validation ---- */
 
-/* A container, named only when something is wrong with it. */
-struct place {
-    const char *base, *list;
-    size_t index;
-};
-
-static str place_field(const struct admit *a, const struct place *p, const char *field)
-{
-    return admit_path(a, "%s.%s[%zu].%s", p->base, p->list, p->index, field);
-}
-
-/* Of requests or limits: none is negative, and devices do not come in parts. */
-static void validate_each_amount(const struct admit *a, jval amounts, const char *which,
-                                 const struct place *p)
-{
-    for (struct jiter it = jiter(amounts); jnext(&it);) {
-        struct quantity q;
-        str text = jtype(it.value) == J_STRING ? jstr(it.value) : jtext(it.value);
-        bool whole = str_find_char(it.key, '/') > 0;
-        /* the sign is in the text: most need no closer look */
-        if ((!whole && !str_starts(text, STR("-"))) || quantity_parse(text, &q, NULL) < 0)
-            continue;
-        const char *why = quantity_sign(&q) < 0 ? "must be greater than or equal to 0"
-                          : whole && quantity_milli(&q) % 1000 != 0 ? "must be an integer"
-                                                                    : NULL;
-        if (!why)
-            continue;
-        str field = admit_path(a, "resources.%s[%.*s]", which, STR_ARG(it.key));
-        field_error_add(a->errors, FIELD_ERR_INVALID, place_field(a, p, field.p),
-                        admit_path(a, "\"%.*s\"", STR_ARG(text)), "%s", why);
-    }
-}
-
-static void validate_amounts(const struct admit *a, jval resources, const struct place *p)
-{
-    jval limits = jgetc(resources, "limits");
-    validate_each_amount(a, limits, "limits", p);
-    validate_each_amount(a, jgetc(resources, "requests"), "requests", p);
-    CLEANUP(jlookup_done) struct jlookup limited = jlookup(limits);
-    for (struct jiter it = jiter(jgetc(resources, "requests")); jnext(&it);) {
-        jval limit = jlookup_get(&limited, it.key);
-        struct quantity request, most;
-        if (!j_has(limit) || quantity_parse(jstr(it.value), &request, NULL) < 0 ||
-            quantity_parse(jstr(limit), &most, NULL) < 0)
-            continue;
-        bool whole = str_find_char(it.key, '/') > 0; /* devices are not shared */
-        int c = quantity_cmp(&request, &most);
-        if (c > 0 || (whole && c))
-            field_error_add(a->errors, FIELD_ERR_INVALID, place_field(a, p, "resources.requests"),
-                            jtext(it.value),
-                            whole ? "must be equal to %.*s limit of %.*s"
-                                  : "must be less than or equal to %.*s limit of %.*s",
-                            STR_ARG(it.key), STR_ARG(jstr(limit)));
-    }
-}
-
-static void validate_container(const struct admit *a, jval c, const struct place *p)
-{
-    str name = jstr(jgetc(c, "name"));
-    if (name.len && !str_is_dns1123_label(name))
-        field_error_add(a->errors, FIELD_ERR_INVALID, place_field(a, p, "name"),
-                        jtext(jgetc(c, "name")),
-                        "a lowercase RFC 1123 label must consist of lower case alphanumeric "
-                        "characters or '-', and must start and end with an alphanumeric character "
-                        "(e.g. 'my-name',  or '123-abc', regex used for validation is "
-                        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')");
-    if (!jstr(jgetc(c, "image")).len)
-        field_error_add(a->errors, FIELD_ERR_REQUIRED, place_field(a, p, "image"), STR_NONE, NULL);
-    validate_amounts(a, jgetc(c, "resources"), p);
-}
-
-void containers_validate(const struct admit *a, jval spec, const char *base)
-{
-    if (j_has(spec) && !jlen(jgetc(spec, "containers")))
-        field_error_add(a->errors, FIELD_ERR_REQUIRED, admit_path(a, "%s.containers", base),
-                        STR_NONE, NULL);
-    for (size_t l = 0; l < ARRAY_LEN(container_lists); l++)
-        for (struct jiter it = jiter(jget(spec, str_of(container_lists[l]))); jnext(&it);)
-            validate_container(a, it.value, &(struct place){base, container_lists[l], it.index});
-}
-
 void pod_validate(const struct admit *a, jval root)
 {
     jval spec = jgetc(root, "spec");
@@ -508,8 +427,7 @@ void pod_validate(const struct admit *a, jval root)
             pod_validate_update(a, spec);
         return;
     }
-    containers_validate(a, spec, "spec");
-    pod_spec_validate(a, spec, "spec");
+    pod_rules_all(a->errors, spec, "spec");
     if (jlen(jgetc(spec, "ephemeralContainers")))
         field_error_add(a->errors, FIELD_ERR_FORBIDDEN, STR("spec.ephemeralContainers"), STR_NONE,
                         "cannot be set on create");

@@ -57,7 +57,7 @@ static void validate_ephemeral(const struct admit *a, jval spec)
 {
     jval list = jgetc(spec, "ephemeralContainers");
     check_kept(a, jgetc(obj_spec(a->old), "ephemeralContainers"), list);
-    containers_validate(a, spec, "spec");
+    pod_rules_containers(a->errors, spec, "spec");
     for (struct jiter it = jiter(list); jnext(&it);)
         check_ephemeral(a, spec, it.value, it.index);
 }
@@ -96,7 +96,7 @@ static void check_resized(const struct admit *a, jval old, jval new, size_t i, c
 static void validate_resize(const struct admit *a, jval spec)
 {
     jval old = obj_spec(a->old);
-    containers_validate(a, spec, "spec");
+    pod_rules_containers(a->errors, spec, "spec");
     struct jiter was = jiter(jgetc(old, "containers"));
     for (struct jiter it = jiter(jgetc(spec, "containers")); jnext(&it);) {
         jval before = jnext(&was) ? was.value : JVAL_ABSENT;

@@ -226,13 +226,21 @@ static bool check_count(const struct admit *a, jval old, jval new, const char *l
     return false;
 }
 
+static bool is_changed(jval old, jval new, const char *member)
+{
+    return !jequal(jget(old, str_of(member)), jget(new, str_of(member)));
+}
+
 void pod_validate_update(const struct admit *a, jval spec)
 {
     jval old = obj_spec(a->old);
     bool gated = jlen(jgetc(old, "schedulingGates")) > 0;
     if (jequal(old, spec))
         return;
-    containers_validate(a, spec, "spec");
+    /* What was judged before is not judged again: a gate is lifted whatever the rules are by now.
+     */
+    if (is_changed(old, spec, "containers") || is_changed(old, spec, "initContainers"))
+        pod_rules_containers(a->errors, spec, "spec");
     if (!check_count(a, old, spec, "containers") || !check_count(a, old, spec, "initContainers"))
         return;
     check_deadline(a, jgetc(old, "activeDeadlineSeconds"), jgetc(spec, "activeDeadlineSeconds"));

@@ -4,6 +4,7 @@
  */
 #include "apiserver/admit_impl.h"
 #include "base/vec.h"
+#include "kube/former.h"
 
 #define PORT_FIRST 30000
 #define PORT_COUNT 2768
@@ -208,17 +209,17 @@ void service_mutate(const struct admit *a, jval root, struct edit *e)
 /* Several ports are told apart by their names. */
 static void validate_port_names(const struct admit *a, jval ports)
 {
-    struct admit_former names = {.list = ports, .member = "name"};
+    struct former names = {.list = ports, .member = "name"};
     for (struct jiter it = jiter(ports); jlen(ports) > 1 && jnext(&it);) {
         jval name = jgetc(it.value, "name");
         str path = admit_path(a, "spec.ports[%zu].name", it.index);
-        bool taken = admit_former_has(&names, it.index, jstr(name));
+        bool taken = former_has(&names, it.index, jstr(name));
         if (!jstr(name).len)
             field_error_add(a->errors, FIELD_ERR_REQUIRED, path, STR_NONE, NULL);
         else if (taken)
             field_error_add(a->errors, FIELD_ERR_DUPLICATE, path, jtext(name), NULL);
     }
-    admit_former_done(&names);
+    former_done(&names);
 }
 
 void service_validate(const struct admit *a, jval root)

@@ -58,8 +58,7 @@ void pod_template_default(const struct admit *a, jval root, struct edit *e)
 
 void pod_template_validate(const struct admit *a, jval root)
 {
-    containers_validate(a, jpath(root, "template.spec"), "template.spec");
-    pod_spec_validate(a, jpath(root, "template.spec"), "template.spec");
+    pod_rules_all(a->errors, jpath(root, "template.spec"), "template.spec");
 }
 
 /* ---- replication controllers ---- */
@@ -95,8 +94,7 @@ void replication_controller_validate(const struct admit *a, jval root)
     else if (j_has(template) && !has_labels(labels, selector))
         invalid(a, "spec.template.metadata.labels", labels,
                 "`selector` does not match template `labels`");
-    containers_validate(a, jgetc(template, "spec"), "spec.template.spec");
-    pod_spec_validate(a, jgetc(template, "spec"), "spec.template.spec");
+    pod_rules_all(a->errors, jgetc(template, "spec"), "spec.template.spec");
     check_restarts(a, template);
 }
 
@@ -205,8 +203,7 @@ static void check_job_pods(const struct admit *a, jval template, const char *bas
 {
     str policy = jstr(jpath(template, "spec.restartPolicy"));
     str at = admit_path(a, "%s.spec", base);
-    containers_validate(a, jgetc(template, "spec"), at.p);
-    pod_spec_validate(a, jgetc(template, "spec"), at.p);
+    pod_rules_all(a->errors, jgetc(template, "spec"), at.p);
     if (j_has(template) && !str_is(policy, "OnFailure") && !str_is(policy, "Never"))
         require(a, admit_path(a, "%s.restartPolicy", at.p).p,
                 "valid values: \"OnFailure\", \"Never\"");

@@ -377,7 +377,7 @@ TEST(amounts_are_kept_as_text)
     fixture_done(&f);
 }
 
-TEST(amounts_are_neither_negative_nor_parts_of_devices)
+TEST(amounts_are_of_known_resources_and_neither_negative_nor_parts_of_devices)
 {
     static const struct {
         const char *resources, *why;
@@ -395,6 +395,21 @@ TEST(amounts_are_neither_negative_nor_parts_of_devices)
          "value: \"500m\": must be an integer, "
          "spec.containers[0].resources.requests[nvidia.com/gpu]: Invalid value: \"500m\": must be "
          "an integer]"},
+        {"{'requests':{'gpu':'1'}}",
+         "Pod \"p\" is invalid: [spec.containers[0].resources.requests[gpu]: Invalid value: "
+         "\"gpu\": must be a standard resource type or fully qualified, "
+         "spec.containers[0].resources.requests[gpu]: Invalid value: \"gpu\": must be a standard "
+         "resource for containers]"},
+        {"{'requests':{'pods':'1'}}",
+         "Pod \"p\" is invalid: spec.containers[0].resources.requests[pods]: Invalid value: "
+         "\"pods\": must be a standard resource for containers"},
+        {"{'requests':{'requests.example.com/x':'1'}}",
+         "Pod \"p\" is invalid: spec.containers[0].resources.requests[requests.example.com/x]: "
+         "Invalid value: \"requests.example.com/x\": doesn't follow extended resource name "
+         "standard"},
+        {"{'limits':{'hugepages-2Mi':'4Mi'},'requests':{'hugepages-2Mi':'2Mi'}}",
+         "Pod \"p\" is invalid: spec.containers[0].resources.requests: Invalid value: \"2Mi\": "
+         "must be equal to hugepages-2Mi limit of 4Mi"},
     };
     struct fixture f;
     fixture_init(&f);
@@ -643,6 +658,38 @@ TEST(gates_can_only_be_removed)
               200);
     CHECK_INT(jlen(jpath(doc_root(f.doc), "spec.schedulingGates")), 0);
     CHECK_INT(patch_pod(&f, "g", "{'spec':{'schedulingGates':[{'name':'one'}]}}"), 422);
+    fixture_done(&f);
+}
+
+static void stored(struct store_write *w, const struct err *err)
+{
+    CHECK(!err);
+    obj_unref(w->obj);
+}
+
+/* As older rules let it in. */
+TEST(a_gate_is_lifted_from_a_pod_that_would_not_be_let_in_today)
+{
+    struct fixture f;
+    fixture_init(&f);
+    struct edit e;
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("p", ",'schedulingGates':[{'name':'one'}]")), 201);
+    edit_init(&e, &f.arena);
+    edit_set_raw(&e, STR("/spec/containers/0/resources"),
+                 STR("{\"limits\":{\"gpu\":\"1\"},\"requests\":{\"gpu\":\"1\"}}"));
+    edit_set_str(&e, STR("/metadata/resourceVersion"),
+                 text_of(&f, "%llu", (unsigned long long)store_next_revision(f.store)));
+    struct obj *o = obj_new(&kind_pod, edit_apply(&e, f.doc, NULL), NULL);
+    edit_done(&e);
+    REQUIRE(o);
+    struct store_write w = {
+        .kind = &kind_pod, .ns = o->ns, .name = o->name, .obj = o, .done = stored};
+    REQUIRE(store_apply(f.store, &w, NULL) == 0);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK_INT(patch(&f, &kind_pod, "ns", "p", API_PATCH_MERGE, "{'spec':{'schedulingGates':null}}"),
+              200);
+    CHECK_INT(patch_pod(&f, "p", "{'spec':{'containers':[{'name':'c','image':'y'}]}}"), 422);
+    CHECK(str_find(f.message, STR("resources.limits[gpu]: Invalid value: \"gpu\"")) > 0);
     fixture_done(&f);
 }
 

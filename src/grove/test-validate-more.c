@@ -269,6 +269,59 @@ TEST(a_pause_that_is_none_is_said)
     RUN(cases, false);
 }
 
+/* kube-apiserver would refuse the pods one by one. What pods may still be given is said only. */
+TEST(a_set_whose_pods_would_be_refused_is_refused)
+{
+#define P T ".cliques[0].spec.podSpec"
+#define ONE(rest) X("podSpec: {containers: [{name: c, image: i, " rest "}]}")
+#define AMOUNTS(what) ONE("resources: {" what "}")
+    static const struct rule_case cases[] = {
+        {"no containers", X("podSpec: {containers: []}"), P ".containers: Required\n"},
+        {"container without a name that can be one",
+         X("podSpec: {containers: [{name: 'A b', image: i}]}"),
+         P ".containers[0].name: Invalid: \"A b\"\n"},
+        {"init container without one",
+         X("podSpec: {initContainers: [{name: '', image: i}], containers: [{name: c, image: i}]}"),
+         P ".initContainers[0].name: Required\n"},
+        {"negative", AMOUNTS("limits: {nvidia.com/gpu: -1}"),
+         P ".containers[0].resources.limits[nvidia.com/gpu]: Invalid: \"-1\"\n"},
+        {"negative memory, as text", AMOUNTS("requests: {memory: '-5Mi'}"),
+         P ".containers[0].resources.requests[memory]: Invalid: \"-5Mi\"\n"},
+        {"half a device", AMOUNTS("limits: {nvidia.com/gpu: 0.5}"),
+         P ".containers[0].resources.limits[nvidia.com/gpu]: Invalid: \"0.5\"\n"},
+        {"half a CPU is good", AMOUNTS("limits: {cpu: 0.5}"), ""},
+        {"more than the limit", AMOUNTS("limits: {cpu: 1}, requests: {cpu: 2}"),
+         P ".containers[0].resources.requests: Invalid: \"2\"\n"},
+        {"up to the limit is good", AMOUNTS("limits: {cpu: 2}, requests: {cpu: 1500m}"), ""},
+        {"fewer devices than the limit",
+         AMOUNTS("limits: {nvidia.com/gpu: '8'}, requests: {nvidia.com/gpu: 4}"),
+         P ".containers[0].resources.requests: Invalid: \"4\"\n"},
+        {"devices without a limit", AMOUNTS("requests: {nvidia.com/gpu: 4}"), ""},
+        {"no such resource", AMOUNTS("limits: {gpu: 4}"),
+         P ".containers[0].resources.limits[gpu]: Invalid: \"gpu\"\n" P
+           ".containers[0].resources.limits[gpu]: Invalid: \"gpu\"\n"},
+        {"pages, storage and what belongs to Kubernetes are good",
+         AMOUNTS("limits: {hugepages-2Mi: 4Mi, ephemeral-storage: 1Gi, kubernetes.io/x: 0.5}"), ""},
+        {"no image", X("podSpec: {containers: [{name: c}]}"),
+         "warning: " P ".containers[0].image\n"},
+        {"no such volume", ONE("volumeMounts: [{name: v, mountPath: /v}]"),
+         "warning: " P ".containers[0].volumeMounts[0].name\n"},
+        {"two of a name", X("podSpec: {containers: [{name: c, image: i}, {name: c, image: i}]}"),
+         P ".containers[1].name: Duplicate: \"c\"\n"},
+        {"not a port", ONE("ports: [{containerPort: 70000}]"),
+         P ".containers[0].ports[0].containerPort: Invalid: 70000\n"},
+        {"an operator of no toleration",
+         X("podSpec: {tolerations: [{key: a, operator: Exist}], containers: [{name: c, image: "
+           "i}]}"),
+         P ".tolerations[0].operator: Unsupported: \"Exist\"\n"},
+        {"what Grove writes itself is not judged",
+         X("podSpec: {hostname: A_b, subdomain: '-', schedulingGates: [{name: a}, {name: a}], "
+           "containers: [{name: c, image: i}]}"),
+         ""},
+    };
+    RUN(cases, false);
+}
+
 TEST(spellings_of_older_documents_work_and_are_said)
 {
     static const struct rule_case cases[] = {
@@ -278,14 +331,6 @@ TEST(spellings_of_older_documents_work_and_are_said)
         {"networkPackGroups",
          TEMPLATE("schedulingPolicyConfig: {networkPackGroups: [{cliqueNames: [fe]}]}"),
          "warning: " T ".schedulingPolicyConfig.networkPackGroups\n"},
-        {"no containers", X("podSpec: {containers: []}"),
-         T ".cliques[0].spec.podSpec.containers: Required\n"},
-        {"container without a name that can be one", X("podSpec: {containers: [{name: 'A b'}]}"),
-         T ".cliques[0].spec.podSpec.containers[0].name: Invalid: \"A b\"\n"},
-        {"init container without one",
-         X("podSpec: {initContainers: [{name: ''}], containers: "
-           "[{name: c, image: i}]}"),
-         T ".cliques[0].spec.podSpec.initContainers[0].name: Invalid: \"\"\n"},
         {"networkPackGroups of nobody",
          TEMPLATE("schedulingPolicyConfig: {networkPackGroups: [{cliqueNames: [fe, ef]}]}"),
          "warning: " T ".schedulingPolicyConfig.networkPackGroups\n"
@@ -534,7 +579,7 @@ TEST(a_manifest_of_a_megabyte_gets_a_precise_error_within_fifty_milliseconds)
 {
     struct strbuf text = STRBUF_INIT(64 << 20), got = STRBUF_INIT(1 << 20);
     strbuf_add_cstr(&text, HEAD "{\"name\":\"x\",\"spec\":{\"podSpec\":{\"containers\":[{\"name\":"
-                                "\"c\",\"env\":[");
+                                "\"c\",\"image\":\"i\",\"env\":[");
     for (int i = 0; text.len < 1 << 20; i++)
         strbuf_printf(&text, "%s{\"name\":\"E%d\",\"value\":\"some text\"}", i ? "," : "", i);
     strbuf_add_cstr(&text, ",{\"name\":\"E7\"}]}]}}}]}}}");

@@ -64,8 +64,8 @@ TEST(rules_of_cliques)
         {"G32 dots", X("podSpec: {containers: [{name: c, image: i, env: [{name: ..a}]}]}"),
          T ".cliques[0].spec.podSpec.spec.containers[0].env[0].name: Invalid: \"..a\"\n"},
         {"G32 init",
-         X("podSpec: {containers: [{name: c, image: i}], initContainers: [{name: c, env: [{name: "
-           "'a b'}]}]}"),
+         X("podSpec: {containers: [{name: c, image: i}], initContainers: [{name: d, image: i, env: "
+           "[{name: 'a b'}]}]}"),
          T ".cliques[0].spec.podSpec.spec.initContainers[0].env[0].name: Invalid: \"a b\"\n"},
         {"G33", X("podSpec: {containers: [{name: c, image: i, env: [{name: A}, {name: A}]}]}"),
          T ".cliques[0].spec.podSpec.spec.containers[0].env: Duplicate: \"A\"\n"},

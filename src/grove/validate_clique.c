@@ -1,6 +1,8 @@
 /* Cliques: names, numbers, pods, scheduler, startup order (G16-G39). */
 #include "grove/validate.h"
 
+#include "kube/pod_rules.h"
+
 #define CLIQUES "spec.template.cliques"
 
 static bool is_explicit(const struct check *c)
@@ -152,29 +154,34 @@ static void check_placement(struct check *c, size_t i, jval pod, jval old_pod)
     }
 }
 
+/* A webhook for pods may still add volumes and images. */
+static bool may_be_added(const struct field_error *found)
+{
+    return found->type == FIELD_ERR_NOT_FOUND ||
+           (found->type == FIELD_ERR_REQUIRED && str_ends(found->field, STR(".image")));
+}
+
 /* Pods of such a template would be refused one by one, where nobody looks. What a set had before
  * it may keep. */
-static void check_containers(struct check *c, size_t i, jval pod, jval old_pod)
+static void check_pod_rules(struct check *c, size_t i, jval pod, jval old_pod)
 {
-    static const char *const lists[] = {"containers", "initContainers"};
-    jval containers = jgetc(pod, "containers");
-    if (jequal(pod, old_pod))
-        return;
-    if (jtype(containers) == J_ARRAY && jlen(containers) == 0)
-        check_required(c, check_path(c, CLIQUES "[%zu].spec.podSpec.containers", i),
-                       "a pod has at least one");
-    for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
-        for (struct jiter it = jiter(jget(pod, str_of(lists[l]))); jnext(&it);) {
-            jval name = jgetc(it.value, "name");
-            if (jtype(name) == J_STRING && !str_is_dns1123_label(jstr(name)))
-                check_invalid(
-                    c,
-                    check_path(c, CLIQUES "[%zu].spec.podSpec.%s[%zu].name", i, lists[l], it.index),
-                    name,
-                    "must consist of lower case letters, digits or '-', start and end "
-                    "with a letter or digit, and have at most 63 characters");
-        }
+    struct field_errors found;
+    if (jtype(jgetc(pod, "containers")) != J_ARRAY || jequal(pod, old_pod))
+        return; /* without containers: the schema says so */
+    field_errors_init(&found, c->arena);
+    pod_rules_containers(&found, pod, "");
+    pod_rules_parts(&found, pod, "");
+    for (size_t k = 0; k < found.items.len; k++) {
+        struct field_error one = found.items.p[k];
+        one.field = check_path(c, CLIQUES "[%zu].spec.podSpec%.*s", i, STR_ARG(one.field));
+        if (may_be_added(&one))
+            field_warning_add(c->errors, "%.*s: pods are refused unless something else adds it",
+                              STR_ARG(field_error_text(c->arena, &one)));
+        else
+            field_error_add(c->errors, one.type, one.field, one.value,
+                            one.detail.len ? "%.*s" : NULL, STR_ARG(one.detail));
     }
+    field_errors_done(&found);
 }
 
 static void check_pod(struct check *c, size_t i, const struct clique_view *v)
@@ -189,7 +196,7 @@ static void check_pod(struct check *c, size_t i, const struct clique_view *v)
     check_env(c, i, v->pod_spec, "containers");
     check_env(c, i, v->pod_spec, "initContainers");
     check_placement(c, i, v->pod_spec, old_pod);
-    check_containers(c, i, v->pod_spec, old_pod);
+    check_pod_rules(c, i, v->pod_spec, old_pod);
 }
 
 /* ---- over all cliques ---- */
