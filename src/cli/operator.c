@@ -41,7 +41,7 @@ static const struct opt operator_opts[] = {
     OPT_STRING(struct operator_args, secret, 0, "webhook-secret", "NAME",
                "Secret of the certificate (default: grove-webhook-server-cert)"),
     OPT_STRING(struct operator_args, listen, 0, "webhook-listen", "ADDR:PORT",
-               "Where webhooks are answered (default: 0.0.0.0:2750)"),
+               "Where webhooks are answered (default: [::]:2750, all there are)"),
     OPT_STRING(struct operator_args, cert_dir, 0, "webhook-cert-dir", "DIR",
                "Take tls.crt and tls.key from here instead of a Secret"),
     OPT_STRING(struct operator_args, account, 0, "operator-account", "USER",
@@ -201,8 +201,9 @@ static const char *address_of(struct operator_run *o, str flag, const struct con
         return arena_str(&o->arena, flag).p;
     if (!e)
         return NULL;
-    str host = or_else(e->address, "0.0.0.0");
-    return arena_printf(&o->arena, "%.*s:%d", STR_ARG(host), e->port).p;
+    str host = or_else(e->address, "::");
+    bool is_6 = str_find(host, STR(":")) >= 0 && host.p[0] != '[';
+    return arena_printf(&o->arena, is_6 ? "[%.*s]:%d" : "%.*s:%d", STR_ARG(host), e->port).p;
 }
 
 static void use_file(const struct operator_config *c)
@@ -218,7 +219,7 @@ static void operator_run_init(struct operator_run *o, const struct operator_args
 {
     *o = (struct operator_run){.config = c, .webhooks_only = a->webhooks_only};
     const char *listen = address_of(o, a->listen, c ? &c->webhooks : NULL);
-    o->listen = str_of(listen ? listen : "0.0.0.0:2750");
+    o->listen = str_of(listen ? listen : "[::]:2750");
     o->health = address_of(o, a->health, c ? &c->health : NULL);
     o->metrics = address_of(o, a->metrics, c ? &c->metrics : NULL);
     o->account = a->account;

@@ -45,7 +45,7 @@ static socklen_t address_len(const union address *a)
     return a->sa.sa_family == AF_INET ? sizeof(a->in) : sizeof(a->in6);
 }
 
-/* "127.0.0.1:6443", "[::1]:6443", "localhost:6443", ":6443" (all of IPv4). */
+/* "127.0.0.1:6443", "[::1]:6443", "localhost:6443", ":6443" (all of IPv4), "[::]:6443" (all). */
 static int parse_listen(const char *text, union address *ret, struct err *err)
 {
     str s = str_of(text);
@@ -410,6 +410,23 @@ static void on_accept_retry(struct loop_timer *t)
     loop_io_set(&s->listener, LOOP_READ);
 }
 
+/* All addresses are those of IPv4, too, whatever the machine thinks of it; and nothing but those
+ * where it knows no others. */
+static int listener_socket(union address *a)
+{
+    enum { TYPE = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
+    int fd = socket(a->sa.sa_family, TYPE, 0), only = 0;
+    if (a->sa.sa_family != AF_INET6 || !IN6_IS_ADDR_UNSPECIFIED(&a->in6.sin6_addr))
+        return fd;
+    if (fd < 0 && errno == EAFNOSUPPORT) {
+        *a = (union address){.in = {.sin_family = AF_INET, .sin_port = a->in6.sin6_port}};
+        return socket(AF_INET, TYPE, 0);
+    }
+    if (fd >= 0)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only));
+    return fd;
+}
+
 static int bind_listener(int fd, const union address *a, struct err *err, const char *text)
 {
     int one = 1;
@@ -438,7 +455,7 @@ static int start_listening(struct http_server *s, const char *text, struct err *
     int r = parse_listen(text, &a, err);
     if (r < 0)
         return r;
-    int fd = socket(a.sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = listener_socket(&a);
     if (fd < 0)
         return err_errno(err, ERR_IO, "socket");
     make_descriptors(fd, s->limits.max_connections);

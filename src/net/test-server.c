@@ -659,3 +659,41 @@ TEST(bad_listen_addresses_are_refused)
     }
     loop_free(l);
 }
+
+/* Whether a connection to that address and the server's port is taken. */
+static bool is_heard(const struct http_server *server, const char *host)
+{
+    str address = str_of(http_server_address(server));
+    int64_t port = 0;
+    CHECK(str_to_int(str_sub(address, (size_t)str_rfind_char(address, ':') + 1, SIZE_MAX), &port));
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+    bool is_4 = inet_pton(AF_INET, host, &in.sin_addr) == 1;
+    if (!is_4)
+        CHECK_INT(inet_pton(AF_INET6, host, &in6.sin6_addr), 1);
+    int fd = socket(is_4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    bool heard = (is_4 ? connect(fd, (const struct sockaddr *)&in, sizeof(in))
+                       : connect(fd, (const struct sockaddr *)&in6, sizeof(in6))) == 0;
+    (void)close(fd);
+    return heard;
+}
+
+/* A machine without IPv6 cannot show the half of it that matters elsewhere. */
+TEST(all_addresses_are_those_of_both_protocols)
+{
+    struct err err = ERR_INIT;
+    struct loop *l = loop_new_real(&err);
+    int has_6 = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct http_server *s =
+        http_server_new(l, &(struct http_server_options){.listen = "[::]:0"}, &err);
+    CHECK(s);
+    CHECK(is_heard(s, "127.0.0.1"));
+    if (has_6 >= 0) {
+        CHECK(is_heard(s, "::1"));
+        (void)close(has_6);
+    }
+    http_server_free(s);
+    loop_free(l);
+}

@@ -10,7 +10,7 @@
 
 struct webhook_server;
 
-/* rules must outlive it. listen: "0.0.0.0:2750". */
+/* rules must outlive it. listen: "[::]:2750". */
 struct webhook_server *webhook_server_new(struct loop *l, const char *listen,
                                           const struct webhook_rules *rules);
 void webhook_server_free(struct webhook_server *s);
