@@ -517,6 +517,29 @@ TEST(registrations_are_those_of_the_contract)
     arena_done(&arena);
 }
 
+/* Otherwise, with the operator gone, nobody could take its finalizer away, and with an authorizer
+ * that cannot be reached the operator could change nothing. */
+TEST(what_needs_no_answer_is_not_asked)
+{
+    static const char *const want[WEBHOOK_COUNT] = {
+        "[{name: not-being-deleted, expression: '!has(object.metadata.deletionTimestamp)'}]",
+        "[{name: not-being-deleted, expression: '!has(object.metadata.deletionTimestamp)'}]",
+        NULL,
+        "[{name: not-the-operator, expression: \"request.userInfo.username != "
+        "'system:serviceaccount:grove:grove-operator'\"}]",
+    };
+    grove_kinds_init();
+    for (size_t i = 0; i < WEBHOOK_COUNT; i++) {
+        struct doc *d = doc_hold(&arena, webhook_config_doc(i, &service, STR_NONE));
+        jval found = jgetc(jat(jgetc(doc_root(d), "webhooks"), 0), "matchConditions");
+        if (want[i])
+            CHECK(jequal(found, doc_root(yaml(want[i]))));
+        else
+            CHECK(j_is_absent(found));
+    }
+    arena_done(&arena);
+}
+
 TEST(the_authorizer_is_asked_about_managed_objects_only)
 {
     struct doc *d = doc_hold(&arena, webhook_config_doc(WEBHOOK_AUTHORIZER, &service, STR_NONE));

@@ -28,24 +28,38 @@ static const struct rule authorizer_rules[] = {
     {NULL},
 };
 
+/* What nobody needs to be asked about, as the server itself can tell. With the operator gone, its
+ * finalizer can still be taken from a set that is being deleted; and the operator, which the
+ * authorizer lets do anything, does not depend on its own answers. */
+struct match_condition {
+    const char *name, *expression;
+    const char *rest; /* of it, after the namespace of the installation; NULL: that is not in it */
+};
+static const struct match_condition unless_going = {
+    "not-being-deleted", "!has(object.metadata.deletionTimestamp)", NULL};
+static const struct match_condition unless_operator = {
+    "not-the-operator",
+    "request.userInfo.username != 'system:serviceaccount:", ":" WEBHOOK_SERVICE "'"};
+
 static const struct {
     const struct kind *kind;
     const char *config, *webhook, *path;
     const struct rule *rules;
     bool managed_only;
+    const struct match_condition *condition; /* NULL: none */
 } registrations[WEBHOOK_COUNT] = {
     [WEBHOOK_DEFAULT_SET] = {&kind_mutating_webhook, "podcliqueset-defaulting-webhook",
                              "pcs.defaulting.webhooks.grove.io", "/webhooks/default-podcliqueset",
-                             set_rules, false},
+                             set_rules, false, &unless_going},
     [WEBHOOK_VALIDATE_SET] = {&kind_validating_webhook, "podcliqueset-validating-webhook",
                               "pcs.validating.webhooks.grove.io", "/webhooks/validate-podcliqueset",
-                              set_rules, false},
+                              set_rules, false, &unless_going},
     [WEBHOOK_VALIDATE_BINDING] = {&kind_validating_webhook, "clustertopology-validating-webhook",
                                   "clustertopology.validating.webhooks.grove.io",
-                                  "/webhooks/validate-clustertopology", binding_rules, false},
+                                  "/webhooks/validate-clustertopology", binding_rules, false, NULL},
     [WEBHOOK_AUTHORIZER] = {&kind_validating_webhook, "authorizer-webhook",
                             "authorizer.webhooks.grove.io", "/webhooks/authorizer-webhook",
-                            authorizer_rules, true},
+                            authorizer_rules, true, &unless_operator},
 };
 
 const struct kind *webhook_config_kind(size_t i)
@@ -101,6 +115,23 @@ static void put_client(struct jw *w, size_t i, const struct webhook_service *s, 
     jw_end(w);
 }
 
+static void put_condition(struct jw *w, const struct match_condition *c, str ns)
+{
+    struct strbuf text = STRBUF_INIT(4096);
+    if (!c)
+        return;
+    strbuf_add_cstr(&text, c->expression);
+    if (c->rest)
+        strbuf_printf(&text, "%.*s%s", STR_ARG(ns), c->rest);
+    jw_put_array(w, "matchConditions");
+    jw_object(w);
+    jw_put_cstr(w, "name", c->name);
+    jw_put_str(w, "expression", strbuf_str(&text));
+    jw_end(w);
+    jw_end(w);
+    strbuf_done(&text);
+}
+
 static void put_webhook(struct jw *w, size_t i, const struct webhook_service *s, str ca_pem)
 {
     jw_object(w);
@@ -120,6 +151,7 @@ static void put_webhook(struct jw *w, size_t i, const struct webhook_service *s,
         jw_end(w);
     }
     jw_end(w);
+    put_condition(w, registrations[i].condition, s->ns);
     put_rules(w, registrations[i].rules);
     jw_end(w);
 }
