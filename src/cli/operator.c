@@ -22,10 +22,12 @@
 /* Between looks at the files of a given certificate; a mounted Secret is no faster. */
 #define FILES_INTERVAL USEC_PER_MIN
 #define FILES_RETRY (5 * USEC_PER_SEC) /* while there are none */
+#define LEAVE_GRACE (2 * USEC_PER_SEC) /* for answers that are being read */
 
 struct operator_args {
     str config, kubeconfig, context, ns, listen, secret, service, cert_dir, account, lease;
     str health, metrics;
+    usec linger;
     bool webhooks_only, install_crds;
 };
 
@@ -52,6 +54,8 @@ static const struct opt operator_opts[] = {
                "Where /healthz and /readyz are answered"),
     OPT_STRING(struct operator_args, metrics, 0, "metrics-listen", "ADDR:PORT",
                "Where /metrics is answered"),
+    OPT_DURATION(struct operator_args, linger, 0, "shutdown-delay", "0s",
+                 "Told to end, give the lease back and answer webhooks for so long"),
     OPT_FLAG(struct operator_args, webhooks_only, 0, "webhooks-only",
              "Answer webhooks and keep their certificate, without controllers"),
     OPT_FLAG(struct operator_args, install_crds, 0, "install-crds",
@@ -123,12 +127,6 @@ static void on_secret(void *ctx, const struct obj *old, const struct obj *new)
 
 /* ---- what the process consists of ---- */
 
-static const char *not_ready(void *ctx)
-{
-    const struct operator_run *o = ctx;
-    return webhook_server_address(o->server) ? NULL : "the webhooks have no certificate yet";
-}
-
 /* One that waits for the lease answers as well as the one that leads: what rules look at must be
  * known, not all that controllers need. */
 static bool can_judge(void *ctx)
@@ -136,6 +134,20 @@ static bool can_judge(void *ctx)
     struct webhook_world *w = ctx;
     return cache_is_synced(runtime_cache(w->runtime, &kind_pcs)) &&
            cache_is_synced(runtime_cache(w->runtime, &kind_ctb));
+}
+
+static const char *not_ready(void *ctx)
+{
+    struct operator_run *o = ctx;
+    if (!webhook_server_address(o->server))
+        return "the webhooks have no certificate yet";
+    return can_judge(&o->world) ? NULL : "sets and topologies are not known yet";
+}
+
+static void leave(void *ctx, void (*gone)(void *host), void *host)
+{
+    struct operator_run *o = ctx;
+    webhook_server_leave(o->server, LEAVE_GRACE, gone, host);
 }
 
 static void add_webhooks(struct operator_run *o, struct runtime *r, struct api *api)
@@ -268,7 +280,9 @@ static int run_with(const struct operator_args *a, const struct operator_config 
     struct host_options host = {.kubeconfig = kubeconfig,
                                 .context = context,
                                 .lease = a->lease,
+                                .linger = a->linger,
                                 .add = add,
+                                .leave = leave,
                                 .done = done,
                                 .ctx = &o};
     if (c && c->election.enabled) {

@@ -865,8 +865,8 @@ void runtime_start(struct runtime *r)
 
 void runtime_set_standby(struct runtime *r)
 {
-    BUG_ON(r->started);
     r->standby = true;
+    r->synced = false;
 }
 
 void runtime_lead(struct runtime *r)

@@ -115,8 +115,8 @@ struct cache *runtime_cache_optional(struct runtime *r, const struct kind *k);
 void runtime_filter(struct runtime *r, const struct kind *k, str labels);
 /* Controllers plan only after every cache is synced. */
 void runtime_start(struct runtime *r);
-/* Instead of planning at once: fills the caches and waits for runtime_lead; before runtime_start.
- */
+/* Instead of planning: fills the caches, keeps them, and waits for runtime_lead. Before
+ * runtime_start, or when the lease is given back: what is planned already goes on. */
 void runtime_set_standby(struct runtime *r);
 /* We are the leader now (lease.h): every cache is read anew, consistently, so that the first plan
  * sees all that the leader before us did, and then controllers plan. */

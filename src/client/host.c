@@ -25,6 +25,7 @@ struct host {
     struct lease *lease;
     struct runtime *runtime;
     struct loop_signal term, interrupt;
+    struct loop_timer linger;
     struct err *err;
     bool stopping;
 };
@@ -43,20 +44,40 @@ static void on_lost(void *ctx, const char *why)
     loop_stop(h->loop, ERR_UNAVAILABLE);
 }
 
-static void on_released(void *ctx)
+static void on_gone(void *ctx)
 {
     struct host *h = ctx;
     loop_stop(h->loop, 0);
 }
 
+static void on_lingered(struct loop_timer *t)
+{
+    struct host *h = container_of(t, struct host, linger);
+    if (h->o->leave)
+        h->o->leave(h->o->ctx, on_gone, h);
+    else
+        on_gone(h);
+}
+
+static void on_released(void *ctx)
+{
+    struct host *h = ctx;
+    loop_timer_set(&h->linger, loop_now(h->loop) + h->o->linger);
+}
+
 /* The second signal does not wait. */
 static void request_stop(struct host *h)
 {
-    if (h->lease && !h->stopping)
+    if (h->stopping) {
+        loop_stop(h->loop, 0);
+        return;
+    }
+    h->stopping = true;
+    runtime_set_standby(h->runtime);
+    if (h->lease)
         lease_release(h->lease, on_released, h);
     else
-        loop_stop(h->loop, 0);
-    h->stopping = true;
+        on_lingered(&h->linger);
 }
 
 static void on_term(struct loop_signal *s)
@@ -111,6 +132,7 @@ static int host_open(struct host *h)
     h->loop = loop_new_real(h->err);
     if (!h->loop)
         return h->err->code;
+    loop_timer_init(h->loop, &h->linger, on_lingered);
     h->term = (struct loop_signal){.signo = SIGTERM, .fn = on_term};
     h->interrupt = (struct loop_signal){.signo = SIGINT, .fn = on_interrupt};
     r = loop_signal_add(h->loop, &h->term, h->err);
@@ -140,8 +162,10 @@ static void host_close(struct host *h)
     api_free(h->lease_api);
     api_free(h->faulty);
     api_free(h->remote);
-    if (h->loop)
+    if (h->loop) {
+        loop_timer_cancel(&h->linger);
         loop_free(h->loop);
+    }
     arena_done(&h->arena);
 }
 

@@ -23,13 +23,19 @@ struct host_options {
     const struct api_faulty_options *faults;
     /* Adds controllers, acting through `api`. */
     void (*add)(void *ctx, struct runtime *r, struct api *api);
+    /* Told to end, it gives its lease back and, where it had one, goes on answering for so long: a
+     * Service takes a moment to lead elsewhere. Then `leave` takes leave of whoever is connected,
+     * and calls gone(host); NULL: nobody is. */
+    usec linger;
+    void (*leave)(void *ctx, void (*gone)(void *host), void *host);
     /* Frees what was added beside them, while loop and API are still there; NULL: nothing. */
     void (*done)(void *ctx);
     void *ctx;
 };
 
-/* Returns 0 after SIGTERM or SIGINT, with the lease given back, or a code with err set: it could
- * not start, or has lost its lease. An API server that cannot be reached is waited for. */
+/* Returns 0 after SIGTERM or SIGINT (at once after the second), with the lease given back, or a
+ * code with err set: it could not start, or has lost its lease. An API server that cannot be
+ * reached is waited for. */
 int host_run(const struct host_options *o, struct err *err);
 
 #endif

@@ -195,6 +195,10 @@ static void read_election(struct reader *r)
         field_error_add(&r->errors, FIELD_ERR_INVALID, STR("leaderElection.leaseDuration"),
                         jtext(jpath(r->root, "leaderElection.leaseDuration")),
                         "must be greater than renewDeadline");
+    if (c->election.renew <= c->election.retry)
+        field_error_add(&r->errors, FIELD_ERR_INVALID, STR("leaderElection.renewDeadline"),
+                        jtext(jpath(r->root, "leaderElection.renewDeadline")),
+                        "must be greater than retryPeriod");
     if (str_is_empty(c->election.name))
         field_error_add(&r->errors, FIELD_ERR_REQUIRED, STR("leaderElection.resourceName"),
                         STR_NONE, "names the Lease");

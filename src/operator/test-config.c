@@ -159,6 +159,8 @@ TEST(what_is_wrong_is_said_with_its_path)
         {"leaderElection: {enabled: true, retryPeriod: 0s}",
          "leaderElection.retryPeriod: Invalid value: \"0s\""},
         {"leaderElection: {enabled: true, renewDeadline: soon}", "leaderElection.renewDeadline"},
+        {"leaderElection: {enabled: true, renewDeadline: 2s}",
+         "leaderElection.renewDeadline: Invalid value: \"2s\": must be greater than retryPeriod"},
         {"leaderElection: {resourceLock: configmaps}",
          "leaderElection.resourceLock: Unsupported value: \"configmaps\""},
         {"leaderElection: {enabled: true, resourceName: \"\"}",

@@ -56,6 +56,14 @@ struct webhook_server *webhook_server_new(struct loop *l, const char *listen,
     return s;
 }
 
+void webhook_server_leave(struct webhook_server *s, usec grace, void (*done)(void *ctx), void *ctx)
+{
+    if (s->http)
+        http_server_shutdown(s->http, grace, done, ctx);
+    else
+        done(ctx);
+}
+
 void webhook_server_free(struct webhook_server *s)
 {
     if (!s)

@@ -13,6 +13,9 @@ struct webhook_server;
 /* rules must outlive it. listen: "[::]:2750". */
 struct webhook_server *webhook_server_new(struct loop *l, const char *listen,
                                           const struct webhook_rules *rules);
+/* Asked nothing new, it ends connections in order, and calls done when none is left, or later than
+ * `grace` none is. */
+void webhook_server_leave(struct webhook_server *s, usec grace, void (*done)(void *ctx), void *ctx);
 void webhook_server_free(struct webhook_server *s);
 /* The same pair again does nothing. On error what was served goes on. */
 int webhook_server_set_identity(struct webhook_server *s, str cert_pem, str key_pem,

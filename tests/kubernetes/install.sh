@@ -1,8 +1,13 @@
 # An installation on the control plane of plane.sh, which must be sourced before: what the cluster's own
 # nodes would run, the test runs beside it, each component with its own account and nothing else.
 relay_port=$(free_port) webhook_port=$(free_port) health_port=$(free_port) metrics_port=$(free_port)
+service_port=$(free_port) standby_port=$(free_port)
 
 start relay python3 "$ROOT/tests/kubernetes/relay.py" "$relay_port" "$port"
+# Where the Service leads to.
+lead_to() { echo "$1" >"$WORK/endpoint.new" && mv "$WORK/endpoint.new" "$WORK/endpoint"; }
+lead_to "$webhook_port"
+start service python3 "$ROOT/tests/kubernetes/relay.py" "$service_port" "$WORK/endpoint"
 
 # No pods of Grove's Deployments, and its Service is a name for this machine.
 install_grove() { # program, options of grove manifests...
@@ -12,7 +17,7 @@ install_grove() { # program, options of grove manifests...
     check "the manifests are accepted" kubectl apply --server-side --force-conflicts -f "$WORK/manifests.yaml"
     check "and accepted again" kubectl apply --server-side -f "$WORK/manifests.yaml"
     check "also without --server-side" kubectl apply --dry-run=server -f "$WORK/manifests.yaml"
-    python3 - "$WORK/manifests.yaml" "$webhook_port" >"$WORK/webhooks.yaml" <<'END'
+    python3 - "$WORK/manifests.yaml" "$service_port" >"$WORK/webhooks.yaml" <<'END'
 import sys
 for doc in open(sys.argv[1]).read().split("\n---\n"):
     if "\nkind: MutatingWebhook" in doc or "\nkind: ValidatingWebhook" in doc:
@@ -28,7 +33,7 @@ END
     account grove-operator "$relay_port"
     account grove-scheduler
     config "$webhook_port" "$health_port" "$metrics_port" >"$WORK/config.yaml"
-    config 0 0 0 >"$WORK/standby.yaml"
+    config "$standby_port" 0 0 >"$WORK/standby.yaml"
 }
 account() { # name, port of the server or of what leads there
     local token
@@ -47,8 +52,8 @@ server:
 scheduler: {defaultProfileName: grove-scheduler, profiles: [{name: grove-scheduler}]}
 END
 }
-start_operator() { # name, configuration, program
-    keep "$1" "${3:-$GROVE}" operator --kubeconfig "$WORK/grove-operator.kubeconfig" --config "$2" \
+start_operator() { # name, configuration, program, options...
+    keep "$1" "${3:-$GROVE}" operator --kubeconfig "$WORK/grove-operator.kubeconfig" --config "$2" "${@:4}" \
         --webhook-namespace grove-system --operator-account system:serviceaccount:grove-system:grove-operator
 }
 start_scheduler() { # program

@@ -3,8 +3,10 @@
 
     tests/kubernetes/relay.py FROM-PORT TO-PORT
 
-SIGUSR1 cuts what is open; new connections are carried as before.
+TO-PORT may be a file that holds it, and may change it. SIGUSR1 cuts what is open; new connections are
+carried as before.
 """
+import os
 import selectors
 import signal
 import socket
@@ -22,10 +24,11 @@ def drop(s):
             one.close()
 
 
-def accept(listener, port):
+def accept(listener, to):
     here, _ = listener.accept()
     try:
-        there = socket.create_connection(("127.0.0.1", port))
+        port = open(to, encoding="ascii").read() if os.path.exists(to) else to
+        there = socket.create_connection(("127.0.0.1", int(port)))
     except OSError:
         here.close()
         return
@@ -56,7 +59,7 @@ def main():
                 drop(s)
         for key, _ in selector.select(0.1):
             if key.fileobj is listener:
-                accept(listener, int(sys.argv[2]))
+                accept(listener, sys.argv[2])
             elif key.fileobj in pairs:
                 carry(key.fileobj)
 
