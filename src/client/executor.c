@@ -22,8 +22,12 @@
 
 #define RESOLVE_BASE (50 * USEC_PER_MSEC)
 #define RESOLVE_MAX (10 * USEC_PER_SEC)
-/* For the watch to show what was written. It mostly does so before the write is answered. */
-#define AWAIT_MAX USEC_PER_SEC
+/* For the watch to show what was written. It mostly does so before the write is answered; a server
+ * that takes its time for answers gets it for this as well, in writes, instead of more to answer.
+ */
+#define AWAIT_MIN USEC_PER_SEC
+#define AWAIT_MAX (10 * USEC_PER_SEC)
+#define AWAIT_WRITES 10
 #define LATENCY_WEIGHT 8
 
 enum op_state { OP_WAITING, OP_VERIFY, OP_WRITE, OP_AWAIT, OP_RESOLVE, OP_DONE };
@@ -298,7 +302,8 @@ static bool await_watch(struct op *op)
     }
     op->state = OP_AWAIT;
     list_push_back(&x->awaiting, &op->link);
-    loop_timer_set(&op->timer, loop_now(x->loop) + AWAIT_MAX);
+    usec most = MIN(MAX(AWAIT_WRITES * *x->env.latency, AWAIT_MIN), AWAIT_MAX);
+    loop_timer_set(&op->timer, loop_now(x->loop) + most);
     return true;
 }
 

@@ -550,6 +550,44 @@ TEST(controller_does_not_ask_for_a_binding_that_the_watch_shows)
     toy_rig_done(&r);
 }
 
+static void put_pod(struct toy_rig *r, const char *name)
+{
+    char text[128];
+    (void)snprintf(text, sizeof(text),
+                   "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\"},\"spec\":{}}", name);
+    api_fake_put(r->fake, &kind_pod, text);
+}
+
+/* What is slow to answer is slow to show, and would be asked for everything it was just told. */
+TEST(controller_gives_a_slow_server_time_to_show_a_binding)
+{
+    struct toy_rig r;
+    static const struct controller_watch watches[] = {{&kind_pod, map_self}};
+    static const struct api_faulty_options slow = {.max_delay = 10 * USEC_PER_SEC};
+    static const char *const before[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    struct controller_def def = {
+        .name = "binder", .plan = bind_plan, .watches = watches, .n_watches = 1};
+    toy_rig_init(&r, 1, &slow);
+    r.runtime = runtime_new(r.loop, r.api);
+    r.controller = runtime_add(r.runtime, &def, r.api);
+    runtime_start(r.runtime);
+    for (size_t i = 0; i < ARRAY_LEN(before); i++)
+        put_pod(&r, before[i]);
+    toy_run_for(&r, 2 * USEC_PER_MIN);
+    CHECK_INT(api_fake_stats(r.fake).sent[API_CREATE], ARRAY_LEN(before));
+    uint64_t asked = api_fake_stats(r.fake).sent[API_GET];
+    api_faulty_set(r.api, NULL);
+    put_pod(&r, "p");
+    while (api_fake_stats(r.fake).sent[API_CREATE] == ARRAY_LEN(before))
+        toy_run_for(&r, 10);
+    api_fake_hold_watches(r.fake, true);
+    toy_run_for(&r, 5 * USEC_PER_SEC);
+    CHECK_INT(api_fake_stats(r.fake).sent[API_GET] - asked, 0);
+    toy_run_for(&r, 10 * USEC_PER_SEC);
+    CHECK_INT(api_fake_stats(r.fake).sent[API_GET] - asked, 1);
+    toy_rig_done(&r);
+}
+
 /* ---- patience ---- */
 
 /* Key "busy": writes its number again and again, each time when the one before was answered, up to
