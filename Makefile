@@ -66,7 +66,7 @@ soak:
 # The prefix may be another one than at the time of the first build.
 install: $(BUILD)/build.ninja
 	@meson configure -Dprefix=$(abspath $(PREFIX)) $(BUILD)
-	@ninja -C $(BUILD) --quiet
+	@ninja -C $(BUILD) --quiet installed
 	@DESTDIR=$(if $(DESTDIR),$(abspath $(DESTDIR))) meson install -C $(BUILD) --no-rebuild
 	@[ -f $(BUILD)/man/grove.1 ] || echo "no man page: scdoc is not installed"
 
