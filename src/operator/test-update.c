@@ -18,7 +18,7 @@ static str status(struct ring *r, const struct kind *k, const char *name, const 
     return jtext(jpath(obj_status(tw_must(r->world, k, name)), path));
 }
 
-static void change_front(struct ring *r, const char *image)
+static void change_images(struct ring *r, const char *front, const char *leader)
 {
     char patch[512];
     (void)snprintf(
@@ -27,10 +27,15 @@ static void change_front(struct ring *r, const char *image)
         "app.kubernetes.io/part-of: mine}, annotations: {note: hello, "
         "grove.io/topology-name: x}, spec: {replicas: 3, minAvailable: 2, roleName: fe, "
         "podSpec: {containers: [{name: m, image: %s, env: [{name: A, value: b}]}]}}}, "
-        "{name: pl, spec: {podSpec: {containers: [{name: m, image: i}]}}}, "
+        "{name: pl, spec: {podSpec: {containers: [{name: m, image: %s}]}}}, "
         "{name: pw, spec: {replicas: 4, podSpec: {containers: [{name: m, image: i}]}}}]}}}",
-        image);
+        front, leader);
     tw_patch(r->world, &kind_pcs, "svc", patch);
+}
+
+static void change_front(struct ring *r, const char *image)
+{
+    change_images(r, image, "i");
 }
 
 /* Clique fe with these labels and annotations. */
@@ -126,6 +131,60 @@ TEST(one_ready_pod_is_taken_at_a_time)
     CHECK_CSTR(status(&r, &kind_pclq, "svc-1-fe", "updatedReplicas"), "3");
     /* What did not change is what it was. */
     CHECK_CSTR(status(&r, &kind_pclq, "svc-0-pf-0-pw", "updatedReplicas"), "4");
+    ring_free(&r);
+}
+
+static int64_t serving(struct ring *r, const char *label, const char *name)
+{
+    int64_t n = 0;
+    struct obj *o;
+    struct cache_iter it = cache_all(world_cache(&r->world->world, &kind_pod), STR("default"));
+    while ((o = cache_next(&it)))
+        n += str_is(obj_label(o, str_of(label)), name) && !o->deleting && pod_is_ready(o);
+    return n;
+}
+
+/* As when it is told that there is no room before its predecessor is gone. */
+static void refuse_pod(struct ring *r, const char *clique)
+{
+    struct arena a = ARENA_INIT;
+    struct cache_iter it =
+        world_owned(&r->world->world, &kind_pod, tw_must(r->world, &kind_pclq, clique)->uid);
+    const struct obj *pod = cache_next(&it);
+    tw_patch(r->world, &kind_pod, arena_str(&a, pod->name).p,
+             "{spec: {nodeName: null}, status: {phase: Pending, conditions: [{type: PodScheduled, "
+             "status: 'False', reason: Unschedulable}]}}");
+    arena_done(&a);
+}
+
+/* An update ended a moment ago, and another one begins: what the first has taken need not have come
+ * back. It is no reason to take more, until it is known to have no room. */
+TEST(what_was_taken_a_moment_ago_is_not_without_room)
+{
+    static const char clique[] = "svc-0-fe", member[] = "svc-0-pf-1-pl";
+    struct ring r = served();
+    change_front(&r, "j");
+    ring_live(&r);
+    refuse_pod(&r, clique);
+    change_front(&r, "i");
+    (void)ring_settle(&r);
+    CHECK_INT(serving(&r, LABEL_PCLQ, clique), 2);
+    r.world->world.now += 10 * USEC_PER_SEC;
+    (void)ring_settle(&r);
+    CHECK_INT(serving(&r, LABEL_PCLQ, clique), 1);
+    ring_live(&r);
+    CHECK_INT(serving(&r, LABEL_PCLQ, clique), 3);
+    /* The same of replicas of a group. */
+    change_images(&r, "i", "j");
+    ring_live(&r);
+    refuse_pod(&r, member);
+    (void)ring_settle(&r);
+    change_images(&r, "i", "i");
+    (void)ring_settle(&r);
+    CHECK_INT(serving(&r, LABEL_PCSG, "svc-0-pf"), 14);
+    r.world->world.now += 10 * USEC_PER_SEC;
+    (void)ring_settle(&r);
+    CHECK_INT(serving(&r, LABEL_PCSG, "svc-0-pf"), 5);
     ring_free(&r);
 }
 

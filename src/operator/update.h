@@ -75,6 +75,10 @@ int64_t update_pods_named(const struct tally *t, const struct obj *revision, str
  * before *ret_until. One that was never ready has none to find again. */
 bool update_pod_flaps(const struct obj *pod, usec now, usec *ret_until);
 
+/* The last pass of a clique or group ended only a moment ago: what it took need not have come back
+ * before *ret_until, and is not to be taken for something that has no room. */
+bool update_settles(const struct obj *component, usec now, usec *ret_until);
+
 /* ---- the set's status ---- */
 
 /* What children of a replica add up to when all are of a revision (rollup.h). */

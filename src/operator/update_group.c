@@ -238,6 +238,17 @@ static void decide_surge(const struct group_work *g, struct group_update *u, boo
                                      .now = g->world->now};
 }
 
+/* Some are on no node, and it cannot be told yet whether they have no room. */
+static bool is_too_early(const struct group_work *g, const struct group_update *u)
+{
+    usec until;
+    if (u->unscheduled == 0 || update_strategy_of(g->pcs) != UPDATE_RECREATE ||
+        !update_settles(g->pcsg, g->world->now, &until))
+        return false;
+    plan_look_again(g->plan, until);
+    return true;
+}
+
 static void decide_recreate(const struct group_work *g, struct group_update *u, bool was_running,
                             bool same)
 {
@@ -246,7 +257,7 @@ static void decide_recreate(const struct group_work *g, struct group_update *u, 
     str carried = jstr(jgetc(obj_status(g->pcsg), "currentPodCliqueSetGenerationHash"));
     bool untouched = !j_has(progress_of(g)) && str_eq(carried, hash) && !u->outdated;
     if (rolls && !untouched && (!same || (!was_running && u->outdated)))
-        u->starts = true;
+        u->starts = was_running || !is_too_early(g, u);
     else if (was_running && !update_holds(g->pcs, g->pcs_index))
         u->ends = true;
     else

@@ -19,6 +19,7 @@
 #include "operator/update.h"
 
 #define FLAP_GRACE (10 * USEC_PER_SEC)
+#define SETTLE_GRACE (10 * USEC_PER_SEC)
 enum { MAX_SELECTED = 1000 };
 
 static jval progress_of(const struct clique_work *c)
@@ -120,6 +121,27 @@ static int64_t count_roomless(const struct clique_work *c)
     /* Nor what a map has moved already, which may be known before the pass begins. */
     bool mapped = gangmap_rules(c->world, c->pcs, label_index(c->pclq, STR(LABEL_PCS_INDEX)));
     return mapped ? MIN(now, old) : MAX(now - coming, 0);
+}
+
+bool update_settles(const struct obj *component, usec now, usec *ret_until)
+{
+    jval progress = jgetc(obj_status(component), "updateProgress");
+    usec ended;
+    if (!time_parse_rfc3339(jstr(jgetc(progress, "updateEndedAt")), &ended))
+        return false;
+    *ret_until = ended + SETTLE_GRACE;
+    return *ret_until > now;
+}
+
+/* Some are on no node, and it cannot be told yet whether they have no room. */
+static bool is_too_early(const struct clique_work *c)
+{
+    usec until;
+    if (c->tally->scheduled >= c->spec.replicas || update_strategy_of(c->pcs) != UPDATE_RECREATE ||
+        !update_settles(c->pclq, c->world->now, &until))
+        return false;
+    plan_look_again(c->plan, until);
+    return true;
 }
 
 /* ---- pods above the number ---- */
@@ -243,7 +265,7 @@ static void decide_recreate(struct clique_work *c, jval template, bool was_runni
     str carried = jstr(jgetc(obj_status(c->pclq), "currentPodCliqueSetGenerationHash"));
     bool untouched = !j_has(progress) && str_eq(carried, u->set_hash) && u->outdated == 0;
     if (rolls && !untouched && (!same || (!was_running && u->outdated > 0)))
-        u->starts = true;
+        u->starts = was_running || !is_too_early(c);
     else if (was_running && (is_member(c) || !update_holds(c->pcs, replica)))
         u->ends = true;
     else
