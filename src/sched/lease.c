@@ -98,16 +98,21 @@ static struct tgang *open_after(const struct tset *set, struct list **it)
 }
 
 /* A coherent update makes pods of a clique anew in another gang of the set: the one that has some
- * to come for whom no room is kept. NULL: none has. */
+ * to come for whom no room is kept, one that others wait for before the rest. NULL: none has. */
 static struct tgang *next_gang(const struct tables *t, const struct tset *set,
                                const struct tgang *but, uint64_t pclq)
 {
     struct list *it = set ? set->open.next : NULL;
+    struct tgang *other = NULL;
     for (struct tgang *g; (g = open_after(set, &it));) {
-        if (g != but && lease_is_for(g) && count_to_come(g, pclq) > count_leases(t, g, pclq))
+        if (g == but || !lease_is_for(g) || (other && !g->anchor) ||
+            count_to_come(g, pclq) <= count_leases(t, g, pclq))
+            continue;
+        if (g->anchor)
             return g;
+        other = g;
     }
-    return NULL;
+    return other;
 }
 
 /* The gang that this one's room goes to: that in which the clique goes on; when that is not known
@@ -265,6 +270,17 @@ static bool would_fit(struct tables *t, struct tlease *l, struct tpod *p)
     return fits;
 }
 
+/* It is the gang's own, and not held for another one of its set (see heir_of). */
+static bool is_own(const struct tlease *l)
+{
+    struct arena a = ARENA_INIT;
+    bool own = l->pclq == 0;
+    for (struct jiter it = jiter(jgetc(obj_spec(l->gang->obj), "podgroups")); !own && jnext(&it);)
+        own = lease_clique(name_label(&a, jstr(jgetc(it.value, "name")))) == l->pclq;
+    arena_done(&a);
+    return own;
+}
+
 /* Room whose clique needs it no more in its gang: the clique may go on in another one, and within
  * the gang a pod may have taken the place of another clique while its own was still to come. */
 static bool pass_on(struct tables *t, struct tlease *l)
@@ -272,7 +288,9 @@ static bool pass_on(struct tables *t, struct tlease *l)
     struct tgang *next = l->pclq ? next_gang(t, l->gang->set, l->gang, l->pclq) : NULL;
     if (next)
         hand_over(t, l, next);
-    for (struct list *it = l->gang->pods.next; !next && it != &l->gang->pods; it = it->next) {
+    bool own = is_own(l);
+    for (struct list *it = l->gang->pods.next; own && !next && it != &l->gang->pods;
+         it = it->next) {
         struct tpod *p = list_entry(it, struct tpod, link);
         uint64_t pclq = pod_clique(p);
         if (!p->waits || p->node != CORE_NONE || p->obj->deleting || !pclq ||
@@ -285,6 +303,28 @@ static bool pass_on(struct tables *t, struct tlease *l)
     return next != NULL;
 }
 
+/* Pods of the clique may go where the room is, now. */
+static bool may_be_used(const struct tlease *l)
+{
+    list_foreach (it, &l->gang->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        if (p->waits && p->node == CORE_NONE && (!l->pclq || pod_clique(p) == l->pclq))
+            return true;
+    }
+    return false;
+}
+
+/* Who it is kept for may not come yet, since there are gangs that go first: one of them that has
+ * use for it gets it. */
+static void let_anchor_pass(struct tables *t, struct tlease *l)
+{
+    if (!l->pclq || l->gang->anchor || may_be_used(l))
+        return;
+    struct tgang *next = next_gang(t, l->gang->set, l->gang, l->pclq);
+    if (next && next->anchor)
+        hand_over(t, l, next);
+}
+
 usec lease_review(struct tables *t, usec now)
 {
     usec next = 0;
@@ -293,6 +333,7 @@ usec lease_review(struct tables *t, usec now)
         if (l->until == 0)
             l->until = now + LEASE_TIME;
         usec grace = l->until - LEASE_TIME + LEASE_GRACE;
+        let_anchor_pass(t, l);
         bool wanted = count_to_come(l->gang, l->pclq) >= count_leases(t, l->gang, l->pclq);
         wanted = wanted || pass_on(t, l);
         usec end = wanted ? l->until : grace;
@@ -322,8 +363,9 @@ void lease_open(struct tables *t, const struct tgang *g)
     if (g->n_leases == 0 || is_making_room(g))
         return;
     for (size_t i = 0; i < t->leases.len; i++) {
-        if (t->leases.p[i].gang == g && !t->leases.p[i].open)
-            give(t, &t->leases.p[i]);
+        struct tlease *l = &t->leases.p[i];
+        if (l->gang == g && !l->open && is_own(l))
+            give(t, l);
     }
 }
 

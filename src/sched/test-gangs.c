@@ -581,6 +581,25 @@ TEST(a_place_of_a_clique_that_wants_no_more_is_kept_for_a_second)
     "{metadata: {labels: {grove.io/podcliqueset: s}, ownerReferences: [{apiVersion: " \
     "grove.io/v1alpha1, kind: PodCliqueSet, name: s, uid: u, controller: true}]}}"
 
+/* A gang of the set with a pod of a clique, which fills a node. */
+static void add_of_set(struct test_world *t, const char *gang, const char *clique, const char *more)
+{
+    struct arena a = ARENA_INIT;
+    const char *pod = arena_printf(&a, "%s-0", gang).p;
+    add_pod(t, pod, 4, more);
+    tw_patch(t, &kind_pod, pod,
+             arena_printf(&a, "{metadata: {labels: {grove.io/podclique: %s}}}", clique).p);
+    add_gang(t, gang, 1, 1);
+    tw_patch(t, &kind_pod_gang, gang, OF_SET);
+    tw_patch(t, &kind_pod_gang, gang,
+             arena_printf(&a,
+                          "{spec: {podgroups: [{name: %s, minReplicas: 1, podReferences: "
+                          "[{namespace: default, name: %s}]}]}}",
+                          clique, pod)
+                 .p);
+    arena_done(&a);
+}
+
 /* As a coherent update does it: the old gang wants less, or is gone by then. */
 TEST(a_clique_that_goes_on_in_another_gang_of_the_set_finds_its_place_there)
 {
@@ -588,13 +607,7 @@ TEST(a_clique_that_goes_on_in_another_gang_of_the_set_finds_its_place_there)
         struct test_world *t = world_with_pair();
         tw_patch(t, &kind_pod_gang, "w", OF_SET);
         tw_patch(t, &kind_pod, "w-1", "{metadata: {labels: {grove.io/podcliqueset: s}}}");
-        add_pod(t, "v-0", 4, "");
-        add_gang(t, "v", 1, 1);
-        tw_patch(t, &kind_pod_gang, "v", OF_SET);
-        tw_patch(t, &kind_pod_gang, "v",
-                 "{spec: {podgroups: [{name: w, minReplicas: 1, podReferences: [{namespace: "
-                 "default, name: v-0}]}]}}");
-        tw_patch(t, &kind_pod, "v-0", "{metadata: {labels: {grove.io/podclique: w}}}");
+        add_of_set(t, "v", "w", "");
         if (gone)
             tw_remove(t, &kind_pod_gang, "w");
         else
@@ -605,6 +618,57 @@ TEST(a_clique_that_goes_on_in_another_gang_of_the_set_finds_its_place_there)
         plan_round(t);
         CHECK_CSTR(target_of(t, "v-0"), "n3");
         CHECK(!tw_write(t, &kind_pod, "other-0", "binding"));
+        tw_free(t);
+    }
+}
+
+/* Its gang is gone, and where its clique goes on is not known yet: others of the set hold the place
+ * for a moment, and do not use it. */
+TEST(a_place_that_is_held_for_another_clique_is_not_used)
+{
+    struct test_world *t = world_with_pair();
+    tw_patch(t, &kind_pod_gang, "w", OF_SET);
+    tw_patch(t, &kind_pod, "w-1", "{metadata: {labels: {grove.io/podcliqueset: s}}}");
+    add_of_set(t, "v", "v", "");
+    add_pod(t, "x-0", 4, ", nodeName: n1");
+    tw_remove(t, &kind_pod_gang, "w");
+    tw_remove(t, &kind_pod, "w-1");
+    plan_round(t);
+    CHECK_INT(count_binds(t), 0);
+    carry_out(t);
+    t->world.now += LEASE_GRACE;
+    plan_round(t);
+    CHECK_CSTR(target_of(t, "v-0"), "n3");
+    tw_free(t);
+}
+
+static void add_first(struct test_world *t)
+{
+    add_of_set(t, "b-all", "w", "");
+    tw_patch(t, &kind_pod_gang, "b-all",
+             "{metadata: {labels: {scheduling.grove.io/anchor: 'true'}}}");
+}
+
+/* Of two gangs in which the clique goes on, the one that the other waits for. */
+TEST(a_gang_that_others_wait_for_has_the_place_first)
+{
+    for (int late = 0; late < 2; late++) {
+        struct test_world *t = world_with_pair();
+        tw_patch(t, &kind_pod_gang, "w", OF_SET);
+        tw_patch(t, &kind_pod, "w-1", "{metadata: {labels: {grove.io/podcliqueset: s}}}");
+        add_of_set(t, "a-tail", "w", ", schedulingGates: [{name: gate}]");
+        if (!late)
+            add_first(t);
+        tw_remove(t, &kind_pod_gang, "w");
+        replace_one(t);
+        plan_round(t);
+        carry_out(t);
+        if (late) {
+            add_first(t);
+            plan_round(t);
+            carry_out(t);
+        }
+        CHECK_CSTR(node_of(t, "b-all-0"), "n3");
         tw_free(t);
     }
 }
