@@ -10,6 +10,12 @@ static bool moves(const struct gangmap_component *c)
     return c->in_scope && c->replicas > 0;
 }
 
+/* What the steps are made of. */
+static int64_t with_room(const struct gangmap_component *c)
+{
+    return c->replicas - c->roomless - c->aside;
+}
+
 void coherent_plan(struct arena *a, const struct gangmap_component *c, size_t n,
                    struct coherent_plan *ret)
 {
@@ -24,17 +30,17 @@ void coherent_plan(struct arena *a, const struct gangmap_component *c, size_t n,
             continue;
         int64_t min = MAX(c[i].min_available, 1);
         int64_t most = c[i].max_surge > 0 ? c[i].max_surge : MAX(c[i].max_unavailable, 1);
-        p->unit = MIN(c[i].replicas, moving == 1 ? MIN(min, most) : min);
+        p->unit = MIN(with_room(&c[i]), moving == 1 ? MIN(min, most) : min);
         p->most = MAX(most, p->unit);
-        int64_t steps = c[i].replicas / p->unit;
+        int64_t steps = with_room(&c[i]) / p->unit;
         ret->steps = ret->steps ? MIN(ret->steps, steps) : steps;
     }
     for (size_t i = 0; i < n; i++) {
         struct coherent_pace *p = &ret->paces[i];
         if (p->unit == 0)
             continue;
-        p->target = c[i].replicas / ret->steps;
-        p->leftover = c[i].replicas - ret->steps * p->target;
+        p->target = with_room(&c[i]) / ret->steps;
+        p->leftover = with_room(&c[i]) - ret->steps * p->target;
     }
 }
 
@@ -64,16 +70,37 @@ static int64_t wanted_after(const struct coherent_plan *p, const struct coherent
 
 static int64_t done_of(const struct coherent_plan *p, const struct gangmap *m, size_t component)
 {
-    return MIN(gangmap_units(m, component, true), p->components[component].replicas);
+    const struct gangmap_component *c = &p->components[component];
+    return MIN(gangmap_units(m, component, true) - c->aside, with_room(c));
+}
+
+/* Units of the old version that have room. */
+static int64_t old_of(const struct coherent_plan *p, const struct gangmap *m, size_t component)
+{
+    return gangmap_units(m, component, false) - gangmap_units(m, component, true) -
+           p->components[component].roomless;
+}
+
+/* What has no room goes aside with whatever comes next, or alone. False: there is none. */
+static bool set_aside(const struct coherent_plan *p, struct coherent_step *ret)
+{
+    bool any = false;
+    for (size_t i = 0; i < p->n; i++) {
+        ret->aside[i] = p->components[i].roomless;
+        any = any || ret->aside[i] > 0;
+    }
+    return any;
 }
 
 bool coherent_next(const struct coherent_plan *p, const struct gangmap *m,
                    struct coherent_step *ret)
 {
-    *ret = (struct coherent_step){.take = arena_array(m->arena, int64_t, p->n + 1)};
+    *ret = (struct coherent_step){.take = arena_array(m->arena, int64_t, p->n + 1),
+                                  .aside = arena_array(m->arena, int64_t, p->n + 1)};
+    bool any_aside = set_aside(p, ret);
     for (size_t i = 0; i < p->n; i++) {
         int64_t step, sub, done = done_of(p, m, i);
-        if (p->paces[i].unit == 0 || gangmap_units(m, i, false) == gangmap_units(m, i, true))
+        if (p->paces[i].unit == 0 || old_of(p, m, i) <= 0)
             continue;
         find_position(p, &p->paces[i], done, &step, &sub);
         if (ret->step == 0 || step < ret->step || (step == ret->step && sub < ret->sub)) {
@@ -81,15 +108,17 @@ bool coherent_next(const struct coherent_plan *p, const struct gangmap *m,
             ret->sub = sub;
         }
     }
-    if (ret->step == 0)
-        return false;
+    if (ret->step == 0) {
+        ret->step = p->steps + 1;
+        ret->sub = 1;
+        return any_aside;
+    }
     for (size_t i = 0; i < p->n; i++) {
         const struct coherent_pace *pace = &p->paces[i];
-        int64_t old = gangmap_units(m, i, false) - gangmap_units(m, i, true);
         if (pace->unit == 0)
             continue;
         int64_t take = wanted_after(p, pace, ret->step, ret->sub) - done_of(p, m, i);
-        ret->take[i] = MAX(0, MIN(MIN(take, pace->most), old));
+        ret->take[i] = MAX(0, MIN(MIN(take, pace->most), old_of(p, m, i)));
     }
     ret->makes_gang = ret->step <= p->steps && ret->sub == 1;
     return true;
@@ -127,17 +156,36 @@ static struct gangmap_entry *newest_anchor(const struct gangmap *m, str hash)
     return NULL;
 }
 
+/* The order in which units go. */
+enum turn { TURN_DOWN, TURN_UP, TURN_ROOMLESS, TURNS };
+
+static int64_t pods_in_turn(const struct gangmap_part *p, enum turn turn)
+{
+    int64_t roomless = MIN(p->pods_roomless, p->n);
+    int64_t down = MAX(MIN(p->pods_down, p->n) - roomless, 0);
+    return turn == TURN_DOWN ? down : turn == TURN_UP ? p->n - down - roomless : roomless;
+}
+
+static enum turn turn_of_index(const struct gangmap_part *p, size_t k)
+{
+    unsigned char state = p->index_state ? p->index_state[k] : 0;
+    if (state & GANGMAP_ROOMLESS)
+        return TURN_ROOMLESS;
+    return state & GANGMAP_DOWN ? TURN_DOWN : TURN_UP;
+}
+
 /* Takes pods out of old parts; returns how many of them serve. */
-static int64_t drain_pods(struct gangmap *m, size_t component, int64_t take)
+static int64_t drain_pods(struct gangmap *m, size_t component, int64_t take, enum turn first)
 {
     int64_t up = 0;
-    for (int down = 1; down >= 0; down--) {
+    for (enum turn turn = first; turn < TURNS; turn++) {
         for (size_t i = 0; i < m->n && take > 0; i++) {
             struct gangmap_part *p = &m->entries[i].parts[component];
-            int64_t n = p->current ? 0 : MIN(take, down ? MIN(p->pods_down, p->n) : p->n);
+            int64_t n = p->current ? 0 : MIN(take, pods_in_turn(p, turn));
             p->n -= n;
-            p->pods_down -= down ? n : 0;
-            up += down ? 0 : n;
+            p->pods_down -= turn == TURN_UP ? 0 : n;
+            p->pods_roomless -= turn == TURN_ROOMLESS ? n : 0;
+            up += turn == TURN_UP ? n : 0;
             take -= n;
         }
     }
@@ -145,21 +193,21 @@ static int64_t drain_pods(struct gangmap *m, size_t component, int64_t take)
 }
 
 /* Takes replicas of a group out of old parts into mv->indices; returns how many of them serve. */
-static int64_t drain_indices(struct move *mv, size_t component, int64_t take)
+static int64_t drain_indices(struct move *mv, size_t component, int64_t take, enum turn first)
 {
     int64_t up = 0;
     struct gangmap *m = &mv->map;
     vec_clear(&mv->indices);
-    for (int down = 1; down >= 0; down--) {
+    for (enum turn turn = first; turn < TURNS; turn++) {
         for (size_t i = 0; i < m->n && take > 0; i++) {
             struct gangmap_part *p = &m->entries[i].parts[component];
             for (size_t k = 0; !p->current && take > 0 && k < (size_t)p->n;) {
-                if (down && (!p->index_down || !p->index_down[k])) {
+                if (turn_of_index(p, k) != turn) {
                     k++;
                     continue;
                 }
                 *vec_push(&mv->indices) = gangmap_take_index(p, k);
-                up += !down;
+                up += turn == TURN_UP;
                 take--;
             }
         }
@@ -182,6 +230,23 @@ static void place_indices(struct move *mv, size_t component, struct gangmap_entr
     }
 }
 
+/* Into gangs of their own: nobody waits for these. */
+static void move_aside(struct move *mv, size_t component, int64_t n)
+{
+    if (mv->plan->components[component].is_group) {
+        (void)drain_indices(mv, component, n, TURN_ROOMLESS);
+        size_t before = mv->map.n;
+        place_indices(mv, component, NULL);
+        for (size_t i = before; i < mv->map.n; i++)
+            mv->map.entries[i].aside = true;
+        return;
+    }
+    (void)drain_pods(&mv->map, component, n, TURN_ROOMLESS);
+    struct gangmap_entry *e = new_entry(&mv->map, mv->target, &mv->stamp, false);
+    e->parts[component].n = n;
+    e->aside = true;
+}
+
 struct gangmap coherent_apply(const struct coherent_plan *p, const struct gangmap *m,
                               const struct coherent_step *s, const struct coherent_target *t,
                               int64_t *taken_up)
@@ -198,14 +263,18 @@ struct gangmap coherent_apply(const struct coherent_plan *p, const struct gangma
     for (size_t c = 0; c < p->n; c++) {
         int64_t up = 0;
         if (s->take[c] > 0 && p->components[c].is_group) {
-            up = drain_indices(&mv, c, s->take[c]);
+            up = drain_indices(&mv, c, s->take[c], TURN_DOWN);
             place_indices(&mv, c, gang ? &mv.map.entries[gang - 1] : NULL);
         } else if (s->take[c] > 0) {
-            up = drain_pods(&mv.map, c, s->take[c]);
+            up = drain_pods(&mv.map, c, s->take[c], TURN_DOWN);
             (gang ? &mv.map.entries[gang - 1] : joined_entry(&mv))->parts[c].n += s->take[c];
         }
         if (taken_up)
             taken_up[c] = up;
+    }
+    for (size_t c = 0; c < p->n; c++) {
+        if (s->aside && s->aside[c] > 0)
+            move_aside(&mv, c, s->aside[c]);
     }
     gangmap_drop_empty(&mv.map);
     vec_done(&mv.indices);
@@ -217,9 +286,9 @@ void coherent_drain(struct gangmap *m, const struct gangmap_component *c, const 
     struct move mv = {.map = *m};
     for (size_t i = 0; i < m->n_components; i++) {
         if (c[i].is_group)
-            (void)drain_indices(&mv, i, take[i]);
+            (void)drain_indices(&mv, i, take[i], TURN_DOWN);
         else
-            (void)drain_pods(&mv.map, i, take[i]);
+            (void)drain_pods(&mv.map, i, take[i], TURN_DOWN);
     }
     gangmap_drop_empty(&mv.map);
     vec_done(&mv.indices);
@@ -253,7 +322,7 @@ bool coherent_check_gangs(const struct gangmap *m, const struct coherent_target 
     size_t n = coherent_newest(m, made);
     for (size_t i = n; i > 0; i--) {
         const struct gangmap_entry *e = made[i - 1];
-        if (!str_eq(e->hash, t->hash) || !gangmap_is_current(m, e))
+        if (!str_eq(e->hash, t->hash) || e->aside || !gangmap_is_current(m, e))
             continue;
         bool ready = live->is_ready(live->ctx, e->name);
         ret->need++;
@@ -282,19 +351,32 @@ static bool check_joined(const struct coherent_plan *p, const struct gangmap *m,
     return true;
 }
 
-/* Units of the old version: how many serve, and how many do not. */
+/* What is on its way may be found to have room, or none. */
+static bool check_coming(const struct coherent_plan *p, struct coherent_gate *ret)
+{
+    for (size_t c = 0; c < p->n; c++) {
+        const struct gangmap_component *k = &p->components[c];
+        *ret = (struct coherent_gate){.component = k, .have = k->coming};
+        if (k->in_scope && k->coming > 0)
+            return false;
+    }
+    return true;
+}
+
+/* Units of the old version that have room: how many serve, and how many do not. */
 static void count_old(const struct gangmap *m, size_t c, int64_t *ret_up, int64_t *ret_down)
 {
     *ret_up = *ret_down = 0;
     for (size_t i = 0; i < m->n; i++) {
         const struct gangmap_part *p = &m->entries[i].parts[c];
-        int64_t down = p->indices ? 0 : MIN(p->pods_down, p->n);
         if (p->current)
             continue;
-        for (int64_t k = 0; p->indices && p->index_down && k < p->n; k++)
-            down += p->index_down[k];
-        *ret_up += p->n - down;
-        *ret_down += down;
+        for (size_t k = 0; p->indices && k < (size_t)p->n; k++) {
+            *ret_up += turn_of_index(p, k) == TURN_UP;
+            *ret_down += turn_of_index(p, k) == TURN_DOWN;
+        }
+        *ret_up += p->indices ? 0 : pods_in_turn(p, TURN_UP);
+        *ret_down += p->indices ? 0 : pods_in_turn(p, TURN_DOWN);
     }
 }
 
@@ -320,7 +402,7 @@ static bool check_serving(const struct coherent_plan *p, const struct gangmap *m
         const struct gangmap_component *k = &p->components[c];
         *ret = (struct coherent_gate){.component = k,
                                       .have = k->ready,
-                                      .need = MAX(0, k->replicas - p->paces[c].most),
+                                      .need = MAX(0, with_room(k) - p->paces[c].most),
                                       .takes = up[c]};
         if (k->in_scope && !may_take(m, c, ret))
             return false;
@@ -337,6 +419,10 @@ struct coherent_gate coherent_check(const struct coherent_plan *p, const struct 
         return g;
     if (!check_joined(p, m, t, live, &g)) {
         g.wait = COHERENT_JOINED;
+        return g;
+    }
+    if (!check_coming(p, &g)) {
+        g.wait = COHERENT_COMING;
         return g;
     }
     if (live->count)
@@ -358,6 +444,10 @@ str coherent_explain(struct arena *a, const struct coherent_gate *g)
         return arena_printf(a, "%lld pods of %.*s in gang %.*s are ready, %lld are needed",
                             (long long)g->have, STR_ARG(g->component->name), STR_ARG(g->gang),
                             (long long)g->need);
+    case COHERENT_COMING:
+        return arena_printf(a, "%lld %s of %.*s are on their way to nodes", (long long)g->have,
+                            g->component->is_group ? "replicas" : "pods",
+                            STR_ARG(g->component->name));
     case COHERENT_SERVING:
         return arena_printf(
             a, "%lld of %lld %s of %.*s serve, %lld must stay and the next step takes %lld of them",
@@ -536,7 +626,7 @@ static void add_pods(struct gangmap *m, size_t component, const struct coherent_
     }
     for (size_t i = m->n; i > 0 && !e; i--) {
         struct gangmap_entry *there = &m->entries[i - 1];
-        if (there->parts[component].n > 0 && there->parts[component].current)
+        if (there->parts[component].n > 0 && there->parts[component].current && !there->aside)
             e = there;
     }
     if (!e)

@@ -17,7 +17,8 @@
  * first step; one with none is not there. A component that changes alone may be allowed less than
  * its minimum at a time: it moves in units of that size.
  *
- * Units that do not serve go first, then in the order of the map, lowest replica first.
+ * Units that do not serve go first, then in the order of the map, lowest replica first. Units that
+ * have no room (gangmap_room.h) are no part of the totals: they are set aside with the next step.
  */
 #ifndef OPERATOR_COHERENT_H
 #define OPERATOR_COHERENT_H
@@ -46,6 +47,7 @@ struct coherent_step {
     int64_t step, sub; /* from 1; as people name them: 2.1 */
     bool makes_gang;   /* of all that it takes */
     int64_t *take;     /* by component */
+    int64_t *aside;    /* beside these: units that have no room, into gangs of their own */
 };
 /* What comes next, given the map. False: all that is in scope is of the new version. */
 bool coherent_next(const struct coherent_plan *p, const struct gangmap *m,
@@ -89,13 +91,14 @@ enum coherent_wait {
     COHERENT_GO,
     COHERENT_GANGS,   /* gangs the last sub-step made are not ready */
     COHERENT_JOINED,  /* pods that joined the newest gang of all are not ready */
+    COHERENT_COMING,  /* units of the old version are on their way to nodes */
     COHERENT_SERVING, /* too little of a component serves */
 };
 struct coherent_gate {
     enum coherent_wait wait;
-    const struct gangmap_component *component; /* JOINED, SERVING */
+    const struct gangmap_component *component; /* JOINED, COMING, SERVING */
     str gang;                                  /* GANGS: the first; JOINED */
-    int64_t have, need;                        /* GANGS: ready of how many */
+    int64_t have, need;                        /* GANGS: ready of how many; COMING: how many */
     int64_t takes;                             /* SERVING: serving units that the next one takes */
 };
 /* May the next step be made? Also asked before the first one. */

@@ -1,6 +1,7 @@
 /* See coherent_update.h. */
 #include "operator/coherent_update.h"
 
+#include "operator/gangmap_room.h"
 #include "operator/revisions.h"
 #include "operator/surge_map.h"
 
@@ -159,6 +160,7 @@ bool coherent_update_waits(struct coherent_update *u, const struct gangmap_view 
     struct eyes eyes = {few, revision};
     struct coherent_live live = {gang_is_ready, ready_pods, count_serving, &eyes};
     *u = (struct coherent_update){.view = few, .target = coherent_target_of(v, revision)};
+    gangmap_mark_aside(few, u->target.hash);
     return !coherent_check_gangs(&few->map, &u->target, &live, &u->gate);
 }
 
@@ -176,6 +178,8 @@ void coherent_update_judge(struct coherent_update *u, struct gangmap_view *v,
             u->scoped && (is_in_scope(progress, &v->components[c]) ||
                           gangmap_units(&v->map, c, false) != gangmap_units(&v->map, c, true));
     u->surges = surge_map_decide(v, &u->target);
+    gangmap_mark_aside(v, u->target.hash);
+    gangmap_mark_room(v);
     coherent_plan(v->arena, v->components, v->map.n_components, &u->plan);
     u->has_next = coherent_next(&u->plan, &v->map, &u->next);
     u->gate = coherent_check(&u->plan, &v->map, &u->target, &live);
@@ -210,7 +214,7 @@ static void write_in_flight(const struct coherent_update *c, struct jw *w)
     size_t n = coherent_newest(&v->map, made), listed = 0;
     struct eyes eyes = {v, NULL};
     for (size_t i = n; i > 0 && listed < MAX_IN_FLIGHT; i--) {
-        if (!str_eq(made[i - 1]->hash, c->target.hash) ||
+        if (!str_eq(made[i - 1]->hash, c->target.hash) || made[i - 1]->aside ||
             !gangmap_is_current(&v->map, made[i - 1]) || gang_is_ready(&eyes, made[i - 1]->name))
             continue;
         if (listed++ == 0)

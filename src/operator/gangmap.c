@@ -59,10 +59,10 @@ static void copy_parts(struct gangmap *copy, size_t n_indices)
             memcpy(indices, p->indices, (size_t)p->n * sizeof(*indices));
             p->indices = indices;
             indices += p->n;
-            if (p->index_down) {
-                bool *down = arena_array(copy->arena, bool, p->n + 1);
-                memcpy(down, p->index_down, (size_t)p->n * sizeof(*down));
-                p->index_down = down;
+            if (p->index_state) {
+                unsigned char *state = arena_array(copy->arena, unsigned char, p->n + 1);
+                memcpy(state, p->index_state, (size_t)p->n);
+                p->index_state = state;
             }
         }
     }
@@ -121,7 +121,7 @@ void gangmap_add_index(struct gangmap *m, struct gangmap_part *part, int32_t ind
     for (size_t i = at; i < (size_t)part->n; i++)
         indices[i + 1] = part->indices[i];
     part->indices = indices;
-    part->index_down = NULL;
+    part->index_state = NULL;
     part->n++;
 }
 
@@ -130,8 +130,8 @@ int32_t gangmap_take_index(struct gangmap_part *part, size_t i)
     int32_t index = part->indices[i];
     size_t behind = (size_t)part->n - i - 1;
     memmove(&part->indices[i], &part->indices[i + 1], behind * sizeof(*part->indices));
-    if (part->index_down)
-        memmove(&part->index_down[i], &part->index_down[i + 1], behind * sizeof(bool));
+    if (part->index_state)
+        memmove(&part->index_state[i], &part->index_state[i + 1], behind);
     part->n--;
     return index;
 }

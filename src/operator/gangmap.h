@@ -26,15 +26,22 @@ struct gangmap_component {
     int64_t ready;     /* units that serve now */
     int64_t max_surge; /* see surge_map.h; 0: it moves in place */
     int64_t surged;    /* units above replicas that the map is to hold now */
+    /* See gangmap_room.h; mostly there are none. Units of the old version that have no room, and
+     * that may yet come to a node; units in gangs that are set aside. */
+    int64_t roomless, coming, aside;
 };
+
+/* What is known of a unit. */
+enum gangmap_state { GANGMAP_DOWN = 1, GANGMAP_ROOMLESS = 2 };
 
 struct gangmap_part {
     int64_t n; /* pods; of a group: length of indices */
     int32_t *indices;
     bool current; /* of the version the update goes to */
-    /* Units that do not serve: they go first. Pods; of a group: per index, NULL: all serve. */
-    int64_t pods_down;
-    bool *index_down;
+    /* Units that do not serve, and those of them that have no room. Pods; of a group: the state
+     * per index, NULL: all serve. */
+    int64_t pods_down, pods_roomless;
+    unsigned char *index_state;
 };
 
 struct gangmap_entry {
@@ -42,6 +49,7 @@ struct gangmap_entry {
     str hash;      /* generation hash of the set its pods are of */
     int64_t stamp; /* of its name; see gangmap_stamp */
     bool anchor;
+    bool aside; /* nobody waits for it */
     struct gangmap_part *parts;
     /* Where it was read, when nothing of it was left out; and, in a copy of a map that does not
      * change, what it is a copy of. */

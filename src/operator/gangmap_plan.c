@@ -12,6 +12,7 @@
  * Every write is conditional on the version that was read, so a repeated plan makes no second step.
  */
 #include "operator/coherent_update.h"
+#include "operator/gangmap_room.h"
 #include "operator/operator.h"
 #include "operator/revisions.h"
 #include "operator/surge.h"
@@ -171,15 +172,22 @@ static void plan_create_map(struct map_work *m)
 /* ---- a map that is there ---- */
 
 /* With the version that was read, which makes the patch conditional. */
-static struct doc *change_metadata(const struct map_work *m)
+static struct doc *change_metadata(const struct map_work *m, const struct gangmap *next)
 {
     const struct gangmap_view *v = &m->view;
-    struct jw w;
+    struct jw w, notes;
     jw_init(&w);
     jw_object(&w);
-    if (!str_is_empty(obj_annotation(v->obj, STR(ANNOTATION_SURGE))) ||
-        !str_is_empty(m->surge.hash) || m->surge.in_place)
-        surge_map_write(v, &m->surge, &w);
+    jw_init(&notes);
+    jw_object(&notes);
+    surge_map_write(v, &m->surge, &notes);
+    gangmap_write_aside(v, next, revision_generation_hash(m->revision), &notes);
+    jw_end(&notes);
+    if (!str_is(strbuf_str(&notes.out), "{}")) {
+        jw_key(&w, STR("annotations"));
+        jw_raw(&w, strbuf_str(&notes.out));
+    }
+    jw_done(&notes);
     jw_put_str(&w, "resourceVersion", arena_uint(v->arena, v->obj->rv));
     jw_end(&w);
     return doc_hold(v->arena, jw_doc(&w));
@@ -192,7 +200,7 @@ static struct plan_write *plan_change(struct map_work *m, const struct gangmap *
     struct splice s;
     splice_init(&s, doc_text(v->obj->doc).len, 0);
     uint32_t top = splice_open(&s, true);
-    splice_member(&s, STR("metadata"), doc_root(change_metadata(m)), true);
+    splice_member(&s, STR("metadata"), doc_root(change_metadata(m, next)), true);
     splice_key(&s, STR("spec"), false);
     uint32_t spec = splice_open(&s, true);
     gangmap_splice(&s, next, v->components, v->replica);
@@ -238,6 +246,11 @@ static str describe_step(const struct coherent_update *u)
             text = arena_printf(a, "%.*s %lld %.*s", STR_ARG(text), (long long)u->next.take[c],
                                 STR_ARG(u->view->components[c].name));
     }
+    for (size_t c = 0; c < u->plan.n; c++) {
+        if (u->next.aside[c] > 0)
+            text = arena_printf(a, "%.*s; %lld %.*s without room aside", STR_ARG(text),
+                                (long long)u->next.aside[c], STR_ARG(u->view->components[c].name));
+    }
     return text;
 }
 
@@ -268,6 +281,8 @@ static void plan_step(struct map_work *m)
     if (coherent_update_waits(&u, &m->view, m->revision))
         return;
     coherent_update_judge(&u, &m->view, m->revision);
+    if (m->view.until > 0)
+        plan_look_again(m->plan, m->view.until);
     if (!u.scoped || !u.has_next)
         return;
     /* How much serves is no matter where nothing is taken yet. */
@@ -280,6 +295,7 @@ static void plan_step(struct map_work *m)
     if (!gave_up)
         m->surge = (struct surge_map){0};
     if (surges) {
+        u.next.aside = arena_array(m->plan->arena, int64_t, u.plan.n + 1); /* not above, too */
         m->surge = (struct surge_map){.hash = u.target.hash, .since = m->world->now, .any = true};
         next = surge_map_add(&u, &m->view);
     } else {
@@ -413,6 +429,7 @@ static void plan_map(struct map_work *m, const struct obj *there, int64_t replic
         plan_create_map(m);
         return;
     }
+    gangmap_mark_aside(&m->view, revision_generation_hash(m->revision));
     if (plan_surge(m, coherent) || plan_scaling(m) || m->surge.any)
         return;
     if (coherent && update_rolls(m->pcs, replica))

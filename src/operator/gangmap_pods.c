@@ -2,6 +2,7 @@
 #include "operator/gangmap_pods.h"
 
 #include "base/map.h"
+#include "operator/gangmap_room.h"
 #include "operator/pclq_impl.h"
 #include "operator/revisions.h"
 #include "operator/surge_map.h"
@@ -286,7 +287,8 @@ const struct obj *slots_take(struct clique_work *c)
 /* ---- gates ---- */
 
 /* Why the anchors of the replica do not let others follow; empty: they do. Who they are is looked
- * up now, not when the gang was made. */
+ * up now, not when the gang was made. What had no room follows when the update is over: before, it
+ * would take the places of those that make way. */
 static str anchors_wait(const struct clique_work *c, str own)
 {
     struct arena *a = c->plan->arena;
@@ -302,6 +304,8 @@ static str anchors_wait(const struct clique_work *c, str own)
         if (!gang || !condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled")))
             return arena_printf(a, "gang %.*s is not scheduled", STR_ARG(e->name));
     }
+    if (update_rolls(c->pcs, replica) && gangmap_is_aside(&v, own))
+        return STR("it had no room before the update, and waits for its end");
     return STR_NONE;
 }
 

@@ -95,8 +95,7 @@ bool gangmap_view(struct gangmap_view *v, const struct world *w, struct arena *a
     return true;
 }
 
-/* What others read, too, is not written to. */
-static void own_map(struct gangmap_view *v)
+void gangmap_own(struct gangmap_view *v)
 {
     if (v->map.index)
         v->map = gangmap_copy(&v->map);
@@ -292,7 +291,7 @@ void gangmap_mark_current(struct gangmap_view *v, const struct obj *revision)
     enum { MAX_KNOWN = 16 };
     struct verdict known[MAX_KNOWN];
     size_t n = 0;
-    own_map(v);
+    gangmap_own(v);
     for (size_t i = 0; i < v->map.n; i++) {
         struct gangmap_entry *e = &v->map.entries[i];
         const struct verdict *d = judge(v, revision, e->hash, known, &n, MAX_KNOWN);
@@ -407,7 +406,7 @@ bool gangmap_rename_of(const struct gangmap_view *v, struct gangmap *m, const st
 
 void gangmap_mark_content(struct gangmap_view *v, const struct obj *revision)
 {
-    own_map(v);
+    gangmap_own(v);
     for (size_t i = 0; i < v->map.n; i++) {
         for (size_t c = 0; c < v->map.n_components; c++)
             v->map.entries[i].parts[c].current = true;
@@ -481,10 +480,12 @@ static void mark_group(struct gangmap_view *v, size_t c)
     }
     for (size_t i = 0; i < v->map.n; i++) {
         struct gangmap_part *p = &v->map.entries[i].parts[c];
-        p->index_down = p->n ? arena_array(v->arena, bool, p->n + 1) : NULL;
+        if (p->n > 0 && !p->index_state)
+            p->index_state = arena_array(v->arena, unsigned char, p->n + 1);
         for (int64_t k = 0; k < p->n; k++) {
-            p->index_down[k] = !s.pcsg || !replica_serves(v, &s, p->indices[k]);
-            v->components[c].ready += !p->index_down[k];
+            bool serves = s.pcsg && replica_serves(v, &s, p->indices[k]);
+            p->index_state[k] |= serves ? 0 : GANGMAP_DOWN;
+            v->components[c].ready += serves;
         }
     }
 }
@@ -516,7 +517,7 @@ static void mark_clique(struct gangmap_view *v, size_t c)
 
 void gangmap_mark_down(struct gangmap_view *v)
 {
-    own_map(v);
+    gangmap_own(v);
     for (size_t c = 0; c < v->map.n_components; c++) {
         v->components[c].ready = 0;
         if (v->components[c].is_group)

@@ -21,8 +21,11 @@ struct gangmap_view {
     const struct obj *obj; /* NULL: there is none */
     struct gangmap_component *components;
     struct gangmap map;
+    usec until; /* gangmap_mark_room: when it may say otherwise; 0: not by itself */
 };
 
+/* Before something is written into its map: what others read, too, is copied. */
+void gangmap_own(struct gangmap_view *v);
 /* The map of a replica; NULL: there is none, or it is going. */
 const struct obj *gangmap_obj(const struct world *w, const struct obj *pcs, int64_t replica);
 /* The replica has a map, or is about to have one: nothing is made without it. */

@@ -20,10 +20,15 @@ bool pod_is_scheduled(const struct obj *pod)
     return !str_is_empty(jstr(jgetc(obj_spec(pod), "nodeName")));
 }
 
+usec pod_awaited_until(const struct obj *pod)
+{
+    return obj_created(pod) + ON_ITS_WAY;
+}
+
 bool pod_is_on_its_way(const struct obj *pod, usec now)
 {
     jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled"));
-    return !pod->deleting && !pod_is_scheduled(pod) && obj_created(pod) + ON_ITS_WAY > now &&
+    return !pod->deleting && !pod_is_scheduled(pod) && pod_awaited_until(pod) > now &&
            !str_is(jstr(jgetc(c, "reason")), "Unschedulable");
 }
 

@@ -21,6 +21,8 @@ bool pod_is_ready(const struct obj *pod);
 bool pod_is_scheduled(const struct obj *pod);
 /* It has no node, was made a moment ago, and nobody said that there is no room for it. */
 bool pod_is_on_its_way(const struct obj *pod, usec now);
+/* What is on no node then has been without for so long that it may stay so. */
+usec pod_awaited_until(const struct obj *pod);
 /* Not ready although it started once: it crashed, or lost readiness. Pods still starting are not
  * failing. */
 bool pod_is_failing(const struct obj *pod);

@@ -345,7 +345,9 @@ static void write_state(const struct gangmap_view *v, const struct surge_map *s,
 void surge_map_write(const struct gangmap_view *v, const struct surge_map *s, struct jw *w)
 {
     struct jw state;
-    jw_put_object(w, "annotations");
+    if (str_is_empty(obj_annotation(v->obj, STR(ANNOTATION_SURGE))) && str_is_empty(s->hash) &&
+        !s->in_place)
+        return;
     jw_key(w, STR(ANNOTATION_SURGE));
     if (str_is_empty(s->hash) && !s->in_place) {
         jw_null(w);
@@ -355,5 +357,4 @@ void surge_map_write(const struct gangmap_view *v, const struct surge_map *s, st
         jw_str(w, strbuf_str(&state.out));
         jw_done(&state);
     }
-    jw_end(w);
 }

@@ -63,7 +63,7 @@ bool surge_map_follow(struct gangmap_view *v, const struct coherent_target *t,
 
 /* Why what was added has no place: a text, empty when it has. */
 str surge_map_unplaced(const struct coherent_update *u);
-/* Member annotations of metadata, for a patch of the map. */
+/* Member of the map's annotations, where there is something to say. */
 void surge_map_write(const struct gangmap_view *v, const struct surge_map *s, struct jw *w);
 
 #endif

@@ -452,6 +452,63 @@ TEST(coherent_gate_waits_for_nothing_that_only_the_step_can_mend)
 
 /* ---- scaling ---- */
 
+/* Two pods of five and one copy of three have no room: the steps are made of the others. */
+TEST(coherent_sets_aside_what_has_no_room)
+{
+    struct bench b;
+    bench_init(&b, part("F", false, 5, 1, 1), part("P", true, 3, 1, 1), part("D", true, 2, 1, 1));
+    b.map.entries[0].parts[F].pods_down = b.map.entries[0].parts[F].pods_roomless = 2;
+    b.c[F].roomless = 2;
+    unsigned char state[1] = {GANGMAP_DOWN | GANGMAP_ROOMLESS};
+    for (size_t i = 0; i < b.map.n; i++) {
+        if (str_is(b.map.entries[i].name, "old-p-2"))
+            b.map.entries[i].parts[P].index_state = state;
+    }
+    b.c[P].roomless = 1;
+    coherent_plan(&b.arena, b.c, N, &b.plan);
+    CHECK_INT(b.plan.steps, 2);
+    CHECK(advance(&b));
+    for (size_t c = 0; c < N; c++)
+        CHECK_INT(b.takes[c], 1);
+    struct fake f = {.pods = 1};
+    int64_t aside[N] = {0}, gangs = 0;
+    for (size_t i = 0; i < b.map.n; i++) {
+        const struct gangmap_entry *e = &b.map.entries[i];
+        for (size_t c = 0; e->aside && c < N; c++)
+            aside[c] += e->parts[c].n;
+        if (e->aside)
+            f.waiting = e->name.p;
+        if (!e->anchor || !str_is(e->hash, "h1"))
+            continue;
+        gangs++;
+        CHECK_INT(e->parts[F].n, 1);
+        CHECK_INT(e->parts[P].n, 1);
+        CHECK_INT(e->parts[P].indices[0], 0);
+    }
+    CHECK_INT(gangs, 1);
+    CHECK_INT(aside[F], 2);
+    CHECK_INT(aside[P], 1);
+    CHECK_INT(aside[D], 0);
+    /* Neither the next step nor the end waits for them: P 3 - 1 - 1 must serve, F 5 - 2 - 1. */
+    b.c[F].roomless = b.c[P].roomless = 0;
+    b.c[F].aside = 2;
+    b.c[P].aside = 1;
+    b.c[F].ready = 3;
+    b.c[P].ready = 2;
+    coherent_plan(&b.arena, b.c, N, &b.plan);
+    check_gate(&b, &f, "");
+    b.c[F].ready = 2;
+    check_gate(&b, &f, "2 of 5 pods of F serve, 2 must stay and the next step takes 1 of them");
+    b.c[F].coming = 1;
+    check_gate(&b, &f, "1 pods of F are on their way to nodes");
+    b.c[F].coming = 0;
+    while (advance(&b))
+        CHECK(b.takes[F] <= 1 && b.takes[P] <= 1 && b.takes[D] <= 1);
+    for (size_t c = 0; c < N; c++)
+        CHECK_INT(gangmap_units(&b.map, c, true), b.c[c].replicas);
+    arena_done(&b.arena);
+}
+
 TEST(coherent_scales_on_the_way)
 {
     struct bench b;

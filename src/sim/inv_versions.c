@@ -2,7 +2,8 @@
  * Coherent updates: pods of one clique in one gang are of one version at any time, and an update
  * takes no serving pod of a standalone clique when that leaves fewer than its replicas less
  * maxUnavailable. What fails by itself is not held against the update, as long as it may not have
- * been known.
+ * been known; nor is what the map has set aside, and that may be nothing but pods that do not
+ * serve.
  *
  * Judged where a map of the gangs exists and the set's strategy is Coherent. A gang that another
  * strategy left with pods of both versions may get more of either, not of a third; it is judged as
@@ -122,6 +123,58 @@ static int64_t ready_pods(const struct invariants *v, const struct obj *clique)
     return n;
 }
 
+static bool is_listed(jval list, str name)
+{
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        if (str_eq(jstr(it.value), name))
+            return true;
+    }
+    return false;
+}
+
+/* Pods of the clique in gangs for which nobody waits. */
+static int64_t aside_pods(const struct obj *map, str clique)
+{
+    str text = map ? obj_annotation(map, STR("grove.io/set-aside")) : STR_NONE;
+    struct doc *d = str_is_empty(text) ? NULL : doc_parse(text, NULL, NULL);
+    int64_t n = 0;
+    if (!d)
+        return 0;
+    for (struct jiter it = jiter(jgetc(obj_spec(map), "entries")); jnext(&it);) {
+        if (is_listed(jgetc(doc_root(d), "podGangs"), jstr(jgetc(it.value, "name"))))
+            n += jint(jget(jgetc(it.value, "podCliques"), clique), 0);
+    }
+    doc_unref(d);
+    return n;
+}
+
+static int64_t idle_pods(const struct invariants *v, const struct obj *clique)
+{
+    int64_t n = 0;
+    struct obj *pod;
+    struct store_iter it = store_range(inv_store(v), &kind_pod, clique->ns, STR_NONE, STR_NONE);
+    while ((pod = store_next(&it)))
+        n += str_eq(pod->owner_uid, clique->uid) && is_active(pod) && !is_ready(pod);
+    return n;
+}
+
+static void check_aside(struct invariants *v, const struct store_event *e)
+{
+    struct obj *o;
+    struct store_iter it = store_range(inv_store(v), &kind_pclq, e->obj->ns, STR_NONE, STR_NONE);
+    while ((o = store_next(&it))) {
+        if (!str_eq(o->owner_uid, e->obj->owner_uid) || !str_starts(o->name, e->obj->name) ||
+            o->name.len <= e->obj->name.len + 1)
+            continue;
+        str clique = str_sub(o->name, e->obj->name.len + 1, o->name.len);
+        int64_t more = aside_pods(e->obj, clique) - aside_pods(e->prev, clique);
+        if (more > idle_pods(v, o))
+            inv_fail(v, "versions", "map %.*s sets aside %lld pods of %.*s, and %lld do not serve",
+                     STR_ARG(e->obj->name), (long long)more, STR_ARG(o->name),
+                     (long long)idle_pods(v, o));
+    }
+}
+
 static void check_floor(struct invariants *v, const struct inv_versions *x, const struct obj *pod)
 {
     str name = jstr(jgetc(obj_controller_ref(pod), "name"));
@@ -136,8 +189,10 @@ static void check_floor(struct invariants *v, const struct inv_versions *x, cons
     str head = arena_printf(&a, "%.*s-%.*s-", STR_ARG(pcs->name),
                             STR_ARG(obj_label(pod, STR(LABEL_PCS_INDEX))));
     str template = str_starts(name, head) ? str_sub(name, head.len, name.len) : STR_NONE;
+    const struct obj *map =
+        store_get(inv_store(v), &kind_pod_gang_map, pod->ns, str_sub(head, 0, head.len - 1));
     int64_t left = ready_pods(v, clique), replicas = jint(jgetc(obj_spec(clique), "replicas"), 0);
-    int64_t floor = replicas - may_take(pcs, template);
+    int64_t floor = replicas - aside_pods(map, template) - may_take(pcs, template);
     if (left < floor)
         inv_fail(v, "versions", "an update takes pod %.*s and leaves %lld of %lld, not %lld",
                  STR_ARG(pod->name), (long long)left, (long long)replicas, (long long)floor);
@@ -165,6 +220,8 @@ void versions_event(struct invariants *v, struct inv_versions *x, const struct s
 {
     const struct obj *now = event_now(e);
     note_trouble(v, x, e);
+    if (now && e->obj->kind == &kind_pod_gang_map)
+        check_aside(v, e);
     if (e->obj->kind != &kind_pod || str_is_empty(obj_label(e->obj, STR(LABEL_PODGANG))))
         return;
     if (is_active(e->prev))

@@ -348,6 +348,27 @@ static int64_t group_top(jval entries, str group, int64_t replicas)
     return top;
 }
 
+static bool is_at_work(const struct obj *pcs, int64_t i)
+{
+    jval progress = jgetc(obj_status(pcs), "updateProgress");
+    for (struct jiter it = jiter(jgetc(progress, "currentlyUpdating")); jnext(&it);) {
+        if (jint(jgetc(it.value, "replicaIndex"), -1) == i)
+            return !j_has(jgetc(progress, "updateEndedAt"));
+    }
+    return false;
+}
+
+/* What had no room before an update waits until its replica is done, unless that is paused. */
+static bool is_set_aside(struct oracle *x, const struct obj *pcs, int64_t i, str gang)
+{
+    str map = name_base_gang(&x->arena, pcs->name, i);
+    const struct obj *o = sim_get(x->sim, &kind_pod_gang_map, pcs->ns, map);
+    str names = o ? obj_annotation(o, STR("grove.io/set-aside")) : STR_NONE;
+    str quoted = arena_printf(&x->arena, "\"%.*s\"", STR_ARG(gang));
+    return str_find(names, quoted) >= 0 && is_at_work(pcs, i) &&
+           !str_is(obj_annotation(pcs, STR(ANNOTATION_PAUSED)), "true");
+}
+
 /* The gang of one entry, standalone cliques first. */
 static void check_entry(struct oracle *x, const struct obj *pcs, const struct pcs_view *v,
                         int64_t i, jval entry, const struct gang *anchors)
@@ -377,7 +398,9 @@ static void check_entry(struct oracle *x, const struct obj *pcs, const struct pc
      * gang, not judged here. */
     if (placed)
         g.ready = o && condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
-    check_gang(x, pcs, &g, j_has(jgetc(entry, "dependsOn")) ? anchors : NULL);
+    struct gang first = *anchors;
+    first.scheduled = first.scheduled && !is_set_aside(x, pcs, i, name);
+    check_gang(x, pcs, &g, j_has(jgetc(entry, "dependsOn")) ? &first : NULL);
     gang_done(&g);
 }
 

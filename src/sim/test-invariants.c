@@ -316,6 +316,20 @@ TEST(a_second_version_in_a_gang_is_noticed)
     expect_broken(s, "has pods of 2 versions");
 }
 
+/* Both pods serve: nothing of them may be called something that nobody waits for. */
+TEST(what_serves_and_is_set_aside_is_noticed)
+{
+    struct obj *pods[2];
+    char patch[256];
+    struct sim *s = start_coherent(pods);
+    (void)snprintf(patch, sizeof(patch),
+                   "{metadata: {annotations: {grove.io/set-aside: '{\"podGangs\": [\"%.*s\"]}'}}}",
+                   STR_ARG(obj_label(pods[0], STR(LABEL_PODGANG))));
+    send(s, API_PATCH, &kind_pod_gang_map, STR("s-0"), STR_NONE, patch);
+    let_pods_go(pods);
+    expect_broken(s, "sets aside 2 pods of s-0-a, and 0 do not serve");
+}
+
 /* It is not held against the coherent strategy that comes after, but may not come again. */
 TEST(versions_that_another_strategy_mixed_are_excused_until_they_are_one)
 {
