@@ -40,6 +40,10 @@ struct policy_condition {
     const struct cel *cel; /* NULL: it does not compile */
 };
 
+struct policy_annotation {
+    str key;
+    const struct cel *cel;
+};
 struct policy_validation {
     jval spec;
     const struct cel *cel, *message; /* message NULL: none */
@@ -68,6 +72,8 @@ struct policy_code {
     size_t n_variables;
     struct policy_validation *validations;
     size_t n_validations;
+    struct policy_annotation *annotations;
+    size_t n_annotations;
     struct policy_mutation *mutations;
     size_t n_mutations;
     str broken; /* the first expression that does not compile, and why; empty: none */

@@ -70,13 +70,16 @@ static void compile_validations(struct compiler *c, jval list)
     }
 }
 
-/* Nobody reads them here, but what could not be evaluated elsewhere is refused. */
 static void compile_annotations(struct compiler *c, jval list)
 {
+    c->out->annotations = arena_array(c->arena, struct policy_annotation, jlen(list) + 1);
     for (struct jiter it = jiter(list); jnext(&it);)
-        (void)compile(
-            c, arena_printf(c->arena, "spec.auditAnnotations[%zu].valueExpression", it.index),
-            jgetc(it.value, "valueExpression"), CEL_WANT_ANY);
+        c->out->annotations[c->out->n_annotations++] = (struct policy_annotation){
+            jstr(jgetc(it.value, "key")),
+            compile(c,
+                    arena_printf(c->arena, "spec.auditAnnotations[%zu].valueExpression", it.index),
+                    jgetc(it.value, "valueExpression"), CEL_WANT_ANY),
+        };
 }
 
 static void compile_mutations(struct compiler *c, jval list)

@@ -56,6 +56,16 @@ static void deny(struct policy_walk *w, str message, str reason)
         j->denied = denial(w, message, reason);
 }
 
+/* There is no audit log: what would be in it goes to the server's. */
+static void note(struct policy_walk *w, const char *what, const char *key, str text)
+{
+    const struct policy_pair *p = w->pair;
+    const struct req *q = w->q;
+    log_info(what, LOG_S("policy", p->policy->name), LOG_S("binding", p->binding->name),
+             LOG_S("user", q->user->name), LOG_S("resource", str_of(q->kind->plural)),
+             LOG_S("namespace", q->r->ns), LOG_S("name", q->name), LOG_S(key, text));
+}
+
 /* A refusal is what the binding makes of it. */
 static void refuse(struct policy_walk *w, str message, str reason)
 {
@@ -71,10 +81,7 @@ static void refuse(struct policy_walk *w, str message, str reason)
                               STR_ARG(p->policy->name), STR_ARG(p->binding->name),
                               STR_ARG(message));
         else if (str_is(action, "Audit"))
-            log_info("a policy is not kept", LOG_S("policy", p->policy->name),
-                     LOG_S("binding", p->binding->name), LOG_S("user", w->q->user->name),
-                     LOG_S("resource", str_of(w->q->kind->plural)), LOG_S("namespace", w->q->r->ns),
-                     LOG_S("name", w->q->name), LOG_S("message", message));
+            note(w, "a policy is not kept", "message", message);
     }
 }
 
@@ -108,6 +115,26 @@ static str message_of(struct policy_walk *w, const struct policy_validation *v, 
                                     STR_ARG(str_trim(jstr(jgetc(v->spec, "expression")))));
 }
 
+/* Whatever the verdict is. Null says nothing. */
+static void note_annotations(struct policy_walk *w, struct cel_run *run)
+{
+    enum { VALUE_MAX = 10240 };
+    const struct policy_code *code = w->pair->code;
+    for (size_t i = 0; i < code->n_annotations; i++) {
+        const struct policy_annotation *n = &code->annotations[i];
+        struct err err = ERR_INIT;
+        str text;
+        if (cel_run_text_or_null(run, n->cel, &text, &err) < 0)
+            fail(w,
+                 arena_printf(w->arena, "audit annotation '%.*s' resulted in error: %s",
+                              STR_ARG(n->key), err.message),
+                 false);
+        else if (text.p)
+            note(w, "a policy remarks", arena_str(w->arena, n->key).p,
+                 str_sub(text, 0, MIN(text.len, VALUE_MAX)));
+    }
+}
+
 static void judge_validations(struct policy_walk *w, struct cel_run *run)
 {
     const struct policy_code *code = w->pair->code;
@@ -123,6 +150,7 @@ static void judge_validations(struct policy_walk *w, struct cel_run *run)
         else if (!holds)
             refuse(w, message_of(w, v, run), jstr(jgetc(v->spec, "reason")));
     }
+    note_annotations(w, run);
 }
 
 const struct status *policy_judge(struct req *q, const struct policy_pair *pairs, size_t n)

@@ -4,6 +4,7 @@
  */
 #include "apiserver/fixture.h"
 #include "apiserver/policy.h"
+#include "base/log.h"
 
 /* Quotes inside of expressions are written as `. */
 static const char *quoted(struct fixture *f, const char *json)
@@ -374,6 +375,58 @@ TEST(a_binding_may_only_warn)
         CHECK_CSTR(f.warnings[0],
                    "Validation failed for ValidatingAdmissionPolicy 'p' with binding "
                    "'b': careful");
+    fixture_done(&f);
+}
+
+static void keep_remark(void *ctx, str line)
+{
+    ptrdiff_t at = str_find(line, STR("a policy remarks"));
+    if (at >= 0)
+        strbuf_add_str(ctx, str_sub(line, (size_t)at, line.len));
+}
+
+TEST(audit_annotations_are_logged_whatever_the_verdict)
+{
+    static const struct {
+        const char *annotations, *rule;
+        int code;
+        const char *lines;
+    } cases[] = {
+        {"{'key':'owner','valueExpression':'object.metadata.name + `!`'}", "true", 201,
+         "a policy remarks policy=p binding=b user=admin resource=configmaps namespace=ns name=c "
+         "owner=c!\n"},
+        {"{'key':'owner','valueExpression':'`x`'}", "false", 422,
+         "a policy remarks policy=p binding=b user=admin resource=configmaps namespace=ns name=c "
+         "owner=x\n"},
+        {"{'key':'a','valueExpression':'null'},{'key':'b','valueExpression':'`2`'}", "true", 201,
+         "a policy remarks policy=p binding=b user=admin resource=configmaps namespace=ns name=c "
+         "b=2\n"},
+        {"{'key':'a','valueExpression':'object.data.missing'}", "true", 422, ""},
+        {"{'key':'a','valueExpression':'1'}", "true", 422, ""},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf lines = STRBUF_INIT(1 << 16);
+        CHECK_INT(put_policy(&f, text_of(&f,
+                                         MAPS ",'validations':[{'expression':'%s'}],"
+                                              "'auditAnnotations':[%s]",
+                                         cases[i].rule, cases[i].annotations)
+                                     .p),
+                  201);
+        CHECK_INT(put_binding(&f, DENY), 201);
+        log_set_level(LOG_LEVEL_INFO);
+        log_set_sink(keep_remark, &lines);
+        if (!CHECK_INT(make_map(&f), cases[i].code))
+            test_note("%.*s", STR_ARG(f.message));
+        log_set_sink(NULL, NULL);
+        log_set_level(LOG_LEVEL_OFF);
+        CHECK_CSTR(strbuf_str(&lines), cases[i].lines);
+        strbuf_done(&lines);
+        CHECK_INT(delete (&f, &kind_validating_policy_binding, "", "b"), 200);
+        CHECK_INT(delete (&f, &kind_validating_policy, "", "p"), 200);
+        (void)delete (&f, &kind_config_map, "ns", "c");
+    }
     fixture_done(&f);
 }
 

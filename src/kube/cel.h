@@ -106,6 +106,8 @@ struct cel_run *cel_run_new(struct arena *a, const struct cel_input *in);
 /* ERR_INVALID: the expression failed; ERR_TOO_LARGE: it cost too much. */
 int cel_run_bool(struct cel_run *r, const struct cel *c, bool *ret, struct err *err);
 int cel_run_text(struct cel_run *r, const struct cel *c, str *ret, struct err *err);
+/* The same where null is an answer, too: ret->p is NULL then. */
+int cel_run_text_or_null(struct cel_run *r, const struct cel *c, str *ret, struct err *err);
 /* An Object or a list of JSONPatch as a document, held by the arena. */
 int cel_run_doc(struct cel_run *r, const struct cel *c, struct doc **ret, struct err *err);
 /* One expression and nothing else. */

@@ -407,13 +407,25 @@ int cel_run_bool(struct cel_run *e, const struct cel *c, bool *ret, struct err *
     return v.type == CEL_BOOL ? 0 : fail(e, &v, "no such overload", err);
 }
 
-int cel_run_text(struct cel_run *e, const struct cel *c, str *ret, struct err *err)
+static int run_text(struct cel_run *e, const struct cel *c, bool or_null, str *ret, struct err *err)
 {
     struct cel_value v = run(e, c);
     if (e->exhausted)
         v = cel_too_much(e);
     *ret = v.type == CEL_STRING ? v.s : STR_NONE;
-    return v.type == CEL_STRING ? 0 : fail(e, &v, "the result is no string", err);
+    if (v.type == CEL_STRING || (or_null && v.type == CEL_NULL))
+        return 0;
+    return fail(e, &v, "the result is no string", err);
+}
+
+int cel_run_text(struct cel_run *e, const struct cel *c, str *ret, struct err *err)
+{
+    return run_text(e, c, false, ret, err);
+}
+
+int cel_run_text_or_null(struct cel_run *e, const struct cel *c, str *ret, struct err *err)
+{
+    return run_text(e, c, true, ret, err);
 }
 
 int cel_run_doc(struct cel_run *e, const struct cel *c, struct doc **ret, struct err *err)
