@@ -24,6 +24,8 @@ struct crd {
     VEC(const struct kind *) kinds; /* those defined by it */
     bool served;                    /* its names were accepted once */
     bool is_builtin;
+    bool no_room;  /* for one of its versions */
+    bool conflict; /* others have one of its names */
     bool noted;
     bool emptied; /* its objects were told to go */
     bool gone;    /* deleted; only the answer to its request is awaited */
@@ -104,6 +106,7 @@ static void define_version(struct crd *c, jval version, jval names)
     const struct kind *k = kinds_define(&proto, &a);
     if (!k) {
         log_warn("there are too many kinds to serve another", LOG_S("definition", c->obj->name));
+        c->no_room = true;
         arena_done(&a);
         return;
     }
@@ -125,6 +128,7 @@ static void define_kinds(struct crd *c, const struct crd_names *n)
     crd_put_names(&w, jgetc(obj_spec(c->obj), "names"), n);
     struct doc *names = jw_doc(&w);
     retire_others(c);
+    c->no_room = false;
     for (struct jiter it = jiter(jgetc(obj_spec(c->obj), "versions")); jnext(&it);)
         if (j_is_true(jgetc(it.value, "served")))
             define_version(c, it.value, doc_root(names));
@@ -135,12 +139,14 @@ static void define_kinds(struct crd *c, const struct crd_names *n)
 
 typedef VEC(const struct obj *) obj_vec;
 
-/* All other definitions that are served. */
+/* All other definitions of the group that are served. */
 static void collect_others(const struct crd *c, obj_vec *ret)
 {
+    str group = jstr(jgetc(obj_spec(c->obj), "group"));
     list_foreach (l, &c->all->defs) {
         const struct crd *other = container_of(l, struct crd, link);
-        if (other != c && other->served && !other->gone)
+        if (other != c && other->served && !other->gone &&
+            str_eq(jstr(jgetc(obj_spec(other->obj), "group")), group))
             *vec_push(ret) = other->obj;
     }
     *vec_push(ret) = NULL;
@@ -271,6 +277,8 @@ static void crd_judge(struct crd *c)
     c->served = c->served || was || !n.reason;
     if (c->served && !c->is_builtin)
         define_kinds(c, &n);
+    n.no_room = c->no_room;
+    c->conflict = n.reason;
     if (!c->busy) {
         struct doc *status = crd_status(c->obj, &n, c->served, going && !c->is_builtin,
                                         meta_time(&a, loop_wall(c->all->server->loop)));
@@ -322,6 +330,16 @@ static void crd_free(struct crd *c)
     free(c);
 }
 
+/* Names have become free. */
+static void note_conflicts(struct crds *all)
+{
+    list_foreach (l, &all->defs) {
+        struct crd *c = container_of(l, struct crd, link);
+        if (c->conflict)
+            note(c);
+    }
+}
+
 static void on_definition(struct crds *all, const struct store_event *e)
 {
     struct crd *c = find(all, e->obj->name);
@@ -334,9 +352,7 @@ static void on_definition(struct crds *all, const struct store_event *e)
             c->served = false;
             c->gone = true;
         }
-        /* Names that became free. */
-        list_foreach (l, &all->defs)
-            note(container_of(l, struct crd, link));
+        note_conflicts(all);
         return;
     }
     if (!c) {
@@ -348,6 +364,8 @@ static void on_definition(struct crds *all, const struct store_event *e)
             c->served = c->emptied = c->gone = false;
             c->made.is = false;
         }
+        if (old->generation != c->obj->generation)
+            note_conflicts(all);
         obj_unref(old);
     }
     c->tries = 0;

@@ -18,6 +18,9 @@
 #include "base/vec.h"
 
 #define CRD_FINALIZER "customresourcecleanup.apiextensions.k8s.io"
+/* What to do when there are KINDS_MAX kinds. */
+#define CRD_NO_ROOM \
+    "delete definitions that nobody needs, then restart the server, which gives their places back"
 
 struct crds;
 
@@ -66,6 +69,7 @@ struct crd_names {
     const char *reason; /* "ShortNamesConflict"; NULL: nothing */
     str message;
     bool plural, singular, kind, list_kind; /* accepted */
+    bool no_room;                           /* the server cannot serve another kind */
     jval taken[16];                         /* short names that are not */
     size_t n_taken;
 };
@@ -74,8 +78,8 @@ struct crd_names crd_accept_names(struct arena *a, const struct obj *crd,
                                   const struct obj *const *others);
 /* spec.names, the accepted ones only. */
 void crd_put_names(struct jw *w, jval names, const struct crd_names *n);
-/* The status a definition ought to have; established: it is served. now: for conditions that
- * change. */
+/* The status a definition ought to have; established: its names were accepted once. now: for
+ * conditions that change. */
 struct doc *crd_status(const struct obj *crd, const struct crd_names *n, bool established,
                        bool terminating, str now);
 

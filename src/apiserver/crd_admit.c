@@ -362,6 +362,36 @@ static void validate_versions(const struct admit *a, jval root)
     }
 }
 
+/* ---- a place for each version ---- */
+
+static bool was_served(const struct admit *a, str version)
+{
+    jval versions = a->old ? jgetc(obj_spec(a->old), "versions") : JVAL_ABSENT;
+    for (struct jiter it = jiter(versions); jnext(&it);)
+        if (str_eq(jstr(jgetc(it.value, "name")), version))
+            return j_is_true(jgetc(it.value, "served"));
+    return false;
+}
+
+/* What was let in stays writable, also when it has no place: else it could not be deleted. */
+static void validate_room(const struct admit *a, jval root)
+{
+    str group = jstr(jpath(root, "spec.group")), plural = jstr(jpath(root, "spec.names.plural"));
+    size_t needed = 0;
+    if (crd_is_builtin(root))
+        return;
+    for (struct jiter it = jiter(jpath(root, "spec.versions")); jnext(&it);) {
+        str version = jstr(jgetc(it.value, "name"));
+        needed += j_is_true(jgetc(it.value, "served")) && !was_served(a, version) &&
+                  !kinds_has_place(group, version, plural);
+    }
+    if (needed > kinds_room())
+        field_error_add(
+            a->errors, FIELD_ERR_FORBIDDEN, STR("spec.versions"), STR_NONE,
+            "this server has room for %zu more kinds, and these would be %zu: " CRD_NO_ROOM,
+            kinds_room(), needed);
+}
+
 /* ---- all of it ---- */
 
 static void validate_immutable(const struct admit *a, jval root)
@@ -403,4 +433,5 @@ void crd_validate(const struct admit *a, jval root)
     validate_conversion(a, root);
     validate_versions(a, root);
     validate_immutable(a, root);
+    validate_room(a, root);
 }

@@ -248,6 +248,19 @@ static void put_condition(struct jw *w, jval had, const char *type, bool status,
     jw_end(w);
 }
 
+static void put_established(struct jw *w, jval had, const struct crd_names *n, bool established,
+                            str now)
+{
+    const char *reason = n->no_room    ? "TooManyKinds"
+                         : established ? "InitialNamesAccepted"
+                                       : "NotAccepted";
+    str message = n->no_room
+                      ? STR("not every version is served, there are too many kinds: " CRD_NO_ROOM)
+                  : established ? STR("the initial names have been accepted")
+                                : STR("not all names are accepted");
+    put_condition(w, had, "Established", established && !n->no_room, reason, message, now);
+}
+
 static void put_stored_versions(struct jw *w, const struct obj *crd)
 {
     jval stored = jgetc(obj_status(crd), "storedVersions");
@@ -270,11 +283,7 @@ struct doc *crd_status(const struct obj *crd, const struct crd_names *n, bool es
     jw_put_array(&w, "conditions");
     put_condition(&w, had, "NamesAccepted", !n->reason, n->reason ? n->reason : "NoConflicts",
                   n->message, now);
-    put_condition(&w, had, "Established", established,
-                  established ? "InitialNamesAccepted" : "NotAccepted",
-                  established ? STR("the initial names have been accepted")
-                              : STR("not all names are accepted"),
-                  now);
+    put_established(&w, had, n, established, now);
     if (terminating)
         put_condition(&w, had, "Terminating", true, "InstanceDeletionInProgress",
                       STR("CustomResource deletion is in progress"), now);

@@ -498,6 +498,83 @@ TEST(defaults_do_not_make_objects_of_any_size)
     fixture_done(&f);
 }
 
+/* ---- more kinds than there are places ---- */
+
+#define CROWD(plural, kind, versions) CRD(plural, "crowd.example.org", kind, "", versions)
+#define CROWD_VERSION(name, storage) VERSION(name, storage, "{'type':'object'}", "")
+
+TEST(definitions_without_a_place_are_refused)
+{
+    struct fixture f;
+    fixture_init(&f);
+    define(&f, CROWD("firsts", "First", CROWD_VERSION("v1", "true")));
+    size_t most = kinds_limit(kinds_count() + 1);
+    CHECK_INT(kinds_room(), 1);
+    check_refused(
+        &f, CROWD("pairs", "Pair", CROWD_VERSION("v1", "true") "," CROWD_VERSION("v2", "false")),
+        "spec.versions: Forbidden: this server has room for 1 more kinds, and these would "
+        "be 2: delete definitions that nobody needs, then restart the server, which gives "
+        "their places back");
+    define(&f, CROWD("seconds", "Second", CROWD_VERSION("v1", "true")));
+    CHECK_INT(kinds_room(), 0);
+    CHECK(kind_by_alias(STR("seconds")) != NULL);
+    check_refused(&f, CROWD("thirds", "Third", CROWD_VERSION("v1", "true")),
+                  "this server has room for 0 more kinds");
+    /* One more version of what is served is one more, too; a change of it is none. */
+    CHECK_INT(
+        patch(&f, &kind_crd, "", "seconds.crowd.example.org", API_PATCH_JSON,
+              "[{'op':'add','path':'/spec/versions/-','value':" CROWD_VERSION("v2", "false") "}]"),
+        422);
+    CHECK_INT(patch(&f, &kind_crd, "", "seconds.crowd.example.org", API_PATCH_MERGE,
+                    "{'metadata':{'labels':{'a':'b'}},'spec':{'names':{'shortNames':['snd']}}}"),
+              200);
+    /* What was deleted keeps its place, and comes back to it. */
+    CHECK_INT(delete (&f, &kind_crd, "", "firsts.crowd.example.org"), 200);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK(!kind_by_alias(STR("firsts")));
+    check_refused(&f, CROWD("thirds", "Third", CROWD_VERSION("v1", "true")),
+                  "this server has room for 0 more kinds");
+    define(&f, CROWD("firsts", "First", CROWD_VERSION("v1", "true")));
+    CHECK(kind_by_alias(STR("firsts")) != NULL);
+    kinds_limit(most);
+    fixture_done(&f);
+}
+
+/* Two that come at once find the same room; one of them is told so by its status. */
+TEST(definition_that_is_not_served_says_so)
+{
+    struct fixture f;
+    fixture_init(&f);
+    size_t most = kinds_limit(kinds_count() + 1);
+    struct doc *one = fixture_doc(&f, CROWD("fourths", "Fourth", CROWD_VERSION("v1", "true")));
+    struct doc *two = fixture_doc(&f, CROWD("fifths", "Fifth", CROWD_VERSION("v1", "true")));
+    struct api_request a = {.verb = API_CREATE, .kind = &kind_crd, .body = one}, b = a;
+    b.body = two;
+    send_only(&f, &a);
+    send_only(&f, &b);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK_INT(kinds_room(), 0);
+    CHECK_INT(get(&f, &kind_crd, "", "fourths.crowd.example.org"), 200);
+    CHECK_CSTR(condition(&f, "Established", "status"), "True");
+    CHECK_INT(get(&f, &kind_crd, "", "fifths.crowd.example.org"), 200);
+    CHECK_CSTR(condition(&f, "NamesAccepted", "status"), "True");
+    CHECK_CSTR(condition(&f, "Established", "status"), "False");
+    CHECK_CSTR(condition(&f, "Established", "reason"), "TooManyKinds");
+    CHECK_CSTR(condition(&f, "Established", "message"),
+               "not every version is served, there are too many kinds: delete definitions that "
+               "nobody needs, then restart the server, which gives their places back");
+    CHECK(!kind_by_alias(STR("fifths")));
+    /* It can be changed and deleted like any other. */
+    CHECK_INT(patch(&f, &kind_crd, "", "fifths.crowd.example.org", API_PATCH_MERGE,
+                    "{'metadata':{'labels':{'a':'b'}}}"),
+              200);
+    CHECK_INT(delete (&f, &kind_crd, "", "fifths.crowd.example.org"), 200);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK_INT(get(&f, &kind_crd, "", "fifths.crowd.example.org"), 404);
+    kinds_limit(most);
+    fixture_done(&f);
+}
+
 /* ---- refusals ---- */
 
 TEST(names_in_use_are_told)
@@ -517,10 +594,19 @@ TEST(names_in_use_are_told)
     CHECK_CSTR(field(&f, "status.acceptedNames.plural"), "foos");
     CHECK(j_is_absent(jpath(doc_root(f.doc), "status.acceptedNames.shortNames")));
     CHECK(!kind_by_alias(STR("foos")));
-    /* They become free when the other goes. */
-    CHECK_INT(delete (&f, &kind_crd, "", "gangs.example.org"), 200);
+    /* They become free when the other changes its own, */
+    define(&f, CRD("bars", "example.org", "Bar", ",'shortNames':['gg']",
+                   VERSION("v1", "true", "{'type':'object'}", "")));
+    CHECK_INT(patch(&f, &kind_crd, "", "gangs.example.org", API_PATCH_MERGE,
+                    "{'spec':{'names':{'shortNames':['other']}}}"),
+              200);
     fixture_run(&f, 1000 * 1000);
     CHECK(kind_by_alias(STR("gg")) == kind_by_alias(STR("foos")) && kind_by_alias(STR("foos")));
+    CHECK(!kind_by_alias(STR("bars")));
+    /* or when it goes. */
+    CHECK_INT(delete (&f, &kind_crd, "", "foos.example.org"), 200);
+    fixture_run(&f, 1000 * 1000);
+    CHECK(kind_by_alias(STR("gg")) == kind_by_alias(STR("bars")) && kind_by_alias(STR("bars")));
     fixture_done(&f);
 }
 

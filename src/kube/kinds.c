@@ -22,7 +22,7 @@ struct defined {
 };
 
 static const struct kind *registry[KINDS_MAX];
-static size_t registry_len;
+static size_t registry_len, registry_max = KINDS_MAX;
 static uint64_t changes; /* so far */
 static struct list listeners = {&listeners, &listeners};
 
@@ -104,6 +104,28 @@ static bool same_place(const struct kind *a, const struct kind *b)
            strcmp(a->plural, b->plural) == 0;
 }
 
+size_t kinds_room(void)
+{
+    return registry_max > registry_len ? registry_max - registry_len : 0;
+}
+
+size_t kinds_limit(size_t most)
+{
+    size_t before = registry_max;
+
+    registry_max = MIN(most, KINDS_MAX);
+    return before;
+}
+
+bool kinds_has_place(str group, str wanted, str plural)
+{
+    for (size_t i = 0; i < registry_len; i++)
+        if (str_is(plural, registry[i]->plural) && str_is(group, registry[i]->group) &&
+            str_is(wanted, registry[i]->version))
+            return true;
+    return false;
+}
+
 static struct defined *defined_new(const struct kind *proto)
 {
     struct defined *d = xnew(struct defined);
@@ -144,7 +166,7 @@ const struct kind *kinds_define(const struct kind *proto, struct arena *a)
             return NULL;
         d = container_of(registry[i], struct defined, kind);
     }
-    if (!d && registry_len == KINDS_MAX)
+    if (!d && !kinds_room())
         return NULL;
     if (!d)
         d = defined_new(proto);

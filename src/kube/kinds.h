@@ -223,8 +223,15 @@ struct kinds_listener {
 };
 void kinds_listen(struct kinds_listener *l);
 void kinds_unlisten(struct kinds_listener *l);
-/* Kinds there may be, those included that users defined and took back. */
+/* Kinds there may be, those included that users defined and took back: their places are free again
+ * when the process starts anew. */
 #define KINDS_MAX 4096
+/* How many more there may be, and whether this one has its place already. */
+size_t kinds_room(void);
+bool kinds_has_place(str group, str version, str plural);
+/* For tests: as if there were no more places than these, at most KINDS_MAX. Returns how many there
+ * were. */
+size_t kinds_limit(size_t most);
 /* Retired ones included. */
 size_t kinds_count(void);
 const struct kind *kinds_at(size_t id);
