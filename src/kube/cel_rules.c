@@ -4,6 +4,7 @@
  */
 #include "kube/cel_rules.h"
 
+#include "base/map.h"
 #include "kube/cel.h"
 #include "kube/path.h"
 
@@ -407,18 +408,60 @@ static bool same_keys(jval keys, jval a, jval b)
     return true;
 }
 
-/* The old item with the same keys; absent: none. Usually it is at the same place. */
-static jval old_item(jval schema, jval item, jval old, jval guess)
+/* The old item with the same keys; absent: none. */
+static jval old_item(jval schema, jval item, jval old)
 {
     jval keys = jgetc(schema, "x-kubernetes-list-map-keys");
     if (!jlen(keys))
         return JVAL_ABSENT;
-    if (j_has(guess) && same_keys(keys, item, guess))
-        return guess;
     for (struct jiter it = jiter(old); jnext(&it);)
         if (same_keys(keys, item, it.value))
             return it.value;
     return JVAL_ABSENT;
+}
+
+/* The items of an old list by their keys, once one was not where it is expected. */
+struct twins {
+    struct arena *arena;
+    jval keys, old;
+    struct map items; /* jval */
+    bool is_indexed;
+};
+
+static str item_key(const struct twins *t, jval item)
+{
+    struct strbuf b = STRBUF_INIT(SIZE_MAX / 2);
+    for (struct jiter key = jiter(t->keys); jnext(&key);) {
+        jval v = jget(item, jstr(key.value));
+        if (!j_is_absent(v))
+            jcanonical(v, false, &b);
+        strbuf_add_char(&b, '\0');
+    }
+    str text = arena_str(t->arena, strbuf_str(&b));
+    strbuf_done(&b);
+    return text;
+}
+
+static void twins_index(struct twins *t)
+{
+    jval *items = arena_array(t->arena, jval, jlen(t->old));
+    t->is_indexed = true;
+    for (struct jiter it = jiter(t->old); jnext(&it);) {
+        str key = item_key(t, it.value);
+        items[it.index] = it.value;
+        if (!map_has(&t->items, key))
+            map_put(&t->items, key, &items[it.index]);
+    }
+}
+
+static jval twin_of(struct twins *t, jval item, jval guess)
+{
+    if (!jlen(t->keys) || (j_has(guess) && same_keys(t->keys, item, guess)))
+        return jlen(t->keys) ? guess : JVAL_ABSENT;
+    if (!t->is_indexed)
+        twins_index(t);
+    const jval *v = map_get(&t->items, item_key(t, item));
+    return v ? *v : JVAL_ABSENT;
 }
 
 static void check_items(struct checker *c, const struct cel_rules *r, jval v, jval old, bool same,
@@ -426,14 +469,19 @@ static void check_items(struct checker *c, const struct cel_rules *r, jval v, jv
 {
     /* Of a list that did not change every item is its own old one. */
     struct jiter twin = jiter(old);
+    struct twins twins = {c->arena, jgetc(r->schema, "x-kubernetes-list-map-keys"), old, MAP_INIT,
+                          false};
+    struct jlookup members = jlookup(old);
     for (struct jiter it = jiter(v); !c->stopped && jnext(&it);) {
         struct path step = {.up = at, .key = it.key, .index = it.index};
         jval guess = !it.is_object && jnext(&twin) ? twin.value : JVAL_ABSENT;
-        jval before = it.is_object ? jget(old, it.key)
+        jval before = it.is_object ? jlookup_get(&members, it.key)
                       : same       ? guess
-                                   : old_item(r->schema, it.value, old, guess);
+                                   : twin_of(&twins, it.value, guess);
         check_value(c, r->each, it.value, before, same, &step);
     }
+    jlookup_done(&members);
+    map_done(&twins.items);
 }
 
 /* old of an item of a list without keys is only there to say that it is the same. */
@@ -505,8 +553,7 @@ static bool step_item(struct pair *p, str *rest)
     jval item = jat(p->new, (size_t)index);
     bool same = jequal(p->new, p->old);
     *p = (struct pair){jgetc(p->schema, "items"), item,
-                       same ? jat(p->old, (size_t)index)
-                            : old_item(p->schema, item, p->old, JVAL_ABSENT)};
+                       same ? jat(p->old, (size_t)index) : old_item(p->schema, item, p->old)};
     *rest = str_sub(*rest, (size_t)end + 1, rest->len);
     return j_has(p->new) && j_has(p->old);
 }
