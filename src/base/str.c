@@ -17,6 +17,42 @@ int str_cmp(str a, str b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The digits at *at, without zeros in front; *at is moved behind them. */
+static str take_digits(str s, size_t *at)
+{
+    size_t from;
+    while (*at < s.len && s.p[*at] == '0')
+        ++*at;
+    from = *at;
+    while (*at < s.len && is_digit(s.p[*at]))
+        ++*at;
+    return str_sub(s, from, *at);
+}
+
+int str_cmp_counted(str a, str b)
+{
+    size_t i = 0, k = 0;
+    while (i < a.len && k < b.len) {
+        if (!is_digit(a.p[i]) || !is_digit(b.p[k])) {
+            if (a.p[i] != b.p[k])
+                return (unsigned char)a.p[i] < (unsigned char)b.p[k] ? -1 : 1;
+            i++;
+            k++;
+            continue;
+        }
+        str x = take_digits(a, &i), y = take_digits(b, &k);
+        int c = x.len != y.len ? (x.len < y.len ? -1 : 1) : str_cmp(x, y);
+        if (c)
+            return c;
+    }
+    return i < a.len ? 1 : k < b.len ? -1 : str_cmp(a, b);
+}
+
 bool str_starts(str s, str prefix)
 {
     return s.len >= prefix.len && str_eq(str_sub(s, 0, prefix.len), prefix);

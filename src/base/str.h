@@ -49,6 +49,9 @@ static inline bool str_is_empty(str s)
 
 /* Bytewise order; a prefix sorts before what it is a prefix of. */
 int str_cmp(str a, str b);
+/* As people count: runs of digits by their number, x-2 before x-10. Bytewise where that is equal.
+ */
+int str_cmp_counted(str a, str b);
 bool str_starts(str s, str prefix);
 bool str_ends(str s, str suffix);
 /* Offset of the first (last) occurrence, or -1. */

@@ -11,6 +11,29 @@ TEST(str_order_is_bytewise_and_prefix_sorts_first)
     CHECK_INT(str_cmp(STR("\xff"), STR("a")), 1);
 }
 
+TEST(str_counted_order_is_that_of_numbers)
+{
+    static const char *const rising[] = {"",
+                                         "a",
+                                         "a-0",
+                                         "a-0-b-9",
+                                         "a-0-b-10",
+                                         "a-02",
+                                         "a-2",
+                                         "a-2-x",
+                                         "a-10",
+                                         "a-10a",
+                                         "a-99999999999999999999",
+                                         "a-100000000000000000000",
+                                         "b"};
+    for (size_t i = 0; i < ARRAY_LEN(rising); i++)
+        for (size_t k = 0; k < ARRAY_LEN(rising); k++) {
+            int c = str_cmp_counted(str_of(rising[i]), str_of(rising[k]));
+            if (!CHECK_INT((c > 0) - (c < 0), (i > k) - (i < k)))
+                test_note("%s and %s", rising[i], rising[k]);
+        }
+}
+
 TEST(str_search_and_cut)
 {
     CHECK_INT(str_find(STR("hello"), STR("ll")), 2);

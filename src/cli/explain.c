@@ -334,20 +334,25 @@ static long long get(jval v, const char *key)
     return jint(jget(v, str_of(key)), 0);
 }
 
-static void write_shortage(jval room, struct strbuf *out)
+/* together: each of its parts would fit. */
+static void write_shortage(jval room, bool together, struct strbuf *out)
 {
     str role = jstr(jgetc(room, "role")), lacks = jstr(jgetc(room, "lacks"));
     str level = jstr(jgetc(room, "level")), each = jstr(jgetc(room, "each"));
+    bool alone = together && get(room, "fitInCluster") >= get(room, "need");
     strbuf_printf(out, "  short of room: %lld %.*s pod%s", get(room, "need"), STR_ARG(role),
                   paint_plural(get(room, "need")));
     if (!str_is_empty(each))
         strbuf_printf(out, " of %.*s %.*s each", STR_ARG(each), STR_ARG(lacks));
     if (!str_is_empty(level))
         strbuf_printf(out, " in one %.*s", STR_ARG(level));
-    strbuf_printf(out, "; %lld %s in the cluster, %lld of %lld nodes do not admit %s\n",
-                  get(room, "fitInCluster"), paint_verb(get(room, "fitInCluster"), "fits", "fit"),
-                  get(room, "nodesThatRefuse"), get(room, "nodes"),
-                  paint_verb(get(room, "need"), "it", "them"));
+    strbuf_printf(out, "; %lld %s in the cluster%s", get(room, "fitInCluster"),
+                  paint_verb(get(room, "fitInCluster"), "fits", "fit"),
+                  alone ? " by themselves, but not with the rest of the gang" : "");
+    if (get(room, "nodesThatRefuse") > 0)
+        strbuf_printf(out, ", %lld of %lld nodes do not admit %s", get(room, "nodesThatRefuse"),
+                      get(room, "nodes"), paint_verb(get(room, "need"), "it", "them"));
+    strbuf_add_char(out, '\n');
 }
 
 static void write_candidates(jval room, struct arena *a, struct strbuf *out)
@@ -393,10 +398,10 @@ static void write_holders(jval room, struct arena *a, struct strbuf *out)
     grid_write(&g, out);
 }
 
-static void write_room(jval room, struct arena *a, struct strbuf *out)
+static void write_room(jval room, bool together, struct arena *a, struct strbuf *out)
 {
     if (j_has(jgetc(room, "role")))
-        write_shortage(room, out);
+        write_shortage(room, together, out);
     write_candidates(room, a, out);
     if (!str_is_empty(jstr(jgetc(room, "lacks"))))
         write_holders(room, a, out);
@@ -411,7 +416,7 @@ static void write_finding(jval f, struct arena *a, struct strbuf *out)
     if (!str_is_empty(constraint) && !str_ends(text, constraint))
         strbuf_printf(out, "  constraint: %.*s\n", STR_ARG(constraint));
     if (j_has(jgetc(f, "room")))
-        write_room(jgetc(f, "room"), a, out);
+        write_room(jgetc(f, "room"), j_has(jpath(f, "unschedulable.shortage")), a, out);
     if (jlen(jgetc(f, "unblock")) > 0)
         strbuf_add_cstr(out, "  what would help:\n");
     for (struct jiter it = jiter(jgetc(f, "unblock")); jnext(&it);)

@@ -164,8 +164,9 @@ static void put_set(struct jw *w, const struct picture *p, const struct obj *pcs
     jw_object(w);
     jw_put_str(w, "name", pcs->name);
     jw_put_array(w, "gangs");
-    for (size_t i = 0; i < p->parts[PICTURE_GANGS].n; i++) {
-        const struct obj *gang = p->parts[PICTURE_GANGS].items[i];
+    struct session_list gangs = picture_counted(p, PICTURE_GANGS, a);
+    for (size_t i = 0; i < gangs.n; i++) {
+        const struct obj *gang = gangs.items[i];
         if (!is_of_set(gang, label))
             continue;
         struct session_list its = pod_groups_get(&by_gang, name_label(a, gang->name));
@@ -501,10 +502,15 @@ static int64_t find_most(struct question *q, const struct knob *k)
 static void try_knob(struct question *q, const struct knob *k, struct variants *v, struct arena *a)
 {
     int64_t most = k->replicas > 1 && v->n < MAX_VARIANTS ? find_most(q, k) : 0;
-    if (most > 0)
-        v->texts[v->n++] =
-            arena_printf(a, "%lld replica%s of %s %.*s instead of %lld", (long long)most,
-                         paint_plural(most), k->what, STR_ARG(k->name), (long long)k->replicas);
+    if (most == 0)
+        return;
+    str text = arena_printf(a, "%lld replica%s of %s %.*s instead of %lld", (long long)most,
+                            paint_plural(most), k->what, STR_ARG(k->name), (long long)k->replicas);
+    /* as it was tried */
+    v->texts[v->n++] = k->min > most
+                           ? arena_printf(a, "%.*s, and minAvailable %lld instead of %lld",
+                                          STR_ARG(text), (long long)most, (long long)k->min)
+                           : text;
 }
 
 static void find_variants(struct question *q, struct variants *v, struct arena *a)

@@ -94,6 +94,26 @@ struct obj *picture_find(const struct picture *p, enum picture_part part, str na
     return lo < l->n && str_eq(l->items[lo]->name, name) ? l->items[lo] : NULL;
 }
 
+static int by_count(const void *a, const void *b)
+{
+    const struct obj *x = *(struct obj *const *)a, *y = *(struct obj *const *)b;
+    int c = str_cmp(x->ns, y->ns);
+    return c ? c : str_cmp_counted(x->name, y->name);
+}
+
+struct session_list picture_counted(const struct picture *p, enum picture_part part,
+                                    struct arena *a)
+{
+    struct session_list l = p->parts[part];
+    struct obj **items = arena_array(a, struct obj *, l.n + 1);
+    if (l.n > 0)
+        memcpy(items, l.items, l.n * sizeof(*items));
+    if (l.n > 1)
+        qsort(items, l.n, sizeof(*items), by_count);
+    l.items = items;
+    return l;
+}
+
 struct obj *picture_find_labelled(const struct picture *p, enum picture_part part, str label)
 {
     const struct session_list *l = &p->parts[part];

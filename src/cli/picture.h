@@ -43,6 +43,9 @@ struct picture {
 /* Reads the parts of the mask into *p, which keeps its others. Lives as long as the session. */
 int picture_read(struct session *s, unsigned mask, struct picture *p, struct err *err);
 struct obj *picture_find(const struct picture *p, enum picture_part part, str name);
+/* A part as people count: x-2 before x-10. */
+struct session_list picture_counted(const struct picture *p, enum picture_part part,
+                                    struct arena *a);
 /* By a label, which may be a shortened name. */
 struct obj *picture_find_labelled(const struct picture *p, enum picture_part part, str label);
 /* The gang that the labels of an object speak of, by its whole name where it is known. */

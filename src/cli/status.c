@@ -147,9 +147,10 @@ static void put_gangs(struct jw *w, const struct picture *p, str label, struct a
     struct pod_groups by_gang;
     pod_groups_init(&by_gang, p, pod_gang_label, a);
     jw_put_array(w, "gangs");
-    for (size_t i = 0; i < p->parts[PICTURE_GANGS].n; i++) {
-        if (is_of_set(p->parts[PICTURE_GANGS].items[i], label))
-            put_gang(w, &by_gang, p->parts[PICTURE_GANGS].items[i], a);
+    struct session_list gangs = picture_counted(p, PICTURE_GANGS, a);
+    for (size_t i = 0; i < gangs.n; i++) {
+        if (is_of_set(gangs.items[i], label))
+            put_gang(w, &by_gang, gangs.items[i], a);
     }
     jw_end(w);
     pod_groups_done(&by_gang);

@@ -13,6 +13,7 @@ struct build {
     const struct picture *picture;
     struct jw *w;
     struct pod_groups by_owner;
+    struct session_list cliques, groups;
     struct arena *arena;
 };
 
@@ -59,9 +60,8 @@ static void put_clique(struct build *b, const struct obj *clique)
 /* The cliques that an object made; index: of the set's replica, empty for all. */
 static void put_cliques(struct build *b, str owner, str index)
 {
-    const struct session_list *cliques = &b->picture->parts[PICTURE_CLIQUES];
-    for (size_t i = 0; i < cliques->n; i++) {
-        const struct obj *o = cliques->items[i];
+    for (size_t i = 0; i < b->cliques.n; i++) {
+        const struct obj *o = b->cliques.items[i];
         if (str_eq(o->owner_uid, owner) &&
             (str_is_empty(index) || str_eq(obj_label(o, STR(LABEL_PCS_INDEX)), index)))
             put_clique(b, o);
@@ -82,7 +82,7 @@ static void put_group(struct build *b, const struct obj *group)
 
 static void put_replica(struct build *b, const struct obj *pcs, int64_t i)
 {
-    const struct session_list *groups = &b->picture->parts[PICTURE_GROUPS];
+    const struct session_list *groups = &b->groups;
     str index = arena_printf(b->arena, "%lld", (long long)i);
     jw_object(b->w);
     jw_put_int(b->w, "replica", i);
@@ -154,6 +154,8 @@ struct doc *tree_build(const struct picture *p, const struct view_target *t, str
         return NULL;
     struct build b = {.picture = p, .w = &w, .arena = a};
     pod_groups_init(&b.by_owner, p, pod_owner_uid, a);
+    b.cliques = picture_counted(p, PICTURE_CLIQUES, a);
+    b.groups = picture_counted(p, PICTURE_GROUPS, a);
     jw_init(&w);
     jw_object(&w);
     jw_put_str(&w, "namespace", p->ns);

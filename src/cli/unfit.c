@@ -1,6 +1,7 @@
 /* See unfit.h. */
 #include "cli/unfit.h"
 
+#include "cli/room.h"
 #include "grove/types.h"
 
 static long long get(jval v, const char *key)
@@ -88,16 +89,33 @@ static str too_few_text(jval facts, struct arena *a)
                         whole ? "" : ": ", get(best, "room"), get(facts, "pods"), STR_ARG(lack));
 }
 
+/* All of it, where each part fits. Needs are rounded up, what is free is rounded down. */
+static str together_text(jval facts, struct arena *a)
+{
+    jval shortage = jgetc(facts, "shortage");
+    str where = where_text(facts, a), resource = jstr(jgetc(shortage, "resource"));
+    str domain = jstr(jgetc(jat(jgetc(facts, "candidates"), 0), "domain"));
+    long long needs = get(shortage, "needs"), gi = 1LL << 30;
+    if (!j_has(shortage))
+        return arena_printf(a, "its parts fit, but not together%.*s", STR_ARG(where));
+    if (str_is(resource, "memory") && needs >= gi)
+        needs = (needs + gi - 1) / gi * gi;
+    str free = room_amount(a, resource, get(shortage, "free"));
+    str text = arena_printf(a, "it needs %.*s %.*s%.*s", STR_ARG(room_amount(a, resource, needs)),
+                            STR_ARG(resource), STR_ARG(where));
+    return domain.len ? arena_printf(a, "%.*s; the best, %.*s, has %.*s free", STR_ARG(text),
+                                     STR_ARG(domain), STR_ARG(free))
+                      : arena_printf(a, "%.*s, and %.*s are free", STR_ARG(text), STR_ARG(free));
+}
+
 str unfit_verdict(const struct obj *gang, struct arena *a)
 {
     jval facts = unfit_facts(gang);
     jval c = condition_find(jgetc(obj_status(gang), "conditions"), STR("Unschedulable"));
     if (!j_has(facts) || unfit_is_wrong(facts))
         return jstr(jgetc(c, "message"));
-    str text =
-        str_is(jstr(jgetc(facts, "cause")), "TooFew")
-            ? too_few_text(facts, a)
-            : arena_printf(a, "its parts fit, but not together%.*s", STR_ARG(where_text(facts, a)));
+    bool few = str_is(jstr(jgetc(facts, "cause")), "TooFew");
+    str text = few ? too_few_text(facts, a) : together_text(facts, a);
     return arena_cat(a, text, outlook_text(facts));
 }
 

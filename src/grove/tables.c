@@ -555,6 +555,13 @@ static const struct field holder_fields[] = {
 };
 OBJECT(holder, "PodGangHolder");
 
+static const struct field shortage_fields[] = {
+    ONE("resource", string, DOC("The resource.")),
+    ONE("needs", int64, DOC("How much of it all pods that it waits for need; CPU in thousandths.")),
+    ONE("free", int64, DOC("How much of it the first candidate has left, in pieces or not.")),
+};
+OBJECT(shortage, "PodGangShortage");
+
 static const struct field unschedulable_fields[] = {
     ONE("cause", string,
         DOC("TooFew: no domain has room for one of its parts. Together: each part fits, but not "
@@ -565,6 +572,7 @@ static const struct field unschedulable_fields[] = {
     ONE("name", string, DOC("Name of the gang, group or group of pods.")),
     ONE("level", string, DOC("Label key of the domain that its pods must share.")),
     ONE("pods", int32, DOC("How many pods it needs there.")),
+    ONE("shortage", shortage, DOC("What the sum of all its pods is short of.")),
     ONE("pin", pin, DOC("The only domain it may be in.")),
     LIST("candidates", candidate, DOC("The nearest domains, the best first.")),
     LIST("holders", holder, DOC("Who holds most of what the first candidate lacks.")),

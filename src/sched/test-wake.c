@@ -48,7 +48,7 @@ static struct test_world *world_of_pieces(void)
     add_two(t, "w", 4, 3);
     uint64_t n = looks(t);
     CHECK_INT(n, 1);
-    check_condition(t, "w", "True", "each part fits by itself, not all of them together");
+    check_condition(t, "w", "True", "all of it needs 7 cpu in one zone; the best, z1, has 6 free");
     CHECK_INT(looks(t), n);
     return t;
 }

@@ -227,3 +227,43 @@ TEST(nodes_that_a_volume_cannot_reach_are_told_as_such)
         "1 of 2 nodes lacks cpu, 1 does not admit it (1 away from its volumes or devices)");
     tw_free(t);
 }
+
+/* Two nodes of 8 CPUs, of which so many are taken, and a gang of a pod of 5 and one of 3. */
+static struct test_world *world_of_two(int first, int second)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 2, 8);
+    add_pod(t, "x-0", first, ", nodeName: n1");
+    add_pod(t, "x-1", second, ", nodeName: n2");
+    add_gang(t, "x", 2, 2);
+    add_pod(t, "w-0", 5, "");
+    add_pod(t, "w-1", 3, "");
+    tw_load(t, "{apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang, metadata: {name: w}, "
+               "spec: {podgroups: [{name: a, minReplicas: 1, podReferences: [{namespace: default, "
+               "name: w-0}]}, {name: b, minReplicas: 1, podReferences: [{namespace: default, name: "
+               "w-1}]}]}}");
+    rounds(t, 1);
+    return t;
+}
+
+TEST(a_sum_that_is_short_is_said_before_pieces_are)
+{
+    /* 5 and 2 are free of 8 */
+    struct test_world *t = world_of_two(3, 6);
+    CHECK_CSTR(tw_json(tw_must(t, &kind_pod_gang, "w"), "status.unschedulable.shortage"),
+               "{\"resource\":\"cpu\",\"needs\":8000,\"free\":7000}");
+    CHECK_CSTR(tw_json(tw_must(t, &kind_pod_gang, "w"), "status.unschedulable.cause"),
+               "\"Together\"");
+    check_condition(t, "w", "True",
+                    "all of it needs 8 cpu; the cluster has 7 free; held by default/x (2 pods, "
+                    "priority 0)");
+    tw_free(t);
+    /* 6 and 2 are free: enough, in pieces too small */
+    t = world_of_two(2, 6);
+    CHECK(
+        j_is_absent(jpath(obj_status(tw_must(t, &kind_pod_gang, "w")), "unschedulable.shortage")));
+    check_condition(t, "w", "True",
+                    "each part fits by itself, not all of them together; what is free in the "
+                    "cluster is in pieces too small");
+    tw_free(t);
+}

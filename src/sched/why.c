@@ -108,29 +108,59 @@ static str lack_text(const struct tables *t, const struct why_lack *l, struct ar
                : arena_printf(a, "%.*s, %zu %.*s", STR_ARG(text), l->barred, STR_ARG(barred));
 }
 
-/* What all of it needs of the resource it is most short of, against what is free there. */
-static str together_text(const struct ask *q, struct tables *t, const struct core_cert *cert,
-                         struct arena *a)
+/* Sums, as if what is free were in one piece: what is short even so needs no search. */
+static struct why_shortage find_shortage(const struct ask *q, struct tables *t,
+                                         const struct core_cert *cert)
 {
-    size_t n, worst = RES_MAX;
-    int64_t need[RES_MAX] = {0}, free[RES_MAX] = {0};
+    struct why_shortage s = {0};
+    int64_t need[RES_MAX] = {0};
+    size_t n;
     const int32_t *nodes = core_nodes_in(t->core, q->tree, cert->domain, &n);
     quota_sum_needs(t, q, need);
     for (size_t r = 0; r < t->snap.n_resources; r++) {
+        int64_t free = 0;
         for (size_t i = 0; i < n; i++)
-            free[r] += MAX(0, core_free_of(t->core, nodes[i], (int32_t)r));
-        if (need[r] > free[r] &&
-            (worst == RES_MAX || (__int128)free[r] * need[worst] < (__int128)free[worst] * need[r]))
-            worst = r;
+            free += MAX(0, core_free_of(t->core, nodes[i], (int32_t)r));
+        if (need[r] > free &&
+            (s.needs == 0 || (__int128)free * s.needs < (__int128)s.free * need[r]))
+            s = (struct why_shortage){r, need[r], free};
     }
-    str name = tables_domain_name(t, q->tree, cert->domain, a);
-    if (worst == RES_MAX)
-        return arena_printf(a, "; what is free in the best, %.*s, is in pieces too small",
-                            STR_ARG(name));
-    bool milli = worst == RES_CPU;
-    return arena_printf(a, "; the best, %.*s, has %lld of %lld%s %.*s free", STR_ARG(name),
-                        (long long)free[worst], (long long)need[worst], milli ? "m" : "",
-                        STR_ARG(t->snap.resources[worst]));
+    return s;
+}
+
+/* "7", "1500m", "16Gi": of a large amount of memory what is needed is rounded up, what is free
+ * down. */
+static str amount_text(size_t resource, int64_t amount, bool needed, struct arena *a)
+{
+    const int64_t gi = (int64_t)1 << 30;
+    if (resource == RES_CPU && amount % 1000)
+        return arena_printf(a, "%lldm", (long long)amount);
+    if (resource == RES_CPU)
+        return arena_printf(a, "%lld", (long long)(amount / 1000));
+    if (resource == RES_MEMORY && amount >= gi)
+        return arena_printf(a, "%lldGi", (long long)((amount + (needed ? gi - 1 : 0)) / gi));
+    return arena_printf(a, "%lld", (long long)amount);
+}
+
+/* All of it, where each part fits. */
+static str together_text(const struct facts *f, str where, struct arena *a)
+{
+    const struct core_cert *cert = &f->cert;
+    const struct why_shortage *s = &f->shortage;
+    str name = tables_domain_name(f->tables, f->ask->tree, cert->domain, a);
+    const char *best = cert->domain == 0 ? "" : "the best, ";
+    if (s->needs == 0)
+        return arena_printf(a,
+                            "each part fits by itself, not all of them together%.*s%s; what is "
+                            "free in %s%.*s%s is in pieces too small",
+                            STR_ARG(where),
+                            cert->why == CORE_BUDGET ? " (the search was given up)" : "", best,
+                            STR_ARG(name), cert->domain == 0 ? "" : ",");
+    return arena_printf(a, "all of it needs %.*s %.*s%.*s; %s%.*s%s has %.*s free",
+                        STR_ARG(amount_text(s->resource, s->needs, true, a)),
+                        STR_ARG(f->tables->snap.resources[s->resource]), STR_ARG(where), best,
+                        STR_ARG(name), cert->domain == 0 ? "" : ",",
+                        STR_ARG(amount_text(s->resource, s->free, false, a)));
 }
 
 /* ---- who holds it ---- */
@@ -363,8 +393,10 @@ void why_find(const struct ask *q, struct tables *t, const struct core_cert *cer
     for (size_t i = 0; i < ret->cert.n_near; i++)
         ret->lacks[i] = count_lack(t, cert->cls, q->tree, ret->cert.near[i].domain);
     const struct why_lack *l = &ret->lacks[0];
+    if (cert->why != CORE_TOO_FEW)
+        ret->shortage = find_shortage(q, t, cert);
     if (l->refused < l->nodes) /* nobody holds what there is not */
-        find_holders(ret, cert->domain, l->resource);
+        find_holders(ret, cert->domain, ret->shortage.needs ? ret->shortage.resource : l->resource);
     find_kept(ret, cert->domain);
     ret->closed = count_closed(q, t, cert->domain);
     name_asker(ret);
@@ -402,10 +434,7 @@ static str story_of(const struct facts *f, str where, str who, struct arena *a)
     if (cert->why == CORE_TOO_FEW)
         return arena_printf(a, "%.*s: %d of the %d pods it needs fit; for the next, %.*s%.*s",
                             STR_ARG(f->name), cert->best, cert->need, STR_ARG(lacks), STR_ARG(who));
-    return arena_printf(a, "each part fits by itself, not all of them together%.*s%s%.*s%.*s",
-                        STR_ARG(where),
-                        cert->why == CORE_BUDGET ? " (the search was given up)" : "",
-                        STR_ARG(together_text(f->ask, t, cert, a)), STR_ARG(who));
+    return arena_cat(a, together_text(f, where, a), who);
 }
 
 void why_say(const struct facts *f, struct arena *a, struct reasons *ret)
@@ -431,5 +460,8 @@ void why_say(const struct facts *f, struct arena *a, struct reasons *ret)
     ret->cause =
         cert->why == CORE_TOO_FEW
             ? arena_printf(a, "%.*s: %.*s%.*s", STR_ARG(f->name), STR_ARG(what), STR_ARG(where))
+        : f->shortage.needs > 0
+            ? arena_printf(a, "not enough %.*s for all of it%.*s",
+                           STR_ARG(t->snap.resources[f->shortage.resource]), STR_ARG(where))
             : arena_printf(a, "its parts fit, but not together%.*s", STR_ARG(where));
 }

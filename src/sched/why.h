@@ -5,11 +5,13 @@
  *
  *   cause       TooFew         no domain holds what `name` needs of one kind of pod
  *               Together       each part fits by itself, all of them do not
- *               SearchGivenUp  the same, as far as was searched
+ *               SearchGivenUp  the same, as far as was searched, and not for a sum that is short
  *               Itself         not a matter of room; the condition's reason and message say what
  *   scope       Gang, Group (of the gang's groups of pods) or PodGroup; name: which
  *   level       label key of the domain that must be shared; absent: none need be
  *   pods        how many it needs there
+ *   shortage    {resource, needs, free}: what all of it needs, and the best domain has not, even if
+ *               it were in one piece; CPU in thousandths
  *   pin         {domain, level, by}: it must be there and nowhere else, since its own pods are
  *               ("members"), the rest of its replica is ("replica"), or its replica is and keeps
  *               away from others ("spread")
@@ -62,6 +64,12 @@ struct why_held {
     bool asked;
 };
 
+/* Of the resource of which the smallest share of what all of it needs is free in the domain. */
+struct why_shortage {
+    size_t resource;
+    int64_t needs, free; /* needs 0: there is none */
+};
+
 struct facts {
     const struct ask *ask;
     struct tables *tables;
@@ -75,6 +83,7 @@ struct facts {
     const struct tgang *kept_for;
     size_t kept;
     size_t closed;
+    struct why_shortage shortage;
     int32_t pin; /* domain; 0: none */
     const char *pinned_by;
 };

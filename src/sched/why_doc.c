@@ -7,9 +7,10 @@ static const char *cause_of(const struct facts *f)
 {
     if (!str_is_empty(f->ask->wrong))
         return "Itself";
-    return f->cert.why == CORE_TOO_FEW  ? "TooFew"
-           : f->cert.why == CORE_BUDGET ? "SearchGivenUp"
-                                        : "Together";
+    bool sums = f->shortage.needs > 0 && f->cert.domain == 0;
+    return f->cert.why == CORE_TOO_FEW           ? "TooFew"
+           : f->cert.why == CORE_BUDGET && !sums ? "SearchGivenUp"
+                                                 : "Together";
 }
 
 static const char *scope_of(const struct facts *f)
@@ -59,6 +60,17 @@ static void put_refusals(struct jw *w, const struct why_lack *l)
     }
     if (l->barred > 0)
         jw_put_int(w, "barred", (int64_t)l->barred);
+}
+
+static void put_shortage(struct jw *w, const struct facts *f)
+{
+    if (f->shortage.needs == 0)
+        return;
+    jw_put_object(w, "shortage");
+    jw_put_str(w, "resource", f->tables->snap.resources[f->shortage.resource]);
+    jw_put_int(w, "needs", f->shortage.needs);
+    jw_put_int(w, "free", f->shortage.free);
+    jw_end(w);
 }
 
 static void put_candidates(struct jw *w, const struct facts *f, struct arena *a)
@@ -139,6 +151,7 @@ struct doc *why_doc(const struct facts *f, struct arena *a)
         put_level(&w, f, f->cert.level);
         if (f->cert.why == CORE_TOO_FEW)
             jw_put_int(&w, "pods", f->cert.need);
+        put_shortage(&w, f);
         put_pin(&w, f, a);
         put_candidates(&w, f, a);
         put_holders(&w, f);
