@@ -481,13 +481,13 @@ static void look_at_gated(struct look *l, const struct obj *clique, const struct
         text = arena_printf(l->arena, "base gang %.*s is not on nodes", STR_ARG(base));
         unblock(f, arena_printf(l->arena, "see why that one waits: grove explain podgang/%.*s",
                                 STR_ARG(base)));
-        f->alike = text;
     } else if (g && is_true(g, "Initialized")) {
         text = STR("its gate has not been lifted yet");
     }
     f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s gated: %.*s", (long long)n->gated,
                               paint_plural(n->gated), STR_ARG(clique->name),
                               paint_verb(n->gated, "is", "are"), STR_ARG(text));
+    f->alike = text;
     f->constraint =
         STR("pods are let go to the scheduler when their gang is complete, and those of "
             "a scaled gang when the base gang is placed");
@@ -683,13 +683,14 @@ static void look_at_drained(struct look *l, const struct obj *clique,
     if (held == 0 || ready > least)
         return;
     struct finding *f = add(l, FINDING_REFUSED, 1, clique);
-    f->verdict = arena_printf(
-        l->arena,
-        "%lld pod%s of %.*s %s not evicted from %.*s, which is cordoned: "
-        "%lld of %lld are needed",
-        (long long)held, paint_plural(held), STR_ARG(clique->name), paint_verb(held, "is", "are"),
-        STR_ARG(jstr(jgetc(obj_spec(pod), "nodeName"))), (long long)least, (long long)ready);
+    f->verdict = arena_printf(l->arena,
+                              "%lld pod%s of %.*s cannot be evicted from %.*s, which is cordoned: "
+                              "%lld of %lld are needed",
+                              (long long)held, paint_plural(held), STR_ARG(clique->name),
+                              STR_ARG(jstr(jgetc(obj_spec(pod), "nodeName"))), (long long)least,
+                              (long long)ready);
     f->constraint = STR("the PodDisruptionBudget of the clique keeps its minAvailable");
+    f->alike = f->constraint;
     unblock(f,
             STR("let it have one more than its minimum: more replicas, or a lower minAvailable"));
     unblock(f, arena_printf(l->arena,

@@ -13,8 +13,8 @@
 #include "json/edit.h"
 
 enum { MAX_ADVICE = 4, MAX_SHOWN_NODES = 6, MAX_SHOWN_GANGS = 8, MAX_VARIANTS = 8 };
-/* Variants are tried where a try is cheap. */
-enum { MAX_NODES_TO_VARY = 2000, MAX_TRIES = 40 };
+/* A try of a variant costs what the nodes and pods of the twin do: of large ones fewer are made. */
+enum { MAX_TRIES = 40, WORK_TO_VARY = 60000 };
 
 struct fit_args {
     struct view_args view;
@@ -389,7 +389,7 @@ struct question {
     const doc_vec *docs;
     size_t subject; /* which of them is the set */
     str ns, name;
-    unsigned tries;
+    size_t tries; /* of variants, that may still be made */
 };
 
 /* The set it is about: the first of the file. */
@@ -471,7 +471,7 @@ static bool fits_with(struct question *q, const struct knob *k, int64_t n)
     for (size_t i = 0; i < q->docs->len; i++)
         *vec_push(&docs) =
             i == q->subject ? with_fewer(q->docs->p[i], k, n, &err) : doc_ref(q->docs->p[i]);
-    q->tries++;
+    q->tries--;
     struct twin *t = docs.len > q->subject && docs.p[q->subject] ? ask(q, &docs, &err) : NULL;
     if (t) {
         twin_picture(t, q->ns, PICTURE_EVERYTHING, &after);
@@ -485,11 +485,11 @@ static bool fits_with(struct question *q, const struct knob *k, int64_t n)
     return fits;
 }
 
-/* The most that fits, by halves; 0: not even one. */
+/* The most that fits, by halves, as far as it was tried; 0: not even one. */
 static int64_t find_most(struct question *q, const struct knob *k)
 {
     int64_t lo = 0, hi = k->replicas;
-    while (hi - lo > 1 && q->tries < MAX_TRIES) {
+    while (hi - lo > 1 && q->tries > 0) {
         int64_t mid = lo + (hi - lo) / 2;
         if (fits_with(q, k, mid))
             lo = mid;
@@ -518,8 +518,6 @@ static void find_variants(struct question *q, struct variants *v, struct arena *
     jval root = doc_root(q->docs->p[q->subject]);
     jval groups = jpath(root, "spec.template.podCliqueScalingGroups");
     jval template = jpath(root, "spec.template");
-    if (q->live.parts[PICTURE_NODES].n > MAX_NODES_TO_VARY)
-        return;
     try_knob(
         q,
         &(struct knob){"the set", q->name, STR("/spec"), jint(jpath(root, "spec.replicas"), 1), 0},
@@ -567,6 +565,8 @@ static int judge(struct session *s, const struct fit_args *a, const doc_vec *doc
     struct doc *d = fit_build(&after, NULL, &arena);
     *ret_fits = jbool(jgetc(doc_root(d), "fits"), false);
     if (!*ret_fits) {
+        size_t size = after.parts[PICTURE_NODES].n + after.parts[PICTURE_ALL_PODS].n;
+        q.tries = MIN((size_t)MAX_TRIES, WORK_TO_VARY / (size + 1));
         find_variants(&q, &variants, &arena);
         doc_unref(d);
         d = fit_build(&after, &variants, &arena);
