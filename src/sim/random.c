@@ -168,6 +168,16 @@ static int op_delete_gang(struct mess *m, struct err *err)
     return delete (m, &kind_pod_gang, err);
 }
 
+static int op_delete_map(struct mess *m, struct err *err)
+{
+    return delete (m, &kind_pod_gang_map, err);
+}
+
+static int op_delete_revision(struct mess *m, struct err *err)
+{
+    return delete (m, &kind_controller_revision, err);
+}
+
 static int op_crash(struct mess *m, struct err *err)
 {
     struct obj *o = draw_object(m, &kind_pod, is_running);
@@ -253,6 +263,8 @@ static const struct operation {
     {"delete-clique", op_delete_clique},
     {"delete-gang", op_delete_gang},
     {"delete-pod", op_delete_pod},
+    {"delete-map", op_delete_map},
+    {"delete-revision", op_delete_revision},
     {"crash", op_crash},
     {"finish", op_finish},
     {"heal", op_heal},
