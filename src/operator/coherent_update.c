@@ -14,20 +14,11 @@ static jval progress_of(const struct obj *pcs)
     return jgetc(obj_status(pcs), "updateProgress");
 }
 
-static bool is_listed(jval list, str name)
-{
-    for (struct jiter it = jiter(list); jnext(&it);) {
-        if (str_eq(jstr(it.value), name))
-            return true;
-    }
-    return false;
-}
-
 static bool is_in_scope(jval progress, const struct gangmap_component *c)
 {
     jval list = c->is_group ? jgetc(progress, "updatedPodCliqueScalingGroups")
                             : jgetc(progress, "updatedStandalonePodCliques");
-    return is_listed(list, c->name);
+    return gangmap_lists(list, c->name);
 }
 
 /* Some unit of the component in some replica is not what that replica goes to. *ret_known: every

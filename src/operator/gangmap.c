@@ -136,6 +136,15 @@ int32_t gangmap_take_index(struct gangmap_part *part, size_t i)
     return index;
 }
 
+bool gangmap_lists(jval names, str name)
+{
+    for (struct jiter it = jiter(names); jnext(&it);) {
+        if (str_eq(jstr(it.value), name))
+            return true;
+    }
+    return false;
+}
+
 bool gangmap_is_empty(const struct gangmap *m, const struct gangmap_entry *e)
 {
     for (size_t c = 0; c < m->n_components; c++) {

@@ -107,6 +107,9 @@ int64_t gangmap_stamp(str base, str name);
 int64_t gangmap_next_stamp(const struct gangmap *m, int64_t now_usec);
 str gangmap_name(struct arena *a, str base, int64_t stamp);
 
+/* Is the name in a list of names? */
+bool gangmap_lists(jval names, str name);
+
 /* Reads and writes spec.entries. What names no component is left out, and so is what makes no
  * sense: negative numbers, the same replica twice. */
 void gangmap_read(struct gangmap *m, jval entries, const struct gangmap_component *c);

@@ -15,15 +15,6 @@ static jval read_aside(const struct gangmap_view *v)
     return d ? doc_root(d) : JVAL_ABSENT;
 }
 
-static bool is_named(jval names, str gang)
-{
-    for (struct jiter it = jiter(names); jnext(&it);) {
-        if (str_eq(jstr(it.value), gang))
-            return true;
-    }
-    return false;
-}
-
 void gangmap_mark_aside(struct gangmap_view *v, str hash)
 {
     jval aside = read_aside(v), names = jgetc(aside, "podGangs");
@@ -34,7 +25,7 @@ void gangmap_mark_aside(struct gangmap_view *v, str hash)
     gangmap_own(v);
     for (size_t i = 0; i < v->map.n; i++) {
         struct gangmap_entry *e = &v->map.entries[i];
-        e->aside = !e->anchor && str_eq(e->hash, hash) && is_named(names, e->name);
+        e->aside = !e->anchor && str_eq(e->hash, hash) && gangmap_lists(names, e->name);
         for (size_t c = 0; e->aside && c < v->map.n_components; c++)
             v->components[c].aside += e->parts[c].n;
     }
@@ -42,7 +33,7 @@ void gangmap_mark_aside(struct gangmap_view *v, str hash)
 
 bool gangmap_is_aside(const struct gangmap_view *v, str gang)
 {
-    return is_named(jgetc(read_aside(v), "podGangs"), gang);
+    return gangmap_lists(jgetc(read_aside(v), "podGangs"), gang);
 }
 
 void gangmap_write_aside(const struct gangmap_view *v, const struct gangmap *next, str hash,
@@ -109,7 +100,7 @@ static bool was_before(const struct gangmap_view *v, size_t entry, size_t c, str
         b->map = &was->map;
     }
     return b->map->entries[entry].parts[c].current ||
-           is_named(b->aside, v->map.entries[entry].name);
+           gangmap_lists(b->aside, v->map.entries[entry].name);
 }
 
 static void mark_pods(struct gangmap_view *v, size_t c, struct before *b)
@@ -129,7 +120,7 @@ static void mark_pods(struct gangmap_view *v, size_t c, struct before *b)
     struct cache_iter it = world_owned(v->world, &kind_pod, pclq->uid);
     for (struct obj *pod; entries.len > 0 && (pod = cache_next(&it));) {
         struct gangmap_entry *e = map_get(&entries, obj_label(pod, STR(LABEL_PODGANG)));
-        enum place at = e ? place_of(v, pod, is_named(b->aside, e->name)) : PLACED;
+        enum place at = e ? place_of(v, pod, gangmap_lists(b->aside, e->name)) : PLACED;
         k->coming += at == COMING;
         if (at != NOWHERE || e->parts[c].pods_roomless >= e->parts[c].n)
             continue;
@@ -174,7 +165,7 @@ static void mark_copies(struct gangmap_view *v, size_t c, struct before *b)
             if (rollup_at(r, p->indices[n]).scheduled >= jlen(g.clique_names) ||
                 !was_before(v, i, c, b))
                 continue;
-            bool held = is_named(b->aside, v->map.entries[i].name);
+            bool held = gangmap_lists(b->aside, v->map.entries[i].name);
             enum place at = place_of_copy(v, pcsg, g.clique_names, p->indices[n], held);
             k->coming += at == COMING;
             if (at != NOWHERE)

@@ -284,15 +284,6 @@ static void write_group_constraints(struct gang_work *g, struct jw *w)
     }
 }
 
-static bool is_named(jval names, str name)
-{
-    for (struct jiter it = jiter(names); jnext(&it);) {
-        if (str_eq(jstr(it.value), name))
-            return true;
-    }
-    return false;
-}
-
 /* Cliques the user wants close together: as close as possible, not at any price. */
 static void write_pack_group(struct gang_work *g, struct jw *w, jval group, size_t number)
 {
@@ -300,7 +291,7 @@ static void write_pack_group(struct gang_work *g, struct jw *w, jval group, size
     str name = jstr(jgetc(group, "name"));
     size_t n = 0;
     for (size_t i = 0; i < g->members.len; i++)
-        n += is_named(cliques, g->members.p[i].clique);
+        n += gangmap_lists(cliques, g->members.p[i].clique);
     if (n == 0)
         return;
     jw_object(w);
@@ -308,7 +299,7 @@ static void write_pack_group(struct gang_work *g, struct jw *w, jval group, size
                str_is_empty(name) ? arena_printf(g->plan->arena, "pack-%zu", number) : name);
     jw_put_array(w, "podGroupNames");
     for (size_t i = 0; i < g->members.len; i++) {
-        if (is_named(cliques, g->members.p[i].clique))
+        if (gangmap_lists(cliques, g->members.p[i].clique))
             jw_str(w, g->members.p[i].pclq);
     }
     jw_end(w);
