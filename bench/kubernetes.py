@@ -9,6 +9,7 @@ import json
 import os
 import re
 import ssl
+import statistics
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ WORK, PORT, PID, SERVERS = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[
 OTHERS = dict(word.split("=") for word in sys.argv[6:])  # who else uses the processors
 TICKS = os.sysconf("SC_CLK_TCK")
 SCALE = float(os.environ.get("GROVE_BENCH_SCALE", "1"))
+ROUNDS = int(os.environ.get("GROVE_BENCH_ROUNDS", "1"))
 CYCLES = int(os.environ.get("GROVE_BENCH_CYCLES", "10"))
 PARTS = os.environ.get("GROVE_BENCH_PARTS", "wide,deep,churn").split(",")
 PODS = "/api/v1/pods"  # of all namespaces: what the ceiling is measured with is watched as well
@@ -31,6 +33,12 @@ LIKE = {"patch podcliques": "patch podgangs", "patch podcliquesets/status": "pat
         "patch podcliquescalinggroups/status": "patch podcliques/status", "patch events": "create events",
         "create podcliquesets": "create podcliques", "create podcliquescalinggroups": "create podcliques",
         "delete podcliquescalinggroups": "delete podcliques"}
+
+
+# Where the objects of a deployment are, and after which step those of bench-raw are complete.
+SIZES = {"pods": ("/api/v1", "patch pods/status"),
+         "podcliques": ("/apis/grove.io/v1alpha1", "patch podcliques/status"),
+         "podgangs": ("/apis/scheduler.grove.io/v1alpha1", "patch podgangs/status")}
 
 
 def connect(path, body=None):
@@ -107,6 +115,15 @@ def idle():
     return int(open("/proc/stat", encoding="ascii").readline().split()[4]) / TICKS
 
 
+def sizes():
+    """Bytes of an object, on the average, as the server keeps it."""
+    found = {}
+    for what, (base, _) in SIZES.items():
+        items = json.loads(request(f"{base}/namespaces/default/{what}?resourceVersion=0"))["items"]
+        found[what] = sum(len(json.dumps(i, separators=(",", ":"))) for i in items) / max(1, len(items))
+    return found
+
+
 def rss():
     for line in open(f"/proc/{PID}/status", encoding="ascii"):
         if line.startswith("VmRSS"):
@@ -134,16 +151,30 @@ class Writes:
     def __init__(self):
         self.log, self.rest = open(f"{WORK}/audit.log", encoding="utf-8"), ""
 
-    def events(self):
+    def all(self):
         for line in self.log:
             self.rest += line
             if not line.endswith("\n"):
                 return  # it is still being written
             event, self.rest = json.loads(self.rest), ""
-            ref = event.get("objectRef", {})
-            if (event["verb"] in ("create", "update", "patch", "delete") and event["stage"] == "ResponseComplete"
-                    and ref.get("namespace") != "raw" and ref.get("resource") not in NO_WRITES):
+            if event["verb"] in ("create", "update", "patch", "delete") and event["stage"] == "ResponseComplete":
                 yield event
+
+    def events(self):
+        for event in self.all():
+            ref = event.get("objectRef", {})
+            if ref.get("namespace") != "raw" and ref.get("resource") not in NO_WRITES:
+                yield event
+
+    def until_quiet(self, seconds=3, most=180):
+        """Nodes that have just come, and what was deleted, keep the controller manager busy for a while: until
+        nobody has written anything but signs of life for some seconds."""
+        begin = last = time.monotonic()
+        while time.monotonic() < min(last + seconds, begin + most):
+            if sum(e["objectRef"].get("resource") != "leases" and e["objectRef"].get("subresource") != "status"
+                   for e in self.all()):
+                last = time.monotonic()
+            time.sleep(0.2)
 
     def take(self, end=0.0):
         """What was answered since the last time: until end (seconds since the epoch), and later."""
@@ -201,19 +232,20 @@ class Ceiling:
     """What the server needs for as many writes of a client that has nothing to think about, by what
     is asked: seconds and processor seconds of the server, for one."""
 
-    def __init__(self, *counted):
-        self.seconds, self.cpu, wanted = {}, {}, collections.Counter()
+    def __init__(self, options, *counted):
+        self.seconds, self.cpu, self.bytes, wanted = {}, {}, {}, collections.Counter()
         for each in counted:
             for what, n in each.items():
                 if what not in BESIDE:
                     wanted[LIKE.get(what, what)] += n
         writes = ",".join(f"{what}={n}" for what, n in wanted.items())
         kept, begin, total = others(), time.monotonic(), cpu(SERVERS)
-        with subprocess.Popen([sys.argv[5], "--writes", writes], stdout=subprocess.PIPE, text=True) as raw:
+        with subprocess.Popen([sys.argv[5], "--writes", writes, *options], stdout=subprocess.PIPE, text=True) as raw:
             before = total
             for line in raw.stdout:
                 step, now = json.loads(line), cpu(SERVERS)
                 self.seconds[step["step"]] = step["seconds"] / step["count"]
+                self.bytes[step["step"]] = step["bytes"]
                 self.cpu[step["step"]] = (now - before) / step["count"]
                 before, end = now, time.monotonic()
         if raw.returncode:
@@ -237,10 +269,15 @@ class Ceiling:
         mean = sum(each.values()) / len(each)  # for the few that nothing is alike
         return sum(each.get(LIKE.get(what, what), mean) * n for what, n in counted.items() if what not in BESIDE)
 
-    def told(self, counted, seconds, server):
+    def told_sizes(self, found):
+        return ", ".join(f"{what} {n:.0f} (raw {self.bytes.get(SIZES[what][1], 0)})" for what, n in found.items())
+
+    def told(self, title, counted, seconds, server):
+        """By how much more it took, too: in seconds, and of the server's processors."""
         wall, used = self.cost(self.seconds, counted), self.cost(self.cpu, counted)
-        return (f"as many such writes raw {wall:.1f} s: {seconds / wall:.2f} x, {seconds - wall:+.1f} s; of the server's "
-                f"processors {server:.1f} s, raw {used:.1f} s: {server / used:.2f} x")
+        print(f"  {title}: as many such writes raw {wall:.1f} s: {seconds / wall:.2f} x, {seconds - wall:+.1f} s; of the "
+              f"server's processors {server:.1f} s, raw {used:.1f} s: {server / used:.2f} x", flush=True)
+        return seconds / wall, server / used
 
 
 def kubectl(*words):
@@ -344,23 +381,38 @@ def undeploy(pods, writes, name, n):
     return until.everybody, seconds, span.server
 
 
-def life(pods, writes, title, name, manifest, n):
+def life(pods, writes, title, name, manifest, n, options=()):
     """From none to all and back, and then what the server alone would have needed."""
+    writes.until_quiet()
     up = deploy(pods, writes, title, manifest, n)
+    bytes_of = sizes()
     down = undeploy(pods, writes, name, n)
-    ceiling = Ceiling(up[0], down[0])
-    print(f"  up:   {ceiling.told(*up)}\n  down: {ceiling.told(*down)}", flush=True)
+    writes.until_quiet()
+    ceiling = Ceiling(options, up[0], down[0])
+    print(f"  bytes of an object: {ceiling.told_sizes(bytes_of)}")
+    ceiling.told("down", *down)
+    return ceiling.told("up", *up)
+
+
+def rounds(once):
+    """A machine that others use as well has good moments and bad ones."""
+    found = [once() for _ in range(ROUNDS)]
+    if ROUNDS > 1:
+        for what, ratios in zip(("seconds", "of the server's processors"), zip(*found)):
+            print(f"{what}, x the raw ceiling: median {statistics.median(ratios):.2f} of",
+                  ", ".join(f"{r:.2f}" for r in sorted(ratios)), flush=True)
 
 
 def wide(pods, writes, copies):
-    life(pods, writes, f"{copies} copies of 2", "wide", pcs("wide", copies, [clique("a", 2, 1)]), 2 * copies)
+    return life(pods, writes, f"{copies} copies of 2", "wide", pcs("wide", copies, [clique("a", 2, 1)]), 2 * copies)
 
 
 def deep(pods, writes, prefill, decode):
     groups = [{"name": "prefill", "cliqueNames": ["pl", "pw"], "replicas": prefill, "minAvailable": 1},
               {"name": "decode", "cliqueNames": ["dl", "dw"], "replicas": decode, "minAvailable": 1}]
     cliques = [clique("pl", 1, 1), clique("pw", 3, 3), clique("dl", 1, 1), clique("dw", 4, 4)]
-    life(pods, writes, "disaggregated", "deep", pcs("deep", 1, cliques, groups), 4 * prefill + 5 * decode)
+    return life(pods, writes, "disaggregated", "deep", pcs("deep", 1, cliques, groups), 4 * prefill + 5 * decode,
+                ["--members"])
 
 
 def churn(pods):
@@ -390,9 +442,9 @@ def main():
     until_collected()
     pods, writes = Pods(), Writes()
     if "wide" in PARTS:
-        wide(pods, writes, scaled(500))
+        rounds(lambda: wide(pods, writes, scaled(500)))
     if "deep" in PARTS:
-        deep(pods, writes, scaled(125), scaled(100))
+        rounds(lambda: deep(pods, writes, scaled(125), scaled(100)))
     if "churn" in PARTS:
         churn(pods)
 

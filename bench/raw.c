@@ -3,11 +3,12 @@
  * What a controller needs for the same writes is measured against it.
  *
  *   bench-raw [--count 1000 | --writes "create pods=1000,patch pods=1000,..."] [--in-flight 64]
- *             [--namespace raw]
+ *             [--members] [--namespace raw]
  *
  * Writes what a deployment and its end write, that many times each, and each step when the one
  * before is done: one line of JSON for a step when it is over, so that whoever reads can look at
- * the server's clocks in between. A step is named as the server's audit log names such a request.
+ * the server's clocks in between, with the bytes of the last object in it, as the server keeps it.
+ * A step is named as the server's audit log names such a request.
  * One that writes more often than there are objects of its kind begins with the first again, with
  * other content; pods are deleted twice where so many deletes are asked for, as their owner and
  * their node do. What is left in the end is deleted, and that is not told. The server is that of
@@ -34,6 +35,7 @@
 struct args {
     str ns, writes;
     int64_t count, in_flight;
+    bool members;
 };
 
 struct raw {
@@ -44,6 +46,7 @@ struct raw {
     const struct step *step;
     int64_t objects; /* of the step's kind, there */
     int64_t sent, done, count;
+    size_t bytes; /* of the last object */
 };
 
 struct step {
@@ -52,8 +55,18 @@ struct step {
     const struct kind *kind;
     const char *subresource;
     enum api_patch_type patch;
-    const char *body; /* with {name} and {owner} in it */
+    const char *body; /* with words to be filled in, {name} for one */
 };
+
+/* What members of scaling groups have more than others. */
+#define MEMBER_LABELS                                                \
+    ",\"bench.grove.io/podcliquescalinggroup\":\"raw-0-group\""      \
+    ",\"bench.grove.io/podcliquescalinggroup-replica-index\":\"12\"" \
+    ",\"bench.grove.io/base\":\"raw-0\""
+#define GROUP_LABEL "metadata.labels['bench.grove.io/podcliquescalinggroup"
+#define MEMBER_ENV                                        \
+    "," ENV_FIELD("PCSG_NAME", GROUP_LABEL "']") "," ENV( \
+        "PCSG_TEMPLATE_NUM_PODS", "4") "," ENV_FIELD("PCSG_INDEX", GROUP_LABEL "-replica-index']")
 
 #define META "\"metadata\":{\"name\":\"{name}\"}"
 #define LABELS                                                                                   \
@@ -61,7 +74,8 @@ struct step {
     "\"raw\",\"app.kubernetes.io/name\":\"{name}\",\"app.kubernetes.io/component\":\"bench\","   \
     "\"grove.io/podcliqueset\":\"raw\",\"grove.io/podcliqueset-replica-index\":\"0\","           \
     "\"bench.grove.io/hash\":\"56f4fcb54c467bb99bdb\",\"bench.grove.io/service\":\"{service}\"," \
-    "\"bench.grove.io/budget\":\"{budget}\"}"
+    "\"bench.grove.io/budget\":\"{budget}\",\"bench.grove.io/role\":\"a\","                      \
+    "\"bench.grove.io/podgang\":\"{name}\"{labels}}"
 #define SELECT(what)                                                      \
     "\"app.kubernetes.io/managed-by\":\"bench-raw\",\"app.kubernetes.io/" \
     "part-of\":\"raw\",\"bench.grove.io/" what "\":\"{" what "}\""
@@ -72,16 +86,31 @@ struct step {
 #define CONDITION(type)                                                                     \
     "{\"type\":\"" type "\",\"status\":\"True\",\"reason\":\"WrittenByBench\",\"message\":" \
     "\"as it is wanted, {n}\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}"
+#define POD_CONDITION(type)                       \
+    "{\"type\":\"" type "\",\"status\":\"True\"," \
+    "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}"
+#define POD_CONDITIONS                                                               \
+    "\"conditions\":[" POD_CONDITION("PodReadyToStartContainers") "," POD_CONDITION( \
+        "Initialized") "," POD_CONDITION("ContainersReady") "," POD_CONDITION("Ready") "]"
+#define CONTAINER_STATUSES                                                                        \
+    "\"containerStatuses\":[{\"name\":\"main\",\"image\":\"busybox\",\"imageID\":\"raw\","        \
+    "\"ready\":"                                                                                  \
+    "true,\"restartCount\":{n},\"started\":true,\"state\":{\"running\":{\"startedAt\":\"2026-01-" \
+    "01T00:00:00Z\"}}}]"
 #define ENV(name, value) "{\"name\":\"GROVE_" name "\",\"value\":\"" value "\"}"
 #define ENV_FIELD(name, path) \
     "{\"name\":\"GROVE_" name "\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"" path "\"}}}"
 #define SERVICE_NAME ENV("HEADLESS_SERVICE", "raw-0.raw.svc.cluster.local")
 #define POD_INDEX ENV_FIELD("PCLQ_POD_INDEX", "metadata.labels['bench.grove.io/service']")
+/* A clique's template has what does not differ between its pods. */
+#define CLIQUE_SPEC                                                                             \
+    "\"tolerations\":[{\"operator\":\"Exists\"}],\"containers\":[{\"name\":\"main\",\"image\":" \
+    "\"busybox\",\"resources\":{\"requests\":{\"cpu\":\"10m\"}},\"env\":[" SERVICE_NAME "{env}]}]"
 #define POD_SPEC                                                                                \
     "\"tolerations\":[{\"operator\":\"Exists\"}],\"containers\":[{\"name\":\"main\",\"image\":" \
     "\"busybox\",\"resources\":{\"requests\":{\"cpu\":\"10m\"}},\"env\":[" SERVICE_NAME         \
     "," POD_INDEX                                                                               \
-    "," ENV("PCS_NAME", "raw") "," ENV("PCS_INDEX", "0") "," ENV("PCLQ_NAME", "{name}") "]}]"
+    "," ENV("PCS_NAME", "raw") "," ENV("PCS_INDEX", "0") "," ENV("PCLQ_NAME", "{name}") "{env}]}]"
 #define GROUPS                                                                              \
     "\"podgroups\":[{\"name\":\"{name}\",\"minReplicas\":{n},\"podReferences\":[{\"name\":" \
     "\"{name}-hll7t\",\"namespace\":\"raw\"},{\"name\":\"{name}-dr42k\",\"namespace\":\"raw\"}]}]"
@@ -93,7 +122,7 @@ static const struct step steps[] = {
          "service") "}}}"},
     {"create podcliques", API_CREATE, &kind_pclq, "", API_PATCH_MERGE,
      "{\"apiVersion\":\"grove.io/v1alpha1\",\"kind\":\"PodClique\"," OWN_META
-     ",\"spec\":{\"roleName\":\"a\",\"replicas\":2,\"minAvailable\":1,\"podSpec\":{" POD_SPEC
+     ",\"spec\":{\"roleName\":\"a\",\"replicas\":2,\"minAvailable\":1,\"podSpec\":{" CLIQUE_SPEC
      "}}}"},
     {"create podgangs", API_CREATE, &kind_pod_gang, "", API_PATCH_MERGE,
      "{\"apiVersion\":\"scheduler.grove.io/v1alpha1\",\"kind\":\"PodGang\"," OWN_META
@@ -131,17 +160,9 @@ static const struct step steps[] = {
      ",\"target\":{\"kind\":\"Node\",\"name\":\"bench-raw\"}}"},
     {"patch pods/status", API_PATCH, &kind_pod, "status", API_PATCH_APPLY,
      "{\"apiVersion\":\"v1\",\"kind\":\"Pod\"," META
-     ",\"status\":{\"phase\":\"Running\",\"podIP\":\"{ip}\",\"podIPs\":[{\"ip\":\"{ip}"
-     "\"}],"
-     "\"hostIP\":\"10.0.0.1\",\"startTime\":\"2026-01-01T00:00:00Z\",\"conditions\":"
-     "[" CONDITION("PodReadyToStartContainers") "," CONDITION("Initialized") "," CONDITION(
-         "ContainersReady") "," CONDITION("Ready") "],\"containerStatuses\":[{\"name\":"
-                                                   "\"main\","
-                                                   "\"image\":\"busybox\",\"imageID\":\"raw\","
-                                                   "\"ready\":true,\"restartCount\":0,"
-                                                   "\"started\":true,"
-                                                   "\"state\":{\"running\":{\"startedAt\":"
-                                                   "\"2026-01-01T00:00:00Z\"}}}]}}"},
+     ",\"status\":{\"phase\":\"Running\",\"podIP\":\"{ip}\",\"podIPs\":[{\"ip\":\"{ip}\"}],"
+     "\"hostIP\":\"10.0.0.1\",\"startTime\":\"2026-01-01T00:00:00Z\"," POD_CONDITIONS
+     "," CONTAINER_STATUSES "}}"},
     {"create poddisruptionbudgets", API_CREATE, &kind_pdb, "", API_PATCH_MERGE,
      "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\"," OWN_META
      ",\"spec\":{\"minAvailable\":1,\"selector\":{\"matchLabels\":{" SELECT(
@@ -176,6 +197,8 @@ static void on_done(struct api_request *q, const struct api_reply *reply)
     bool gone = reply->code == 404 && q->verb == API_DELETE && q->kind == &kind_pod;
     if ((reply->code >= 300 || reply->code < 200) && !gone)
         die(r, o->name, reply);
+    if (reply->obj)
+        r->bytes = doc_text(reply->obj->doc).len;
     doc_unref(q->body);
     free(o);
     r->done++;
@@ -204,6 +227,10 @@ static size_t fill_in(const struct raw *r, const char *name, str rest, struct st
         strbuf_add_str(text, r->owner);
     else if (str_starts(rest, STR("{n}")))
         strbuf_printf(text, "%lld", (long long)(r->sent / MAX(r->objects, 1) + 1));
+    else if (str_starts(rest, STR("{labels}")))
+        strbuf_add_cstr(text, r->args->members ? MEMBER_LABELS : "");
+    else if (str_starts(rest, STR("{env}")))
+        strbuf_add_cstr(text, r->args->members ? MEMBER_ENV : "");
     else if (str_starts(rest, STR("{ip}")))
         strbuf_printf(text, "10.128.%lld.%lld", number / 250 % 250, number % 250 + 1);
     else if (str_starts(rest, STR("{service}")))
@@ -321,6 +348,7 @@ static void run_step(struct raw *r, const struct step *s)
     (void)snprintf(create, sizeof(create), "create %s", s->kind->plural);
     r->step = s;
     r->sent = r->done = 0;
+    r->bytes = 0;
     r->objects = asked(r->args, create);
     r->count = asked(r->args, s->name);
     if (!*s->subresource && s->verb == API_DELETE)
@@ -330,8 +358,8 @@ static void run_step(struct raw *r, const struct step *s)
     double begin = now();
     send_more(r);
     (void)loop_run(r->loop);
-    printf("{\"step\": \"%s\", \"count\": %lld, \"seconds\": %.3f}\n", s->name, (long long)r->count,
-           now() - begin);
+    printf("{\"step\": \"%s\", \"count\": %lld, \"seconds\": %.3f, \"bytes\": %zu}\n", s->name,
+           (long long)r->count, now() - begin, r->bytes);
     (void)fflush(stdout);
 }
 
@@ -391,6 +419,7 @@ static const struct opt raw_opts[] = {
     OPT_INT(struct args, count, 0, "count", "N", 1, 100000, "1000", "How many of each"),
     OPT_STRING(struct args, writes, 0, "writes", "STEP=N,...", "How many of which, instead"),
     OPT_INT(struct args, in_flight, 0, "in-flight", "N", 1, 1000, "64", "Requests at a time"),
+    OPT_FLAG(struct args, members, 0, "members", "Pods and cliques as of scaling groups"),
     OPT_STRING_DEF(struct args, ns, 0, "namespace", "NAME", "raw", "Where"),
     OPT_END,
 };

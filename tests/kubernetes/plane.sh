@@ -92,7 +92,7 @@ start_apiserver() {
         --service-account-key-file "$WORK/sa.key" --service-account-signing-key-file "$WORK/sa.key" \
         --service-account-issuer https://kubernetes.default.svc --service-cluster-ip-range 10.96.0.0/16 \
         --authorization-mode RBAC --token-auth-file "$WORK/tokens" \
-        --audit-policy-file "$WORK/audit.yaml" --audit-log-path "$WORK/audit.log"
+        --audit-policy-file "$WORK/audit.yaml" --audit-log-path "$WORK/audit.log" --audit-log-maxsize 100000
 }
 start_etcd
 start_apiserver
