@@ -144,6 +144,12 @@ static const char *not_ready(void *ctx)
     return can_judge(&o->world) ? NULL : "sets and topologies are not known yet";
 }
 
+static void linger(void *ctx)
+{
+    struct operator_run *o = ctx;
+    webhook_server_linger(o->server);
+}
+
 static void leave(void *ctx, void (*gone)(void *host), void *host)
 {
     struct operator_run *o = ctx;
@@ -282,6 +288,7 @@ static int run_with(const struct operator_args *a, const struct operator_config 
                                 .lease = a->lease,
                                 .linger = a->linger,
                                 .add = add,
+                                .lingers = linger,
                                 .leave = leave,
                                 .done = done,
                                 .ctx = &o};

@@ -62,6 +62,8 @@ static void on_lingered(struct loop_timer *t)
 static void on_released(void *ctx)
 {
     struct host *h = ctx;
+    if (h->o->lingers)
+        h->o->lingers(h->o->ctx);
     loop_timer_set(&h->linger, loop_now(h->loop) + h->o->linger);
 }
 

@@ -24,9 +24,11 @@ struct host_options {
     /* Adds controllers, acting through `api`. */
     void (*add)(void *ctx, struct runtime *r, struct api *api);
     /* Told to end, it gives its lease back and, where it had one, goes on answering for so long: a
-     * Service takes a moment to lead elsewhere. Then `leave` takes leave of whoever is connected,
-     * and calls gone(host); NULL: nobody is. */
+     * Service takes a moment to lead elsewhere. When that begins, `lingers` asks whoever is
+     * connected to come back on a new connection; then `leave` ends what is left of them, and calls
+     * gone(host). Both or neither; NULL: nobody is connected. */
     usec linger;
+    void (*lingers)(void *ctx);
     void (*leave)(void *ctx, void (*gone)(void *host), void *host);
     /* Frees what was added beside them, while loop and API are still there; NULL: nothing. */
     void (*done)(void *ctx);

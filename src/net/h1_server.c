@@ -222,7 +222,7 @@ static void begin_request(struct server_conn *sc)
 static void got_head(struct server_conn *sc)
 {
     const struct h1_parser *h = &sc->h1;
-    sc->close_after = !h->keep_alive;
+    sc->close_after = !h->keep_alive || sc->server->is_leaving;
     sc->is_head = str_is(h->method, "HEAD");
     if (h->expect_other) {
         refuse(sc, 417, "the expectation is not known");

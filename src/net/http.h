@@ -134,6 +134,11 @@ size_t http_server_connections(const struct http_server *s);
 /* Bytes of requests that are arriving or being handled, and of replies that peers have not taken.
  */
 size_t http_server_held(const struct http_server *s);
+/* From now on every answer over HTTP/1.1 is the last of its connection, which the answer says.
+ * There is no other way to end one that its client uses: closed while idle, it may already carry
+ * the next request, and whoever sent it cannot know whether that was heard. HTTP/2 has GOAWAY for
+ * it. */
+void http_server_take_leave(struct http_server *s);
 /* Stops accepting, ends idle connections, lets replies in flight finish for at most `grace`, then
  * calls done. Streams are ended cleanly at once. */
 void http_server_shutdown(struct http_server *s, usec grace, void (*done)(void *ctx), void *ctx);

@@ -511,6 +511,11 @@ static void on_grace(struct loop_timer *t)
         conn_close(&list_entry(it, struct server_conn, link)->c, &err);
 }
 
+void http_server_take_leave(struct http_server *s)
+{
+    s->is_leaving = true;
+}
+
 void http_server_shutdown(struct http_server *s, usec grace, void (*done)(void *ctx), void *ctx)
 {
     s->is_shutting_down = true;

@@ -62,6 +62,7 @@ struct http_server {
     struct h2_out head; /* scratch: the reply head that is being made */
     bool assumes_h2;    /* tests: clear text is HTTP/2 */
 
+    bool is_leaving; /* answers over HTTP/1.1 end their connections */
     bool is_shutting_down;
     struct loop_timer grace;
     struct loop_task done_task;

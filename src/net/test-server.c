@@ -655,6 +655,32 @@ TEST(shutdown_does_not_wait_longer_than_its_grace)
     fx_done(&f);
 }
 
+TEST(who_takes_leave_answers_once_more_on_each_connection)
+{
+    struct fx f;
+    fx_init(&f, FX_PIPE);
+    fx_start(&f);
+    struct raw r, other;
+    raw_open(&r, &f);
+    raw_send(&r, STR(GET("/hello")));
+    WAIT_FOR(&f, raw_has(&r, "\r\n\r\nhello"));
+    CHECK(!raw_has(&r, "connection: close"));
+    http_server_take_leave(f.server);
+    fx_step(&f);
+    CHECK_INT(http_server_connections(f.server), 1);
+    raw_send(&r, STR(GET("/hello")));
+    WAIT_FOR(&f, http_server_connections(f.server) == 0);
+    CHECK(raw_has(&r, "connection: close\r\n"));
+    CHECK(str_ends(strbuf_str(&r.in), STR("\r\n\r\nhello")));
+    raw_open(&other, &f);
+    raw_send(&other, STR(GET("/hello")));
+    WAIT_FOR(&f, raw_has(&other, "\r\n\r\nhello"));
+    CHECK(raw_has(&other, "connection: close\r\n"));
+    raw_close(&other);
+    raw_close(&r);
+    fx_done(&f);
+}
+
 TEST(bad_listen_addresses_are_refused)
 {
     struct err err = ERR_INIT;

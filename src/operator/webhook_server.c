@@ -56,6 +56,12 @@ struct webhook_server *webhook_server_new(struct loop *l, const char *listen,
     return s;
 }
 
+void webhook_server_linger(struct webhook_server *s)
+{
+    if (s->http)
+        http_server_take_leave(s->http);
+}
+
 void webhook_server_leave(struct webhook_server *s, usec grace, void (*done)(void *ctx), void *ctx)
 {
     if (s->http)

@@ -13,6 +13,8 @@ struct webhook_server;
 /* rules must outlive it. listen: "[::]:2750". */
 struct webhook_server *webhook_server_new(struct loop *l, const char *listen,
                                           const struct webhook_rules *rules);
+/* Whoever asks is answered, and asked to use another connection the next time. */
+void webhook_server_linger(struct webhook_server *s);
 /* Asked nothing new, it ends connections in order, and calls done when none is left, or later than
  * `grace` none is. */
 void webhook_server_leave(struct webhook_server *s, usec grace, void (*done)(void *ctx), void *ctx);
