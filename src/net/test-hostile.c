@@ -515,8 +515,8 @@ static void close_h2(struct peer *p, struct fx *f)
     fx_done(f);
 }
 
-/* A head that goes on for ever, in many small pieces. */
-TEST(h2_a_flood_of_continuations_ends_the_connection)
+/* A head that never ends: pieces of it, each of the same content. */
+static void continue_for_ever(str piece)
 {
     struct fx f;
     struct peer p;
@@ -525,24 +525,21 @@ TEST(h2_a_flood_of_continuations_ends_the_connection)
     add_frame(&b, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_STREAM, 3, STR("\x82\x84\x86"));
     raw_send(&p.raw, strbuf_str(&b));
     strbuf_done(&b);
-    CHECK(flood(&f, &p, 20000, NGHTTP2_CONTINUATION, 3, STR("\0\1a\1b")));
+    CHECK(flood(&f, &p, 20000, NGHTTP2_CONTINUATION, 3, piece));
     CHECK_INT(f.n_requests, 1);
     close_h2(&p, &f);
+}
+
+/* A head that goes on for ever, in many small pieces. */
+TEST(h2_a_flood_of_continuations_ends_the_connection)
+{
+    continue_for_ever(STR("\0\1a\1b"));
 }
 
 /* The same with pieces of nothing. */
 TEST(h2_a_flood_of_empty_continuations_ends_the_connection)
 {
-    struct fx f;
-    struct peer p;
-    open_h2(&p, &f);
-    struct strbuf b = STRBUF_INIT(4096);
-    add_frame(&b, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_STREAM, 3, STR("\x82\x84\x86"));
-    raw_send(&p.raw, strbuf_str(&b));
-    strbuf_done(&b);
-    CHECK(flood(&f, &p, 20000, NGHTTP2_CONTINUATION, 3, STR_NONE));
-    CHECK_INT(f.n_requests, 1);
-    close_h2(&p, &f);
+    continue_for_ever(STR_NONE);
 }
 
 /* Each wants an answer, and the answers are not read. */
