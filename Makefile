@@ -8,6 +8,7 @@
 #   make test-conformance   Kubernetes' own specs against grove up (needs Go)
 #   make static     build-static/grove, one file that needs nothing (install/Dockerfile)
 #   make chart      build/chart, for Helm          make deb      build/grove_VERSION_ARCH.deb
+#   make sbom       what the program is made of    make test-static   the static program, hardened and reproducible
 #
 # What is missing on a Debian or Ubuntu machine is installed by `make deps`, which the targets call.
 
@@ -78,6 +79,15 @@ build-static/build.ninja:
 	@meson setup -Dstatic=true --buildtype=release -Db_lto=true build-static >build-static.log 2>&1 || { cat build-static.log; exit 1; }
 	@rm -f build-static.log
 
+# Its hardening, and the same bytes from another folder.
+test-static: static
+	@tests/binary/hardening build-static/grove build-static
+	@tests/binary/reproducible build-static/grove
+
+# SPDX 2.3, of the program as built here.
+sbom: all
+	@tools/sbom $(BUILD)
+
 chart: all
 	@$(BUILD)/grove manifests --chart $(BUILD)/chart
 	@echo $(BUILD)/chart
@@ -88,4 +98,4 @@ deb: $(BUILD)/build.ninja
 clean:
 	@rm -rf build build-*
 
-.PHONY: all everything deps demo test test-kubernetes test-conformance check bench fuzz soak install static chart deb clean
+.PHONY: all everything deps demo test test-static sbom test-kubernetes test-conformance check bench fuzz soak install static chart deb clean
