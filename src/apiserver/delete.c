@@ -285,12 +285,6 @@ void make_eviction(struct req *q)
     (void)str_to_uint(jstr(jpath(opts, "preconditions.resourceVersion")), &o.rv);
     if (jlen(jgetc(opts, "dryRun")))
         q->dry_run = true;
-    str name = q->r->body ? jstr(jpath(doc_root(q->r->body), "metadata.name")) : STR_NONE;
-    if (q->base && name.len && !str_eq(name, q->name)) {
-        req_refuse(
-            q, status_bad_request(&q->arena, "name in URL does not match name in Eviction object"));
-        return;
-    }
     if (q->base && (!check_conditions(q, &o) || !evict_permit(q)))
         return;
     make_deleted(q, &o);

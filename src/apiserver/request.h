@@ -120,6 +120,9 @@ struct write_ops {
     bool admits; /* the candidate is a client's: schema, admission and managedFields apply */
     /* ANSWER: fills q->reply from q->result; NULL: the object. */
     void (*answer)(struct req *q);
+    /* The body is an object of this kind, which has the name and namespace of what it is about;
+     * NULL: it is the object itself, or has neither. */
+    const char *body_kind;
 };
 
 /* ---- request.c: life of a request ---- */
@@ -185,8 +188,12 @@ bool patch_check_options(struct req *q);
 struct doc *patch_apply(struct req *q, const struct type *type, jval target);
 /* The body is an object of that kind, or says nothing about its kind; false: refused. */
 bool check_body(struct req *q, const struct body_kind *k, jval body);
+/* The same, of the kind that the request is about. */
+bool check_own_body(struct req *q, jval body);
 /* The name in the body is that of the request; false: refused. */
 bool check_name_match(struct req *q, jval meta);
+/* So is its namespace, or it has none; false: refused. */
+bool check_namespace_match(struct req *q, jval meta);
 /* resourceVersion and uid of what the client sent against the base; false: refused. */
 bool check_preconditions(struct req *q, jval meta);
 /* Reads resourceVersion; false when it is not a number. Absent and "0" are 0. */

@@ -295,6 +295,16 @@ static struct status *check_kind(struct review_call *c, const char *group, const
                               STR_ARG(got), STR_ARG(version), kind);
 }
 
+/* Or names no namespace. */
+static struct status *check_namespace(struct review_call *c)
+{
+    str ns = jstr(jpath(c->body, "metadata.namespace"));
+    if (str_is_empty(ns) || str_is_empty(c->ns) || str_eq(ns, c->ns))
+        return NULL;
+    return status_bad_request(c->arena, "the namespace of the provided object does not match the "
+                                        "namespace sent on the request");
+}
+
 static void put_head(struct jw *w, const char *group, const char *kind)
 {
     jw_init(w);
@@ -308,6 +318,8 @@ struct doc *review_answer(const struct review *r, struct review_call *c, struct 
 {
     struct jw w;
     *ret_why = check_kind(c, r->group, r->kind);
+    if (!*ret_why)
+        *ret_why = check_namespace(c);
     if (*ret_why)
         return NULL;
     put_head(&w, r->group, r->kind);
@@ -422,6 +434,20 @@ static void new_token_id(struct review_call *c, struct token_claims *t)
     t->id = str_of(text);
 }
 
+static struct status *check_account_match(struct review_call *c)
+{
+    jval name = jpath(c->body, "metadata.name");
+    struct field_errors e;
+    if (str_is_empty(jstr(name)) || str_eq(jstr(name), c->name))
+        return NULL;
+    field_errors_init(&e, c->arena);
+    field_error_add(&e, FIELD_ERR_INVALID, STR("metadata.name"), jtext(name),
+                    "must match the service account name if specified");
+    struct status *s = status_invalid_named(c->arena, AUTHENTICATION, "TokenRequest", c->name, &e);
+    field_errors_done(&e);
+    return s;
+}
+
 struct doc *token_request(struct review_call *c, struct status **ret_why)
 {
     static const str own[] = {STR_INIT(TOKEN_ISSUER)};
@@ -432,6 +458,10 @@ struct doc *token_request(struct review_call *c, struct status **ret_why)
     const struct obj *account =
         store_get(apiserver_store(c->authn->server), &kind_service_account, c->ns, c->name);
     *ret_why = check_kind(c, AUTHENTICATION, "TokenRequest");
+    if (!*ret_why)
+        *ret_why = check_namespace(c);
+    if (!*ret_why)
+        *ret_why = check_account_match(c);
     if (!*ret_why)
         *ret_why = check_expiration(c, seconds);
     if (!*ret_why && !account)

@@ -96,7 +96,9 @@ static struct doc *wanted_scale(struct req *q)
     struct body_kind k = scale_kind();
     if (q->r->verb == API_UPDATE) {
         jval body = q->r->body ? doc_root(q->r->body) : JVAL_ABSENT;
-        bool ok = check_body(q, &k, body) && check_name_match(q, jgetc(body, "metadata"));
+        jval meta = jgetc(body, "metadata");
+        bool ok =
+            check_body(q, &k, body) && check_name_match(q, meta) && check_namespace_match(q, meta);
         return ok ? q->r->body : NULL;
     }
     if (q->r->patch == API_PATCH_APPLY) {
@@ -106,9 +108,12 @@ static struct doc *wanted_scale(struct req *q)
     }
     struct doc *now = doc_hold(&q->arena, scale_doc(q->base));
     struct doc *d = patch_check_options(q) ? patch_apply(q, k.type, doc_root(now)) : NULL;
-    if (d && !check_body(q, &k, doc_root(doc_hold(&q->arena, d))))
+    if (!d || !check_body(q, &k, doc_root(doc_hold(&q->arena, d))))
         return NULL;
-    return d;
+    jval meta = jgetc(doc_root(d), "metadata");
+    /* A name that is missing is left to validation. */
+    bool named = jstr(jgetc(meta, "name")).len > 0;
+    return (!named || check_name_match(q, meta)) && check_namespace_match(q, meta) ? d : NULL;
 }
 
 /* What Go's decoder and the validation of Scales say. */
@@ -250,12 +255,6 @@ static void set_scheduled(struct req *q, struct edit *e)
 void make_binding(struct req *q)
 {
     jval body = q->r->body ? doc_root(q->r->body) : JVAL_ABSENT;
-    str named = jstr(jpath(body, "metadata.name"));
-    if (named.len && !str_eq(named, q->name)) {
-        req_refuse(
-            q, status_bad_request(&q->arena, "name in URL does not match name in Binding object"));
-        return;
-    }
     if (!q->base) {
         req_refuse(q, status_not_found(&q->arena, q->kind, q->name));
         return;
@@ -331,6 +330,8 @@ static bool check_finalize(struct req *q, jval body)
 void make_finalize(struct req *q)
 {
     jval body = q->r->body ? doc_root(q->r->body) : JVAL_ABSENT;
+    if (!check_own_body(q, body) || !check_name_match(q, jgetc(body, "metadata")))
+        return;
     if (!q->base) {
         req_refuse(q, status_not_found(&q->arena, q->kind, q->name));
         return;

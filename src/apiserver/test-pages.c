@@ -137,6 +137,82 @@ TEST(deprecated_versions_warn_whoever_uses_them)
     web_done(&w);
 }
 
+/* What a subresource is sent is about the object in the URL. */
+TEST(front_a_body_that_names_another_object_is_refused)
+{
+#define OTHER_NS_CREATE \
+    "the namespace of the provided object does not match the namespace sent on the request"
+#define OTHER_NS_UPDATE \
+    "the namespace of the object (other) does not match the namespace on the request (ns)"
+#define OTHER_NAME_UPDATE(k) "the name of the object (x) does not match the name on the URL (" k ")"
+#define IN_NS(path) "/api/v1/namespaces/ns/" path
+#define APPS(path) "/apis/apps/v1/namespaces/ns/" path
+#define TARGET "'target':{'kind':'Node','name':'n1'}"
+#define NAMED(name) "'metadata':{'name':'" name "'}"
+#define PLACED(name) "'metadata':{'name':'" name "','namespace':'other'}"
+    static const struct {
+        const char *method, *path, *body;
+        int code;
+        const char *why;
+    } cases[] = {
+        {"POST", IN_NS("pods/p/eviction"), "{" PLACED("p") "}", 400, OTHER_NS_CREATE},
+        {"POST", IN_NS("pods/p/eviction"), "{" NAMED("x") "}", 400,
+         "name in URL does not match name in Eviction object"},
+        {"POST", IN_NS("pods/absent/eviction"), "{" PLACED("absent") "}", 400, OTHER_NS_CREATE},
+        {"POST", IN_NS("pods/p/binding"), "{" PLACED("p") "," TARGET "}", 400, OTHER_NS_CREATE},
+        {"POST", IN_NS("bindings"), "{" PLACED("p") "," TARGET "}", 400, OTHER_NS_CREATE},
+        {"POST", IN_NS("serviceaccounts/s/token"), "{" PLACED("s") "}", 400, OTHER_NS_CREATE},
+        {"POST", IN_NS("serviceaccounts/s/token"), "{" NAMED("x") "}", 422,
+         "TokenRequest.authentication.k8s.io \"s\" is invalid: metadata.name: Invalid value: "
+         "\"x\": must match the service account name if specified"},
+        {"POST", "/apis/authorization.k8s.io/v1/namespaces/ns/localsubjectaccessreviews",
+         "{'metadata':{'namespace':'other'},'spec':{'user':'u','resourceAttributes':"
+         "{'namespace':'ns','verb':'get','resource':'pods'}}}",
+         400, OTHER_NS_CREATE},
+        {"PUT", APPS("deployments/d/scale"), "{" PLACED("d") ",'spec':{'replicas':1}}", 400,
+         OTHER_NS_UPDATE},
+        {"PUT", APPS("deployments/d/scale"), "{" NAMED("x") ",'spec':{'replicas':1}}", 400,
+         OTHER_NAME_UPDATE("d")},
+        {"PATCH", APPS("deployments/d/scale"), "{" PLACED("d") "}", 400, OTHER_NS_UPDATE},
+        {"PATCH", APPS("deployments/d/scale"), "{" NAMED("x") "}", 400, OTHER_NAME_UPDATE("d")},
+        {"PUT", IN_NS("pods/p/status"), "{" PLACED("p") "}", 400, OTHER_NS_UPDATE},
+        {"PUT", IN_NS("pods/p/status"), "{" NAMED("x") "}", 400, OTHER_NAME_UPDATE("p")},
+        {"PATCH", IN_NS("pods/p/status"), "{" PLACED("p") "}", 400, OTHER_NS_UPDATE},
+        {"PUT", IN_NS("pods/p/ephemeralcontainers"), "{" PLACED("p") "}", 400, OTHER_NS_UPDATE},
+        {"PATCH", IN_NS("pods/p/ephemeralcontainers"), "{" NAMED("x") "}", 400,
+         OTHER_NAME_UPDATE("p")},
+        {"PUT", IN_NS("pods/p/resize"), "{" PLACED("p") "}", 400, OTHER_NS_UPDATE},
+        {"PATCH", IN_NS("pods/p/resize"), "{" PLACED("p") "}", 400, OTHER_NS_UPDATE},
+        {"PUT", "/apis/certificates.k8s.io/v1/certificatesigningrequests/c/approval",
+         "{" NAMED("x") "}", 400, OTHER_NAME_UPDATE("c")},
+        {"PUT", "/api/v1/namespaces/ns/finalize", "{" NAMED("x") ",'spec':{}}", 400,
+         OTHER_NAME_UPDATE("ns")},
+        {"PUT", "/api/v1/namespaces/ns/finalize", "{}", 400,
+         "the name of the object (ns based on URL) was undeterminable: name must be provided"},
+    };
+    struct web w;
+    web_init(&w);
+    w.f.user.name = STR("admin");
+    CHECK_INT(ask(&w, "POST", IN_NS("pods"), POD("p", "")), 201);
+    CHECK_INT(create(&w.f, &kind_service_account, "ns", "{'metadata':{'name':'s'}}"), 201);
+    CHECK_INT(ask(&w, "POST", APPS("deployments"),
+                  "{'metadata':{'name':'d'},'spec':{'selector':{'matchLabels':{'a':'b'}},"
+                  "'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'c',"
+                  "'image':'i'}]}}}}"),
+              201);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        w.content_type =
+            cases[i].method[1] == 'A' ? "application/merge-patch+json" : "application/json";
+        ask(&w, cases[i].method, cases[i].path, cases[i].body);
+        check_status(&w, cases[i].code, cases[i].code == 422 ? "Invalid" : "BadRequest",
+                     cases[i].why);
+    }
+    CHECK_INT(ask(&w, "GET", IN_NS("pods/p"), NULL), 200);
+    CHECK(str_find(strbuf_str(&w.body), STR("nodeName")) < 0);
+    CHECK(str_find(strbuf_str(&w.body), STR("deletionTimestamp")) < 0);
+    web_done(&w);
+}
+
 TEST(front_a_binding_by_itself_binds_the_pod_it_names)
 {
     struct web w;

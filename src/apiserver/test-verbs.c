@@ -822,7 +822,8 @@ TEST(eviction_deletes_the_way_delete_does)
     CHECK_INT(get(&f, &kind_pod, "ns", "e1"), 200);
     CHECK(f.obj->deleting);
     CHECK_STR(field(&f, "metadata.deletionGracePeriodSeconds"), STR("30"));
-    CHECK_INT(post_sub(&f, "missing", "eviction", body), 404);
+    CHECK_INT(post_sub(&f, "missing", "eviction", body), 400); /* it names another pod */
+    CHECK_INT(post_sub(&f, "missing", "eviction", "{'metadata':{'name':'missing'}}"), 404);
     fixture_done(&f);
 }
 

@@ -31,8 +31,8 @@ static const struct write_ops all_ops[] = {
     {API_PATCH, "resize", make_patch, true, NULL},
     {API_UPDATE, "approval", make_update, true, NULL},
     {API_PATCH, "approval", make_patch, true, NULL},
-    {API_CREATE, "binding", make_binding, false, answer_created},
-    {API_CREATE, "eviction", make_eviction, false, answer_created},
+    {API_CREATE, "binding", make_binding, false, answer_created, .body_kind = "Binding"},
+    {API_CREATE, "eviction", make_eviction, false, answer_created, .body_kind = "Eviction"},
     {API_UPDATE, "finalize", make_finalize, false, NULL},
 };
 
@@ -250,14 +250,13 @@ bool check_body(struct req *q, const struct body_kind *k, jval body)
     return false;
 }
 
-/* Of the kind that the request is about. */
-static bool check_own_body(struct req *q, jval body)
+bool check_own_body(struct req *q, jval body)
 {
     struct body_kind k = body_kind_of(q->kind);
     return check_body(q, &k, body);
 }
 
-static bool check_namespace_match(struct req *q, jval meta)
+bool check_namespace_match(struct req *q, jval meta)
 {
     str ns = jstr(jgetc(meta, "namespace"));
     if (str_is_empty(ns) || str_eq(ns, q->r->ns))
@@ -269,7 +268,7 @@ static bool check_namespace_match(struct req *q, jval meta)
     else
         req_refuse(q, status_bad_request(&q->arena,
                                          "the namespace of the object (%.*s) does not match the "
-                                         "namespace on the URL (%.*s)",
+                                         "namespace on the request (%.*s)",
                                          STR_ARG(ns), STR_ARG(q->r->ns)));
     return false;
 }
@@ -289,6 +288,22 @@ bool check_name_match(struct req *q, jval meta)
                                          "the name of the object (%.*s) does not match the name on "
                                          "the URL (%.*s)",
                                          STR_ARG(name), STR_ARG(q->name)));
+    return false;
+}
+
+/* A body of a kind of its own says whom it is about, if it does, in the words of the URL. */
+static bool check_subject(struct req *q)
+{
+    jval meta = q->r->body ? jgetc(doc_root(q->r->body), "metadata") : JVAL_ABSENT;
+    str name = jstr(jgetc(meta, "name"));
+    if (!q->ops->body_kind)
+        return true;
+    if (!check_namespace_match(q, meta))
+        return false;
+    if (str_is_empty(name) || str_eq(name, q->name))
+        return true;
+    req_refuse(q, status_bad_request(&q->arena, "name in URL does not match name in %s object",
+                                     q->ops->body_kind));
     return false;
 }
 
@@ -488,7 +503,7 @@ static void step_decode(struct req *q)
     write_set_doc(q, NULL);
     q->effect = EFFECT_STORE;
     q->base = base ? obj_hold(&q->arena, convert_obj(base, q->kind)) : NULL;
-    if (!judge_first(q) || !ask_first(q))
+    if (!check_subject(q) || !judge_first(q) || !ask_first(q))
         return;
     q->ops->make(q);
     if (!req_is_refused(q))
