@@ -7,8 +7,9 @@
  * anything else runs. The registry of kinds belongs to the process, so there is one server with
  * definitions at a time; when it is freed its kinds retire.
  *
- * A definition of one of the program's own kinds is stored and called established; the program's
- * table stays in charge.
+ * Grove's own kinds are built in: a definition that takes one of their names is refused. One of
+ * another built-in kind (an Ingress) is stored and called established, and so is one of Grove's
+ * that was stored before; the program's table stays in charge.
  */
 #ifndef APISERVER_CRD_H
 #define APISERVER_CRD_H
@@ -62,6 +63,11 @@ void crd_validate_schema(const struct admit *a, jval schema, str path);
 struct kind crd_kind(struct arena *a, jval crd, jval version, jval names);
 /* True when the program has a table of its own for the kind. */
 bool crd_is_builtin(jval crd);
+/* The kind of Grove's that this would be a definition of; NULL: none. */
+const struct kind *crd_grove_kind(jval crd);
+/* The kind of Grove's in this group that has the word as its kind or list kind, or else as its
+ * plural, singular or short name; NULL: none. */
+const struct kind *crd_grove_kind_named(str group, str word, bool as_kind);
 jval crd_storage_version(jval crd);
 
 /* What stands in the way of a definition's names, by those of others that are in use. */

@@ -392,6 +392,49 @@ static void validate_room(const struct admit *a, jval root)
             kinds_room(), needed);
 }
 
+/* ---- names of Grove's kinds ---- */
+
+static void refuse_name(const struct admit *a, str group, str field, jval word, bool as_kind)
+{
+    const struct kind *k = crd_grove_kind_named(group, jstr(word), as_kind);
+    if (k)
+        field_error_add(a->errors, FIELD_ERR_INVALID, field, jtext(word),
+                        "is a name of %s.%s, which is built into this server: choose another",
+                        k->plural, k->group);
+}
+
+static void refuse_names(const struct admit *a, str group, jval names)
+{
+    static const char *const words[] = {"plural", "singular", "kind", "listKind"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        refuse_name(a, group, admit_path(a, "spec.names.%s", words[i]),
+                    jget(names, str_of(words[i])), i >= 2);
+    for (struct jiter it = jiter(jgetc(names, "shortNames")); jnext(&it);)
+        refuse_name(a, group, admit_path(a, "spec.names.shortNames[%zu]", it.index), it.value,
+                    false);
+}
+
+/* Whoever installs Grove's definitions is told that they are there: Helm goes on after an
+ * AlreadyExists. What was stored before stays as it is, and can be deleted. */
+static void validate_not_grove(const struct admit *a, jval root)
+{
+    const struct kind *k = crd_grove_kind(root);
+    jval spec = jgetc(root, "spec");
+    if (a->old && jequal(obj_spec(a->old), spec))
+        return;
+    if (!k) {
+        if (!a->old || !jequal(jgetc(obj_spec(a->old), "names"), jgetc(spec, "names")))
+            refuse_names(a, jstr(jgetc(spec, "group")), jgetc(spec, "names"));
+        return;
+    }
+    struct status *s = status_already_exists(a->arena, a->kind, a->name);
+    s->message = arena_printf(a->arena,
+                              "%.*s: %s of %s is built into this server, which serves it without a "
+                              "definition; leave this one out",
+                              STR_ARG(s->message), k->kind, k->group);
+    *a->refused = s;
+}
+
 /* ---- all of it ---- */
 
 static void validate_immutable(const struct admit *a, jval root)
@@ -434,4 +477,5 @@ void crd_validate(const struct admit *a, jval root)
     validate_versions(a, root);
     validate_immutable(a, root);
     validate_room(a, root);
+    validate_not_grove(a, root);
 }

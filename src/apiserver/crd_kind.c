@@ -100,6 +100,12 @@ struct kind crd_kind(struct arena *a, jval crd, jval version, jval names)
     return k;
 }
 
+/* Custom, and not defined by anybody. */
+static bool is_grove_kind(const struct kind *k)
+{
+    return kind_is(k, KIND_CUSTOM) && !kind_is(k, KIND_DEFINED);
+}
+
 bool crd_is_builtin(jval crd)
 {
     str group = jstr(jpath(crd, "spec.group")), plural = jstr(jpath(crd, "spec.names.plural"));
@@ -109,6 +115,17 @@ bool crd_is_builtin(jval crd)
             return true;
     }
     return false;
+}
+
+const struct kind *crd_grove_kind(jval crd)
+{
+    str group = jstr(jpath(crd, "spec.group")), plural = jstr(jpath(crd, "spec.names.plural"));
+    for (size_t i = 0; i < kinds_count(); i++) {
+        const struct kind *k = kinds_at(i);
+        if (is_grove_kind(k) && str_is(group, k->group) && str_is(plural, k->plural))
+            return k;
+    }
+    return NULL;
 }
 
 jval crd_storage_version(jval crd)
@@ -143,12 +160,23 @@ static bool names_use(jval names, str word, bool as_kind)
 static bool table_uses(const struct kind *k, str word, bool as_kind)
 {
     if (as_kind)
-        return str_is(word, k->kind);
+        return str_is(word, k->kind) || (str_starts(word, str_of(k->kind)) &&
+                                         str_is(str_sub(word, strlen(k->kind), word.len), "List"));
     str rest = str_of(k->short_names);
     while (rest.len)
         if (str_eq(str_cut(&rest, ','), word))
             return true;
     return str_is(word, k->plural) || str_is(word, k->singular);
+}
+
+const struct kind *crd_grove_kind_named(str group, str word, bool as_kind)
+{
+    for (size_t i = 0; word.len && i < kinds_count(); i++) {
+        const struct kind *k = kinds_at(i);
+        if (is_grove_kind(k) && str_is(group, k->group) && table_uses(k, word, as_kind))
+            return k;
+    }
+    return NULL;
 }
 
 static bool is_in_use(const struct words *w, str word, bool as_kind)

@@ -839,17 +839,127 @@ TEST(definitions_are_served_after_a_restart)
 
 /* ---- the program's own kinds ---- */
 
-TEST(definition_of_a_kind_of_the_program_changes_nothing)
+#define BUILT_IN(plural, group, kind)                                               \
+    "customresourcedefinitions.apiextensions.k8s.io \"" plural "." group            \
+    "\" already exists: " kind " of " group                                         \
+    " is built into this server, which serves it without a definition; leave this " \
+    "one out"
+
+TEST(definition_of_a_kind_of_groves_is_refused)
 {
+    static const struct {
+        const char *crd, *message;
+    } cases[] = {
+        {CRD("podcliquesets", "grove.io", "PodCliqueSet", ",'shortNames':['pcs']",
+             VERSION("v1alpha1", "true", "{'type':'object'}", "")),
+         BUILT_IN("podcliquesets", "grove.io", "PodCliqueSet")},
+        {CRD("podcliquesets", "grove.io", "Other", "",
+             VERSION("v9", "true", "{'type':'object'}", "")),
+         BUILT_IN("podcliquesets", "grove.io", "PodCliqueSet")},
+        {CRD("podgangs", "scheduler.grove.io", "PodGang", "",
+             VERSION("v1alpha1", "true", "{'type':'object'}", "")),
+         BUILT_IN("podgangs", "scheduler.grove.io", "PodGang")},
+    };
     struct fixture f;
     fixture_init(&f);
     const struct kind *k = kind_by_alias(STR("podcliquesets"));
     const struct type *t = k->type;
-    define(&f, CRD("podcliquesets", "grove.io", "PodCliqueSet", ",'shortNames':['pcs']",
-                   VERSION("v1alpha1", "true", "{'type':'object'}", "")));
-    CHECK_INT(get(&f, &kind_crd, "", "podcliquesets.grove.io"), 200);
-    CHECK_CSTR(condition(&f, "Established", "status"), "True");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CHECK_INT(create(&f, &kind_crd, "", cases[i].crd), 409);
+        CHECK_STR(f.reason, STR("AlreadyExists"));
+        CHECK_STR(f.message, str_of(cases[i].message));
+    }
     CHECK(kind_by_alias(STR("podcliquesets")) == k && k->type == t);
+    fixture_done(&f);
+}
+
+TEST(definition_with_a_name_of_groves_is_refused)
+{
+    static const struct {
+        const char *plural, *group, *kind, *more, *why; /* NULL: it is taken */
+    } cases[] = {
+        {"others", "grove.io", "PodCliqueSet", "",
+         "spec.names.kind: Invalid value: "
+         "\"PodCliqueSet\": is a name of podcliquesets.grove.io, which is built into this server: "
+         "choose another"},
+        {"others", "grove.io", "Other", ",'listKind':'PodCliqueList'",
+         "spec.names.listKind: Invalid value: \"PodCliqueList\": is a name of podcliques.grove.io"},
+        {"others", "grove.io", "Other", ",'shortNames':['o','pcsg']",
+         "spec.names.shortNames[1]: Invalid value: \"pcsg\": is a name of "
+         "podcliquescalinggroups.grove.io"},
+        {"others", "scheduler.grove.io", "Other", ",'shortNames':['pg']",
+         "spec.names.shortNames[0]: Invalid value: \"pg\": is a name of "
+         "podgangs.scheduler.grove.io"},
+        {"pclq", "grove.io", "Other", "",
+         "spec.names.plural: Invalid value: \"pclq\": is a name of podcliques.grove.io"},
+        {"others", "grove.io", "Other", ",'singular':'podclique'",
+         "spec.names.singular: Invalid value: \"podclique\": is a name of podcliques.grove.io"},
+        {"others", "grove.io", "Other", ",'shortNames':['pg']", NULL}, /* of another group */
+        {"podcliquesets", "example.org", "PodCliqueSet", ",'shortNames':['pcs']", NULL},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str crd = text_of(&f,
+                          "{'metadata':{'name':'%s.%s'},'spec':{'group':'%s','scope':'Namespaced',"
+                          "'names':{'plural':'%s','kind':'%s'%s},'versions':[" VERSION(
+                              "v1", "true", "{'type':'object'}", "") "]}}",
+                          cases[i].plural, cases[i].group, cases[i].group, cases[i].plural,
+                          cases[i].kind, cases[i].more);
+        if (!CHECK_INT(create(&f, &kind_crd, "", crd.p), cases[i].why ? 422 : 201) ||
+            (cases[i].why && !CHECK(str_find(f.message, str_of(cases[i].why)) >= 0)))
+            test_note("%s: %.*s", crd.p, STR_ARG(f.message));
+    }
+    /* a name cannot be taken later either */
+    CHECK_INT(patch(&f, &kind_crd, "", "others.grove.io", API_PATCH_MERGE,
+                    "{'spec':{'names':{'shortNames':['pcs']}}}"),
+              422);
+    CHECK_INT(patch(&f, &kind_crd, "", "others.grove.io", API_PATCH_MERGE,
+                    "{'metadata':{'labels':{'a':'b'}}}"),
+              200);
+    fixture_done(&f);
+}
+
+static void on_stored(struct store_write *w, const struct err *err)
+{
+    (void)w;
+    CHECK(!err);
+}
+
+/* Past all admission. */
+static void put_stored(struct fixture *f, const char *crd)
+{
+    struct edit e;
+    edit_init(&e, &f->arena);
+    edit_set_str(&e, STR("/metadata/uid"), STR("00000000-0000-4000-8000-000000000001"));
+    edit_set_raw(&e, STR("/spec/conversion"), STR("{\"strategy\":\"None\"}"));
+    edit_set_str(&e, STR("/metadata/resourceVersion"),
+                 text_of(f, "%llu", (unsigned long long)store_next_revision(f->store)));
+    struct obj *o =
+        obj_hold(&f->arena, obj_new(&kind_crd, edit_apply(&e, fixture_doc(f, crd), NULL), NULL));
+    edit_done(&e);
+    struct store_write *w = arena_new(&f->arena, struct store_write);
+    *w = (struct store_write){.kind = &kind_crd, .name = o->name, .obj = o, .done = on_stored};
+    REQUIRE(store_apply(f->store, w, NULL) == 0);
+    fixture_run(f, USEC_PER_SEC);
+}
+
+/* Stored by a server that took it: it can be labelled and deleted. */
+TEST(definition_of_a_kind_of_groves_that_was_stored_can_go)
+{
+    struct fixture f;
+    fixture_init(&f);
+    const struct kind *k = kind_by_alias(STR("podcliquesets"));
+    put_stored(&f, CRD("podcliquesets", "grove.io", "PodCliqueSet",
+                       ",'singular':'podcliqueset','listKind':'PodCliqueSetList'",
+                       VERSION("v1alpha1", "true", "{'type':'object'}", "")));
+    CHECK_INT(get(&f, &kind_crd, "", "podcliquesets.grove.io"), 200);
+    CHECK_INT(patch(&f, &kind_crd, "", "podcliquesets.grove.io", API_PATCH_MERGE,
+                    "{'metadata':{'labels':{'a':'b'}}}"),
+              200);
+    CHECK_INT(patch(&f, &kind_crd, "", "podcliquesets.grove.io", API_PATCH_MERGE,
+                    "{'spec':{'names':{'shortNames':['x']}}}"),
+              409);
     CHECK_INT(delete (&f, &kind_crd, "", "podcliquesets.grove.io"), 200);
     CHECK_INT(get(&f, &kind_crd, "", "podcliquesets.grove.io"), 404);
     CHECK(kind_by_alias(STR("podcliquesets")) == k);
@@ -860,13 +970,30 @@ static const char *const grove_kinds[] = {"podcliquesets", "podcliques",
                                           "podgangmaps",   "podcliquescalinggroups",
                                           "podgangs",      "clustertopologybindings"};
 
+/* The definition of a table's kind in another group, so that it is a kind of its own. */
+static struct doc *structural_crd_elsewhere(const struct kind *k)
+{
+    struct doc *crd = structural_crd(k);
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    str rest = doc_text(crd);
+    for (ptrdiff_t at; (at = str_find(rest, STR("grove.io"))) >= 0;) {
+        strbuf_printf(&text, "%.*sother.io", STR_ARG(str_sub(rest, 0, (size_t)at)));
+        rest = str_sub(rest, (size_t)at + 8, rest.len);
+    }
+    strbuf_add_str(&text, rest);
+    struct doc *other = doc_parse(strbuf_str(&text), NULL, NULL);
+    strbuf_done(&text);
+    doc_unref(crd);
+    return other;
+}
+
 TEST(definitions_written_from_tables_are_valid_and_small)
 {
     struct fixture f;
     fixture_init(&f);
     for (size_t i = 0; i < ARRAY_LEN(grove_kinds); i++) {
         const struct kind *k = kind_by_alias(str_of(grove_kinds[i]));
-        struct doc *d = structural_crd(k);
+        struct doc *d = structural_crd_elsewhere(k);
         struct api_request r = {.verb = API_CREATE,
                                 .kind = &kind_crd,
                                 .body = d,
@@ -924,16 +1051,7 @@ TEST(table_and_schema_decide_alike_on_the_round_trip)
     struct fixture f;
     fixture_init(&f);
     const struct kind *k = kind_by_alias(STR("podcliquesets"));
-    struct doc *crd = structural_crd(k);
-    /* Under another name, so that it is a kind of its own. */
-    struct strbuf text = STRBUF_INIT(1 << 20);
-    str rest = doc_text(crd);
-    for (ptrdiff_t at; (at = str_find(rest, STR("grove.io"))) >= 0;) {
-        strbuf_printf(&text, "%.*sother.io", STR_ARG(str_sub(rest, 0, (size_t)at)));
-        rest = str_sub(rest, (size_t)at + 8, rest.len);
-    }
-    strbuf_add_str(&text, rest);
-    struct doc *other = doc_parse(strbuf_str(&text), NULL, NULL);
+    struct doc *other = structural_crd_elsewhere(k);
     CHECK_INT(send(&f, (struct api_request){.verb = API_CREATE, .kind = &kind_crd, .body = other}),
               201);
     fixture_run(&f, 100 * 1000);
@@ -949,7 +1067,5 @@ TEST(table_and_schema_decide_alike_on_the_round_trip)
         }
     }
     doc_unref(other);
-    doc_unref(crd);
-    strbuf_done(&text);
     fixture_done(&f);
 }

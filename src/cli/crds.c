@@ -28,6 +28,10 @@ static int install_one(struct session *s, struct doc *crd, struct err *err)
                             .field_manager = STR(MANAGER),
                             .force = true};
     int code = 0, r = session_send(s, &q, NULL, &code, err);
+    if (r == ERR_EXISTS) { /* `grove up` needs none */
+        log_info("definition", LOG_S("name", name), LOG_C("is", "built into the server"));
+        return 0;
+    }
     if (r)
         return err_wrap(err, "%.*s", STR_ARG(name));
     log_info("definition", LOG_S("name", name),

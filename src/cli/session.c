@@ -184,6 +184,12 @@ static str remedy(struct session *s, const struct status *why)
                     : STR("start a control plane with `grove up`, or name another kubeconfig")));
 }
 
+/* Two refusals have the number 409. */
+static int code_of(const struct status *why)
+{
+    return why->reason && strcmp(why->reason, "AlreadyExists") == 0 ? ERR_EXISTS : session_code_of(why->code);
+}
+
 static void on_done(struct api_request *q, const struct api_reply *reply)
 {
     struct waiting *w = q->ctx;
@@ -192,8 +198,8 @@ static void on_done(struct api_request *q, const struct api_reply *reply)
     w->code = reply->code;
     if (reply->status)
         w->error =
-            err_set(w->err, session_code_of(reply->code), "%.*s%.*s",
-                    STR_ARG(reply->status->message), STR_ARG(remedy(w->session, reply->status)));
+            err_set(w->err, code_of(reply->status), "%.*s%.*s", STR_ARG(reply->status->message),
+                    STR_ARG(remedy(w->session, reply->status)));
     if (reply->obj)
         w->obj = obj_hold(a, obj_ref(reply->obj));
     if (reply->doc)
