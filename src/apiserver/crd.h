@@ -7,9 +7,9 @@
  * anything else runs. The registry of kinds belongs to the process, so there is one server with
  * definitions at a time; when it is freed its kinds retire.
  *
- * Grove's own kinds are built in: a definition that takes one of their names is refused. One of
- * another built-in kind (an Ingress) is stored and called established, and so is one of Grove's
- * that was stored before; the program's table stays in charge.
+ * Grove's own kinds are built in: a definition that takes one of their names is refused, and those
+ * that the server writes itself (crd_boot.h) are there to be read. One of another built-in kind (an
+ * Ingress) is stored and called established; the program's table stays in charge.
  */
 #ifndef APISERVER_CRD_H
 #define APISERVER_CRD_H

@@ -4,6 +4,7 @@
  * and namespace strategies), with one difference: what it does in two writes (mark, then remove) we
  * do in one.
  */
+#include "apiserver/crd.h"
 #include "apiserver/request.h"
 #include "base/vec.h"
 #include "json/edit.h"
@@ -247,6 +248,12 @@ static void make_deleted(struct req *q, const struct delete_options *o)
     if (q->kind == &kind_namespace && is_protected_namespace(q->name)) {
         req_refuse(q, status_forbidden(&q->arena, q->kind, q->name,
                                        STR("this namespace may not be deleted")));
+        return;
+    }
+    if (q->base && q->kind == &kind_crd && crd_grove_kind(obj_root(q->base))) {
+        req_refuse(q, status_forbidden(&q->arena, q->kind, q->name,
+                                       STR("the kind is built into this server, and so is its "
+                                           "definition")));
         return;
     }
     if (!q->base) {

@@ -6,6 +6,7 @@
  * left alone.
  */
 #include "apiserver/crd.h"
+#include "apiserver/crd_boot.h"
 #include "apiserver/quota.h"
 #include "apiserver/rbac.h"
 #include "apiserver/rbac_boot.h"
@@ -217,4 +218,10 @@ void apiserver_bootstrap(struct apiserver *a, void (*ready)(void *ctx, const str
     *b = (struct boot){.server = a, .ready = ready, .ctx = ctx};
     a->booting = true;
     boot_next(b);
+}
+
+void apiserver_write_definitions(struct apiserver *a,
+                                 void (*done)(void *ctx, const struct err *err), void *ctx)
+{
+    crd_boot(a, done, ctx);
 }

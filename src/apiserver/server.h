@@ -42,6 +42,10 @@ void apiserver_free(struct apiserver *a);
 void apiserver_bootstrap(struct apiserver *a, void (*ready)(void *ctx, const struct err *err),
                          void *ctx);
 
+/* Writes the definitions of Grove's kinds, for tools that read them; after bootstrap. */
+void apiserver_write_definitions(struct apiserver *a,
+                                 void (*done)(void *ctx, const struct err *err), void *ctx);
+
 /* The verbs, for the front end. `user` must live until done. */
 void apiserver_send(struct apiserver *a, const struct user *user, struct api_request *r);
 void apiserver_watch(struct apiserver *a, const struct user *user, struct api_watch *w);

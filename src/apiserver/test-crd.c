@@ -944,8 +944,14 @@ static void put_stored(struct fixture *f, const char *crd)
     fixture_run(f, USEC_PER_SEC);
 }
 
-/* Stored by a server that took it: it can be labelled and deleted. */
-TEST(definition_of_a_kind_of_groves_that_was_stored_can_go)
+static void on_defined(void *ctx, const struct err *err)
+{
+    CHECK(!err);
+    *(bool *)ctx = true;
+}
+
+/* Stored by another version: it can be labelled, and becomes that of today at the next start. */
+TEST(definitions_of_groves_kinds_are_the_servers)
 {
     struct fixture f;
     fixture_init(&f);
@@ -960,8 +966,22 @@ TEST(definition_of_a_kind_of_groves_that_was_stored_can_go)
     CHECK_INT(patch(&f, &kind_crd, "", "podcliquesets.grove.io", API_PATCH_MERGE,
                     "{'spec':{'names':{'shortNames':['x']}}}"),
               409);
-    CHECK_INT(delete (&f, &kind_crd, "", "podcliquesets.grove.io"), 200);
-    CHECK_INT(get(&f, &kind_crd, "", "podcliquesets.grove.io"), 404);
+    CHECK_INT(delete (&f, &kind_crd, "", "podcliquesets.grove.io"), 403);
+    for (int i = 0; i < 2; i++) { /* the second time there is nothing to write */
+        bool defined = false;
+        uint64_t before = store_next_revision(f.store);
+        apiserver_write_definitions(f.server, on_defined, &defined);
+        fixture_run(&f, USEC_PER_SEC);
+        CHECK(defined);
+        CHECK(i == 0 || store_next_revision(f.store) == before);
+    }
+    CHECK_INT(get(&f, &kind_crd, "", "podcliquesets.grove.io"), 200);
+    struct doc *today = structural_crd(k);
+    CHECK(jequal(jpath(doc_root(today), "spec.versions"), jpath(doc_root(f.doc), "spec.versions")));
+    CHECK_STR(jstr(jpath(doc_root(f.doc), "metadata.labels.a")), STR("b"));
+    doc_unref(today);
+    CHECK_INT(get(&f, &kind_crd, "", "podgangs.scheduler.grove.io"), 200);
+    CHECK_CSTR(condition(&f, "Established", "status"), "True");
     CHECK(kind_by_alias(STR("podcliquesets")) == k);
     fixture_done(&f);
 }

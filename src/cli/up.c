@@ -153,6 +153,7 @@ static int open_plane(struct up *u, const struct up_options *o, struct err *err)
     int r = dir_make(dir.p, 0700, err);
     if (r == 0) {
         struct plane_options po = {.data_dir = dir.p,
+                                   .definitions = true,
                                    .nodes = o->nodes,
                                    .without = o->without,
                                    .ca_pem = strbuf_str(&u->pki.ca.cert_pem),

@@ -258,12 +258,21 @@ void plane_set_ca(struct plane *p, str ca_pem)
 
 /* ---- life cycle ---- */
 
-static void on_bootstrap(void *ctx, const struct err *err)
+static void on_written(void *ctx, const struct err *err)
 {
     struct plane *p = ctx;
     for (size_t i = 0; !err && i < p->n_parts; i++)
         plane_start(p, i);
     p->ready(p->ctx, err);
+}
+
+static void on_bootstrap(void *ctx, const struct err *err)
+{
+    struct plane *p = ctx;
+    if (!err && p->options.definitions)
+        apiserver_write_definitions(p->server, on_written, p);
+    else
+        on_written(p, err);
 }
 
 struct plane *plane_new(struct loop *l, const struct plane_options *o,

@@ -30,6 +30,7 @@ struct plane_options {
     /* Names of parts whose components are left out, because processes of their own do their work:
      * "operator,scheduler". */
     str without;
+    bool definitions;   /* those of Grove's kinds are written, for tools that read them */
     bool split;         /* parts "api", "operator", "scheduler", "nodes" instead of one, "all" */
     usec stall_timeout; /* of the caches' watches; 0: none, for an API that does not fall silent */
     plane_wrap *wrap;   /* fault injection; NULL: none */
