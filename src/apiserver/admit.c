@@ -450,6 +450,9 @@ struct doc *admit_mutate(const struct admit *a, struct doc *d, struct edit *more
     if (is_status(a) || !kind_is(a->kind, KIND_CUSTOM))
         return apply(more, n, d);
     struct doc *full = grove_default(a->kind, d, a->ns);
+    if (a->kind == &kind_pcs)
+        grove_default_strategy(a->grove->strategy, a->old ? obj_root(a->old) : JVAL_ABSENT,
+                               doc_root(full), more);
     struct doc *out = apply(more, n, full);
     doc_unref(full);
     return out;
@@ -465,7 +468,7 @@ static jval binding_levels(void *ctx, str name)
 
 static void validate_custom(const struct admit *a, struct doc *d)
 {
-    struct grove_context context = grove_default_context;
+    struct grove_context context = *a->grove;
     context.levels = binding_levels;
     context.ctx = (void *)a;
     grove_validate_in(&context, a->kind, a->old ? a->old->doc : NULL, d, a->errors);

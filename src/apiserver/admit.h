@@ -6,6 +6,7 @@
 #define APISERVER_ADMIT_H
 
 #include "client/api.h"
+#include "grove/admit.h"
 #include "loop/loop.h"
 #include "store/store.h"
 #include "json/edit.h"
@@ -33,7 +34,8 @@ struct admit {
     const struct user *user;
     struct store *store; /* for look-ups (priority classes) */
     struct admit_pools *pools;
-    usec now; /* wall time */
+    const struct grove_context *grove; /* what is enabled, for Grove's own kinds */
+    usec now;                          /* wall time */
     struct arena *arena;
     struct field_errors *errors; /* refusals and warnings are collected here */
     struct status **refused;     /* any other refusal than 422: the first one set is the answer */

@@ -52,6 +52,7 @@ struct apiserver {
     bool booting;        /* writing what every cluster has: nobody is asked about that */
     struct quotas *quotas;
     struct admit_pools pools;
+    const struct grove_context *grove; /* never NULL */
     suspend_fn *suspend;
     void *suspend_ctx;
 };

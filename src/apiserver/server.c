@@ -40,6 +40,7 @@ struct apiserver *apiserver_new(struct loop *l, struct store *s)
     struct apiserver *a = xnew(struct apiserver);
     a->loop = l;
     a->store = s;
+    a->grove = &grove_default_context;
     list_init(&a->open);
     list_init(&a->waiting);
     list_init(&a->commits);
@@ -224,4 +225,9 @@ void apiserver_write_definitions(struct apiserver *a,
                                  void (*done)(void *ctx, const struct err *err), void *ctx)
 {
     crd_boot(a, done, ctx);
+}
+
+void apiserver_set_grove_context(struct apiserver *a, const struct grove_context *context)
+{
+    a->grove = context;
 }

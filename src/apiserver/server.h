@@ -25,6 +25,7 @@
 #include "store/store.h"
 
 struct apiserver;
+struct grove_context; /* grove/admit.h */
 struct req;
 
 struct user {
@@ -42,6 +43,8 @@ void apiserver_free(struct apiserver *a);
 void apiserver_bootstrap(struct apiserver *a, void (*ready)(void *ctx, const struct err *err),
                          void *ctx);
 
+/* What is enabled for Grove's own kinds, in place of everything; must outlive the server. */
+void apiserver_set_grove_context(struct apiserver *a, const struct grove_context *context);
 /* Writes the definitions of Grove's kinds, for tools that read them; after bootstrap. */
 void apiserver_write_definitions(struct apiserver *a,
                                  void (*done)(void *ctx, const struct err *err), void *ctx);

@@ -166,7 +166,7 @@ static void add_webhooks(struct operator_run *o, struct runtime *r, struct api *
         o->world.context.topology_enabled = c->topology;
         o->world.context.mnnvl_enabled = c->mnnvl;
         o->world.context.schedulers = c->schedulers;
-        o->world.rules.strategy = c->strategy;
+        o->world.context.strategy = c->strategy;
     }
     if (c && c->n_exempt > 0) {
         o->world.rules.exempt = c->exempt;

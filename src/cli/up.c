@@ -156,6 +156,7 @@ static int open_plane(struct up *u, const struct up_options *o, struct err *err)
                                    .definitions = true,
                                    .nodes = o->nodes,
                                    .without = o->without,
+                                   .config = o->config,
                                    .ca_pem = strbuf_str(&u->pki.ca.cert_pem),
                                    .token_key = u->token_key,
                                    .kept = u->journal};

@@ -12,7 +12,8 @@ struct up_options {
     str data;       /* empty: a temporary directory, removed at the end */
     str kubeconfig; /* empty: in the state directory */
     struct nodes_options nodes;
-    str without; /* as plane_options has it; must outlive it */
+    const struct operator_config *config; /* NULL: none; must outlive it */
+    str without;                          /* as plane_options has it; must outlive it */
     struct front_limits limits;
     /* Files; empty: our own. Looked at again when they change. */
     str tls_cert, tls_key, client_ca;

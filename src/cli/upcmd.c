@@ -15,6 +15,7 @@
 #include "cli/instance.h"
 #include "cli/paint.h"
 #include "cli/up.h"
+#include "operator/config.h"
 #include "store/store.h"
 
 /* How long to wait for the nodes to register before saying what there is. */
@@ -24,7 +25,7 @@ struct up_args {
     int64_t nodes;
     int profile;
     bool tainted, detach;
-    str data, listen, kubeconfig, without;
+    str data, listen, kubeconfig, without, config;
     usec start_delay, stop_delay;
     int log_level;
     bool log_json;
@@ -47,6 +48,10 @@ static const struct opt up_opts[] = {
                    "Where to serve; port 0 picks a free one"),
     OPT_STRING(struct up_args, kubeconfig, 0, "kubeconfig", "FILE",
                "Where to write the kubeconfig (default: in the state directory)"),
+    OPT_STRING(struct up_args, config, 0, "config", "FILE",
+               "The operator's configuration (operator.config.grove.io/v1alpha1): schedulers, "
+               "topology, MNNVL and default strategy; its servers, election and logging do not "
+               "apply"),
     OPT_FLAG(struct up_args, detach, 0, "detach",
              "Return when it is up and leave it running; grove down stops it"),
     OPT_DURATION(struct up_args, start_delay, 0, "start-delay", "300ms",
@@ -406,12 +411,32 @@ static void set_options(const struct up_args *a, struct up_options *o)
     o->nodes.life.stop = a->stop_delay;
 }
 
-static int run_plane(const struct up_args *a)
+/* The operator's configuration; what does not apply to a control plane in one process is said. */
+static int load_config(const struct up_args *a, struct operator_config *c, struct err *err)
+{
+    char *file = str_dup(a->config);
+    int r = config_load(file, c, err);
+    free(file);
+    if (r)
+        return err_wrap(err, "--config");
+    for (size_t i = 0; i < c->warnings.len; i++)
+        log_warn("configuration", LOG_S("what", c->warnings.p[i]));
+    if (c->election.enabled)
+        log_warn("configuration",
+                 LOG_C("what", "leaderElection has no effect: there is one process"));
+    if (c->authorizer)
+        log_warn("configuration", LOG_C("what", "authorizer has no effect: there are no webhooks; "
+                                                "limit who may write Grove's kinds with RBAC"));
+    return 0;
+}
+
+static int run_with_config(const struct up_args *a, const struct operator_config *config)
 {
     struct err err = ERR_INIT;
     struct up_options o;
     struct up_run r = {.args = a};
     set_options(a, &o);
+    o.config = config;
     if (check_words(a, &err) || set_limits(a, &o.limits, &err))
         return cli_fail(&err);
     r.loop = loop_new_real(&err);
@@ -435,6 +460,21 @@ static int run_plane(const struct up_args *a)
     instance_forget();
     log_set_clock(NULL, NULL);
     loop_free(r.loop);
+    return code;
+}
+
+static int run_plane(const struct up_args *a)
+{
+    struct operator_config config;
+    struct err err = ERR_INIT;
+    if (str_is_empty(a->config))
+        return run_with_config(a, NULL);
+    if (load_config(a, &config, &err)) {
+        (void)cli_fail(&err);
+        return EXIT_USAGE;
+    }
+    int code = run_with_config(a, &config);
+    config_done(&config);
     return code;
 }
 

@@ -141,3 +141,12 @@ struct doc *grove_default(const struct kind *k, struct doc *doc, str ns)
     /* An edit cannot fail here: every path was checked to run through objects. */
     return out ? out : doc_ref(doc);
 }
+
+void grove_default_strategy(str strategy, jval old, jval object, struct edit *ret)
+{
+    jval spec = jgetc(object, "spec");
+    if (str_is_empty(strategy) || jtype(spec) != J_OBJECT || j_has(jgetc(spec, "updateStrategy")) ||
+        (j_has(old) && !str_eq(jstr(jpath(old, "spec.updateStrategy.type")), strategy)))
+        return;
+    edit_set_str(ret, STR("/spec/updateStrategy/type"), strategy);
+}

@@ -18,11 +18,16 @@ enum { GROVE_MAX_CLIQUES = 2000 };
 struct doc *grove_default(const struct kind *k, struct doc *d, str ns);
 /* The same as a list of edits, for who answers with a patch; nothing for kinds without defaults. */
 void grove_default_edits(const struct kind *k, const struct doc *d, str ns, struct edit *ret);
+/* A new set without a strategy gets the configured one, so that a later change of the configuration
+ * leaves it alone; one that has it keeps it when a manifest is applied that does not say. old:
+ * absent on create. */
+void grove_default_strategy(str strategy, jval old, jval object, struct edit *ret);
 /* What rules need to know beyond the object. */
 struct grove_context {
     bool topology_enabled;
     bool mnnvl_enabled;
     const char *const *schedulers; /* enabled, NULL-terminated; the first is the default */
+    str strategy;                  /* of new sets that name none; empty: none is written */
     /* spec.levels of a ClusterTopologyBinding, absent when there is none; NULL: not looked up. */
     jval (*levels)(void *ctx, str binding);
     void *ctx;

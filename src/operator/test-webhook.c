@@ -55,9 +55,11 @@ static str strategy;
 static const struct webhook_rules *rules(void)
 {
     static struct webhook_rules r;
+    static struct grove_context context;
     grove_kinds_init();
-    r = (struct webhook_rules){.context = &grove_default_context,
-                               .strategy = strategy,
+    context = grove_default_context;
+    context.strategy = strategy;
+    r = (struct webhook_rules){.context = &context,
                                .is_ready = is_ready,
                                .find_set = find_set,
                                .operator_user = STR("system:serviceaccount:grove:grove-operator"),

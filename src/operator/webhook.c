@@ -56,20 +56,6 @@ static bool is_write(const struct webhook_request *q, struct webhook_verdict *v)
     return false;
 }
 
-/* A new set without a strategy gets the configured one, so that a later change of the configuration
- * leaves it alone; one that has it keeps it when a manifest is applied that does not say. */
-static void default_strategy(const struct webhook_rules *rules, const struct webhook_request *q,
-                             struct edit *edits)
-{
-    jval spec = jgetc(q->object, "spec");
-    str had = jstr(jpath(q->old_object, "spec.updateStrategy.type"));
-    if (str_is_empty(rules->strategy) || jtype(spec) != J_OBJECT ||
-        j_has(jgetc(spec, "updateStrategy")) ||
-        (!str_is(q->operation, "CREATE") && !str_eq(had, rules->strategy)))
-        return;
-    edit_set_str(edits, STR("/spec/updateStrategy/type"), rules->strategy);
-}
-
 static void answer_default(const struct webhook_rules *rules, const struct webhook_request *q,
                            struct webhook_verdict *v)
 {
@@ -82,7 +68,9 @@ static void answer_default(const struct webhook_rules *rules, const struct webho
         return;
     edit_init(&edits, q->arena);
     grove_default_edits(&kind_pcs, d, q->ns, &edits);
-    default_strategy(rules, q, &edits);
+    grove_default_strategy(rules->context->strategy,
+                           str_is(q->operation, "CREATE") ? JVAL_ABSENT : q->old_object, q->object,
+                           &edits);
     if (!edit_is_empty(&edits)) {
         struct doc *patch = doc_hold(q->arena, edit_as_json_patch(&edits, d, &err));
         if (patch)

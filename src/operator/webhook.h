@@ -22,8 +22,6 @@ enum { WEBHOOK_MAX_BODY = 8 << 20 };
 
 struct webhook_rules {
     const struct grove_context *context;
-    /* updateStrategy.type of new sets that have none; empty: it stays away. */
-    str strategy;
     /* Can the world be asked yet? NULL: always. */
     bool (*is_ready)(void *ctx);
     /* NULL when there is none; valid during the call. */

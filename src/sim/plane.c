@@ -4,9 +4,11 @@
 
 #include "apiserver/controllers.h"
 #include "base/vec.h"
+#include "grove/admit.h"
 #include "grove/types.h"
 #include "operator/autoscaler.h"
 #include "operator/backend.h"
+#include "operator/config.h"
 #include "operator/operator.h"
 #include "sched/sched.h"
 
@@ -34,6 +36,8 @@ struct plane {
     struct api *admin;
     struct satokens_options tokens;
     struct controller *ca_keepers[2]; /* of namespaces and of tokens; NULL: stopped */
+    struct grove_context grove;       /* of the configuration */
+    struct backend_env *backends;     /* with one; NULL: stopped */
     struct part parts[MAX_PARTS];
     size_t n_parts;
     void (*ready)(void *ctx, const struct err *err);
@@ -91,7 +95,10 @@ static void add_operator(struct plane *p, struct runtime *r, struct api *api)
     if (p->options.split)
         operator_filter(r);
     operator_add(r, api);
-    backend_add_embedded(r, api);
+    if (p->options.config)
+        p->backends = backend_add(r, api);
+    else
+        backend_add_embedded(r, api);
 }
 
 static void add_scheduler(struct plane *p, struct runtime *r, struct api *api)
@@ -201,8 +208,11 @@ void plane_stop(struct plane *p, size_t n)
     for (size_t i = 0; i < ARRAY_LEN(p->ca_keepers); i++)
         if (p->ca_keepers[i] && controller_runtime(p->ca_keepers[i]) == part->runtime)
             p->ca_keepers[i] = NULL;
+    bool has_backends = p->backends && controller_runtime(p->backends->controller) == part->runtime;
     if (part->runtime)
         runtime_free(TAKE_PTR(part->runtime));
+    if (has_backends)
+        backend_env_free(TAKE_PTR(p->backends));
     /* Wrappers come after what they wrap. */
     while (part->accesses.len > 0)
         api_free(vec_pop(&part->accesses).api);
@@ -275,6 +285,20 @@ static void on_bootstrap(void *ctx, const struct err *err)
         on_written(p, err);
 }
 
+/* Before the server is there: the kinds of other schedulers' objects are served, too. */
+static void use_config(struct plane *p)
+{
+    const struct operator_config *c = p->options.config;
+    p->grove = grove_default_context;
+    if (!c)
+        return;
+    backend_use(c->backends, c->backend);
+    p->grove.topology_enabled = c->topology;
+    p->grove.mnnvl_enabled = c->mnnvl;
+    p->grove.schedulers = c->schedulers;
+    p->grove.strategy = c->strategy;
+}
+
 struct plane *plane_new(struct loop *l, const struct plane_options *o,
                         void (*ready)(void *ctx, const struct err *err), void *ctx, struct err *err)
 {
@@ -286,7 +310,9 @@ struct plane *plane_new(struct loop *l, const struct plane_options *o,
     struct plane *p = xnew(struct plane);
     *p = (struct plane){.loop = l, .options = *o, .store = store, .ready = ready, .ctx = ctx};
     define_parts(p);
+    use_config(p);
     p->server = apiserver_new(l, store);
+    apiserver_set_grove_context(p->server, &p->grove);
     p->admin = apiserver_local(p->server, NULL);
     apiserver_bootstrap(p->server, on_bootstrap, p);
     return p;

@@ -15,7 +15,8 @@
 #include "nodes/nodes.h"
 
 struct plane;
-struct token_key; /* apiserver/token.h */
+struct token_key;       /* apiserver/token.h */
+struct operator_config; /* operator/config.h */
 
 /* Wraps the API a component uses. Called with what it returned before (layer 0: the plain one)
  * until it returns NULL; the plane frees the wrappers, outermost first. */
@@ -30,6 +31,9 @@ struct plane_options {
     /* Names of parts whose components are left out, because processes of their own do their work:
      * "operator,scheduler". */
     str without;
+    /* The operator's configuration: what is admitted, which schedulers' objects are made; NULL:
+     * everything is enabled, and nobody else's objects are made. Must outlive the plane. */
+    const struct operator_config *config;
     bool definitions;   /* those of Grove's kinds are written, for tools that read them */
     bool split;         /* parts "api", "operator", "scheduler", "nodes" instead of one, "all" */
     usec stall_timeout; /* of the caches' watches; 0: none, for an API that does not fall silent */
