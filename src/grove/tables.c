@@ -131,7 +131,7 @@ static const struct field pclq_status_fields[] = {
     ONE("scheduledReplicas", int32, DEFAULT("0"), DOC("Pods on nodes.")),
     ONE("hpaPodSelector", string, DOC("Selects its pods, for the scale subresource.")),
     LIST("conditions", condition, LIST_BY("type"),
-         DOC("PodCliqueScheduled, MinAvailableBreached, EverScheduled.")),
+         DOC("Available, Progressing, PodCliqueScheduled, MinAvailableBreached, EverScheduled.")),
     ONE("currentPodCliqueSetGenerationHash", string,
         DOC("Revision of the set that all its pods are of.")),
     ONE("currentPodTemplateHash", string, DOC("Template that all its pods are of.")),
@@ -195,7 +195,8 @@ static const struct field pcsg_status_fields[] = {
     ONE("observedGeneration", int64, DOC("Generation of the spec that this status is about.")),
     LIST("lastErrors", last_error, DOC("What fails now; empty when nothing does.")),
     LIST("conditions", condition, LIST_BY("type"),
-         DOC("MinAvailableBreached, EverHealthy, GangTerminationInProgress.")),
+         DOC("Available, Progressing, MinAvailableBreached, EverHealthy, "
+             "GangTerminationInProgress.")),
     ONE("currentPodCliqueSetGenerationHash", string,
         DOC("Revision of the set that all its copies are of.")),
     ONE("updateProgress", pcsg_progress, DOC("The pass under way, or the last one.")),
@@ -382,7 +383,7 @@ OBJECT(gang_summary, "PodGangStatusSummary");
 static const struct field pcs_status_fields[] = {
     ONE("observedGeneration", int64, DOC("Generation whose template all children carry.")),
     LIST("conditions", condition, LIST_BY("type"),
-         DOC("Progressing, TopologyLevelsUnavailable, ComputeDomainsUnavailable.")),
+         DOC("Available, Progressing, TopologyLevelsUnavailable, ComputeDomainsUnavailable.")),
     LIST("lastErrors", last_error, DOC("What fails now; empty when nothing does.")),
     ONE("replicas", int32, DOC("Copies that are wanted.")),
     ONE("updatedReplicas", int32, DEFAULT("0"),
@@ -589,6 +590,9 @@ OBJECT(unschedulable, "PodGangUnschedulable");
 
 static const struct field gang_status_fields[] = {
     ONE("phase", string, DOC("Pending, Starting or Running.")),
+    ONE("readyPods", int32, DOC("Pods that are ready.")),
+    ONE("minimumPods", int32, DOC("The sum of its cliques' minima: fewer are of no use.")),
+    ONE("nodes", int32, DOC("Different nodes that its pods are on.")),
     LIST("conditions", condition, LIST_BY("type"),
          DOC("Initialized, Scheduled, Ready, Available, Unhealthy, Unschedulable, "
              "DisruptionTarget, InvalidPodReference, TopologyViolated.")),
@@ -645,8 +649,14 @@ OBJECT(gang_map, "PodGangMap");
         n, "integer", "", p, 0, NULL \
     }
 
+#define PHASE                                           \
+    {                                                   \
+        "Phase", "string", "", ".status.phase", 0, NULL \
+    }
+
 static const struct column pcs_columns[] = {
     NAME,
+    PHASE,
     NUMBER("Replicas", ".spec.replicas"),
     NUMBER("Available", ".status.availableReplicas"),
     NUMBER("Updated", ".status.updatedReplicas"),
@@ -671,6 +681,7 @@ static const struct column pclq_columns[] = {
 
 static const struct column pcsg_columns[] = {
     NAME,
+    PHASE,
     NUMBER("MinAvail", ".spec.minAvailable"),
     NUMBER("Replicas", ".spec.replicas"),
     NUMBER("Available", ".status.availableReplicas"),
@@ -690,7 +701,11 @@ static const struct column ctb_columns[] = {
 
 static const struct column gang_columns[] = {
     NAME,
-    {"Phase", "string", "", ".status.phase", 0, NULL},
+    PHASE,
+    {"Role", "string", "", ".metadata.labels.grove\\.io/podgang-role", 0, NULL},
+    NUMBER("Ready", ".status.readyPods"),
+    NUMBER("Minimum", ".status.minimumPods"),
+    NUMBER("Nodes", ".status.nodes"),
     AGE,
 };
 

@@ -81,6 +81,7 @@ TEST(columns_are_those_people_know)
 {
     check_columns(
         &kind_pcs,
+        "Phase:string:.status.phase\n"
         "Replicas:integer:.spec.replicas\n"
         "Available:integer:.status.availableReplicas\n"
         "Updated:integer:.status.updatedReplicas\n"
@@ -95,6 +96,7 @@ TEST(columns_are_those_people_know)
                               "Updated:integer:.status.updatedReplicas\n"
                               "(w)Gated:integer:.status.scheduleGatedReplicas\n" BREACHED AGE);
     check_columns(&kind_pcsg,
+                  "Phase:string:.status.phase\n"
                   "MinAvail:integer:.spec.minAvailable\n"
                   "Replicas:integer:.spec.replicas\n"
                   "Available:integer:.status.availableReplicas\n"
@@ -103,7 +105,11 @@ TEST(columns_are_those_people_know)
                   "PCLQs-Updated:integer:.status.updateProgress.updatedPodCliquesCount\n"
                   "PCLQs-Total:integer:.status.updateProgress.totalPodCliquesCount\n" BREACHED AGE);
     check_columns(&kind_ctb, "Domains:string:.spec.levels[*].domain\n" AGE);
-    check_columns(&kind_pod_gang, "Phase:string:.status.phase\n" AGE);
+    check_columns(&kind_pod_gang, "Phase:string:.status.phase\n"
+                                  "Role:string:.metadata.labels.grove\\.io/podgang-role\n"
+                                  "Ready:integer:.status.readyPods\n"
+                                  "Minimum:integer:.status.minimumPods\n"
+                                  "Nodes:integer:.status.nodes\n" AGE);
 }
 
 /* ---- schemas ---- */

@@ -24,6 +24,8 @@ void grove_kinds_init(void);
 #define LABEL_POD_INDEX "grove.io/podclique-pod-index"
 #define LABEL_PODGANG "grove.io/podgang"
 #define LABEL_BASE_PODGANG "grove.io/base-podgang"
+/* Of a gang: Anchor, Tail or ScaleOut. */
+#define LABEL_PODGANG_ROLE "grove.io/podgang-role"
 /* On gangs that others of their replica wait for, where a map of gangs rules: "true". */
 #define LABEL_ANCHOR "scheduling.grove.io/anchor"
 #define LABEL_TEMPLATE_HASH "grove.io/pod-template-hash"

@@ -2,6 +2,7 @@
 #ifndef OPERATOR_GANG_H
 #define OPERATOR_GANG_H
 
+#include "base/map.h"
 #include "operator/gangmap_world.h"
 #include "operator/make.h"
 #include "operator/topology.h"
@@ -34,6 +35,11 @@ struct gang_work {
     bool complete, scheduled, ready, any_scheduled, breached;
     bool replacing; /* some pod is not on a node */
     int64_t pods, wanted;
+    int64_t ready_pods, min_pods;
+    struct map nodes; /* names of those that its pods are on */
+    /* The first cliques that lack ready pods, and pods on nodes; what they have and need. */
+    str short_clique, unplaced_clique;
+    int64_t short_ready, short_min, unplaced_there, unplaced_min;
 };
 
 /* Its condition of that type is True, as far as it was ever written. */

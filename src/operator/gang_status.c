@@ -22,6 +22,8 @@
 #define MANAGER "podgang-controller"
 /* What is on its way has a state worth telling when it has arrived. */
 #define GANG_PATIENCE (15 * USEC_PER_SEC)
+/* Numbers that nobody acts on are written together. */
+#define NUMBERS_PATIENCE USEC_PER_SEC
 enum { N_CONDITIONS = 5 };
 /* How long a request that names nobody stands before it means pods made in the same second. */
 #define DISRUPTION_DOUBT (5 * USEC_PER_SEC)
@@ -33,10 +35,13 @@ bool gang_was(const struct gang_work *g, const char *type)
 
 static struct condition ready_condition(const struct gang_work *g, const char *type)
 {
+    str text = g->ready ? STR("every clique has its minimum ready")
+                        : arena_printf(g->plan->arena,
+                                       "clique %.*s has %lld of the %lld ready pods that it needs",
+                                       STR_ARG(g->short_clique), (long long)g->short_ready,
+                                       (long long)g->short_min);
     return (struct condition){type, g->ready ? "True" : "False",
-                              g->ready ? "MinimumReady" : "WaitingForPods",
-                              g->ready ? STR("every group has its minimum ready")
-                                       : STR("some group lacks its minimum ready")};
+                              g->ready ? "MinimumReady" : "WaitingForPods", text};
 }
 
 static void gang_conditions(struct gang_work *g, struct condition c[N_CONDITIONS])
@@ -46,28 +51,37 @@ static void gang_conditions(struct gang_work *g, struct condition c[N_CONDITIONS
     bool unhealthy = scheduled && g->breached;
     str pods = arena_printf(g->plan->arena, "%lld of %lld pods exist", (long long)g->pods,
                             (long long)g->wanted);
+    str placed = arena_printf(
+        g->plan->arena, "clique %.*s has %lld of the %lld pods on nodes that it needs",
+        STR_ARG(g->unplaced_clique), (long long)g->unplaced_there, (long long)g->unplaced_min);
     c[0] = (struct condition){"Initialized", created ? "True" : "False",
                               created ? "PodGangPodsCreated" : "PodGangPodsCreationPending",
                               created ? STR("all pods of the gang were created") : pods};
     c[1] = (struct condition){"Scheduled", scheduled ? "True" : "False",
                               scheduled ? "MinimumPlaced" : "WaitingForPlacement",
-                              scheduled ? STR("every group had its minimum on nodes")
-                                        : STR("some group lacks its minimum on nodes")};
+                              scheduled ? STR("every clique had its minimum on nodes") : placed};
     c[2] = ready_condition(g, "Ready");
     c[3] = ready_condition(g, "Available");
     c[4] = (struct condition){"Unhealthy", unhealthy ? "True" : "False",
                               unhealthy ? "MinAvailableBreached" : "MinAvailableKept",
-                              unhealthy ? STR("some group is below its minimum")
-                                        : STR("no group lost its minimum")};
+                              unhealthy ? STR("some clique is below its minimum")
+                                        : STR("no clique lost its minimum")};
+}
+
+static bool has_numbers(const struct gang_work *g, jval status)
+{
+    return jint(jgetc(status, "readyPods"), -1) == g->ready_pods &&
+           jint(jgetc(status, "minimumPods"), -1) == g->min_pods &&
+           jint(jgetc(status, "nodes"), -1) == (int64_t)g->nodes.len;
 }
 
 /* Ours are as wanted already: applying them again would change nothing. *ret_messages: nothing but
- * messages differs, which is no hurry. */
+ * messages and numbers differ, which is no hurry. */
 static bool is_current(const struct gang_work *g, const struct condition *c, size_t n,
                        const char *phase, bool *ret_messages)
 {
     jval status = obj_status(g->gang);
-    bool same = true;
+    bool same = has_numbers(g, status);
     *ret_messages = str_is(jstr(jgetc(status, "phase")), phase);
     for (size_t i = 0; i < n; i++) {
         jval old = condition_find(jgetc(status, "conditions"), str_of(c[i].type));
@@ -111,6 +125,9 @@ void gang_plan_status(struct gang_work *g)
                &(struct make_meta){&kind_pod_gang, g->pcs->ns, g->name, NULL, NULL, NULL, NULL});
     jw_put_object(&w, "status");
     jw_put_cstr(&w, "phase", phase);
+    jw_put_int(&w, "readyPods", g->ready_pods);
+    jw_put_int(&w, "minimumPods", g->min_pods);
+    jw_put_int(&w, "nodes", (int64_t)g->nodes.len);
     write_own_conditions(g, &w, c, ARRAY_LEN(c));
     jw_end(&w);
     struct plan_write *write = plan_apply(g->plan, GANG_STAGE_STATUS, &kind_pod_gang, g->pcs->ns,
@@ -118,7 +135,9 @@ void gang_plan_status(struct gang_work *g)
     write->counts_only = messages;
     /* Where a map rules, pods and other gangs go by what it says. */
     write->patient = !g->gangs;
-    write->patience = g->ready || gang_was(g, "Scheduled") ? 0 : GANG_PATIENCE;
+    write->patience = messages                               ? NUMBERS_PATIENCE
+                      : g->ready || gang_was(g, "Scheduled") ? 0
+                                                             : GANG_PATIENCE;
 }
 
 /* ---- making room ---- */

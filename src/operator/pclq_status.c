@@ -11,9 +11,10 @@
  */
 #include "operator/errors.h"
 #include "operator/pclq_impl.h"
+#include "operator/standing.h"
 #include "operator/update.h"
 
-enum { N_CONDITIONS = 3 };
+enum { N_CONDITIONS = 5 };
 /* What is on its way has a state worth telling when it has arrived. */
 #define CLIQUE_PATIENCE (15 * USEC_PER_SEC)
 
@@ -79,6 +80,13 @@ static struct condition breached_condition(const struct clique_work *c, bool upd
 static size_t conditions_of(const struct clique_work *c, const struct report *r,
                             struct condition ret[N_CONDITIONS])
 {
+    const struct standing standing = {.of = c->pclq,
+                                      .what = "pods are ready",
+                                      .wanted = c->spec.replicas,
+                                      .there = r->n->ready,
+                                      .needed = c->spec.min_available,
+                                      .updating = r->updating,
+                                      .updated = r->updated};
     size_t n = 0;
     ret[n++] = scheduled_condition(c);
     /* While its replica is at work, what is missing is no reason to make it anew. */
@@ -86,6 +94,8 @@ static size_t conditions_of(const struct clique_work *c, const struct report *r,
     if (str_is(str_of(ret[0].status), "True"))
         ret[n++] = (struct condition){CONDITION_WAS_SCHEDULED, "True", "MinimumWasScheduled",
                                       STR("its minimum has been on nodes")};
+    ret[n++] = standing_available(&standing, c->plan->arena);
+    ret[n++] = standing_progressing(&standing, c->plan->arena);
     return n;
 }
 

@@ -12,6 +12,7 @@
 #include "operator/mnnvl.h"
 #include "operator/operator.h"
 #include "operator/rollup.h"
+#include "operator/standing.h"
 #include "operator/termination.h"
 #include "operator/topology.h"
 #include "operator/update.h"
@@ -213,10 +214,24 @@ static str pod_selector(struct arena *a, str pcs)
     return labels_selector(&l);
 }
 
+/* Every replica of a set is needed. */
+static struct standing standing_of(const struct set_work *s)
+{
+    return (struct standing){.of = s->pcs,
+                             .what = "replicas are available",
+                             .wanted = s->set.replicas,
+                             .there = s->available,
+                             .needed = s->set.replicas};
+}
+
 static void plan_status(struct set_work *s)
 {
-    struct condition conditions[3] = {topology_condition(s->world, s->pcs, s->plan->arena),
-                                      mnnvl_condition(s->world, s->pcs, s->plan)};
+    struct arena *a = s->plan->arena;
+    const struct standing standing = standing_of(s);
+    struct condition conditions[4] = {topology_condition(s->world, s->pcs, a),
+                                      mnnvl_condition(s->world, s->pcs, s->plan),
+                                      {0},
+                                      standing_available(&standing, a)};
     bool stored = s->update.current.revision != NULL;
     bool observed = stored && s->labelled == s->set.replicas;
     struct jw w;
@@ -227,15 +242,17 @@ static void plan_status(struct set_work *s)
     jw_put_int(&w, "replicas", s->set.replicas);
     jw_put_int(&w, "availableReplicas", s->available);
     jw_put_int(&w, "updatedReplicas", s->updated);
-    jw_put_str(&w, "hpaPodSelector", pod_selector(s->plan->arena, s->pcs->name));
+    jw_put_str(&w, "hpaPodSelector", pod_selector(a, s->pcs->name));
     if (stored)
         jw_put_str(&w, "currentGenerationHash", s->update.current.hash);
     conditions[2] = update_plan_status(&s->update, &w, &s->updating);
+    if (!conditions[2].type) /* it was never updated */
+        conditions[2] = standing_progressing(&standing, a);
     jw_put_cstr(&w, "phase", phase_of(s, write_errors(s, &w)));
     write_gangs(s, &w);
     make_scaled_event(s->plan, s->pcs, s->set.replicas, "PodCliqueSetScaled");
-    make_conditions(&w, jgetc(obj_status(s->pcs), "conditions"), conditions,
-                    conditions[2].type ? 3 : 2, s->world->now);
+    make_conditions(&w, jgetc(obj_status(s->pcs), "conditions"), conditions, ARRAY_LEN(conditions),
+                    s->world->now);
     jw_end(&w);
     make_status(s->plan, errors_status_stage(s->world, s->pcs, STAGE_ERRORS, STAGE_STATUS), s->pcs,
                 jw_doc(&w));

@@ -8,6 +8,7 @@
 #include "operator/operator.h"
 #include "operator/revisions.h"
 #include "operator/rollup.h"
+#include "operator/standing.h"
 #include "operator/termination.h"
 #include "operator/update.h"
 #include "operator/update_group.h"
@@ -17,7 +18,7 @@ enum {
     STAGE_TERMINATION = 1, /* and the next two */
     STAGE_UPDATE = 4,      /* and the next */
     STAGE_STATUS = 10,
-    N_CONDITIONS = 3,
+    N_CONDITIONS = 5,
 };
 
 struct group_counts {
@@ -91,6 +92,13 @@ static struct condition breach_condition(const struct group_work *g, const struc
 static size_t conditions_of(const struct group_work *g, const struct group_counts *n,
                             struct condition ret[N_CONDITIONS])
 {
+    const struct standing standing = {.of = g->pcsg,
+                                      .what = "replicas are available",
+                                      .wanted = g->spec.replicas,
+                                      .there = n->own_available,
+                                      .needed = g->spec.min_available,
+                                      .updating = n->updating,
+                                      .updated = n->realised};
     bool was_healthy = group_was_healthy(g->pcsg);
     size_t len = 0;
     ret[len++] = breach_condition(g, n);
@@ -104,6 +112,8 @@ static size_t conditions_of(const struct group_work *g, const struct group_count
         ret[len++] =
             (struct condition){CONDITION_TERMINATING, "True", "GangTerminationActive",
                                STR("its members are made anew and have not had their minimum yet")};
+    ret[len++] = standing_available(&standing, g->plan->arena);
+    ret[len++] = standing_progressing(&standing, g->plan->arena);
     return len;
 }
 

@@ -56,6 +56,9 @@ static void write_references(struct gang_work *g, struct jw *w, const struct obj
     while (pclq && (pod = cache_next(&it))) {
         if (pod->deleting || !gang_holds(g, pod))
             continue;
+        str node = jstr(jgetc(obj_spec(pod), "nodeName"));
+        if (!str_is_empty(node))
+            (void)map_put(&g->nodes, node, g);
         jw_object(w);
         jw_put_str(w, "name", pod->name);
         jw_put_str(w, "namespace", pod->ns);
@@ -83,7 +86,8 @@ static struct tally count_own(const struct gang_work *g, const struct obj *pclq)
 }
 
 /* want: how many pods it holds of the clique; negative: all there are to be. */
-static void count_group(struct gang_work *g, const struct obj *pclq, int64_t min, int64_t want)
+static void count_group(struct gang_work *g, str name, const struct obj *pclq, int64_t min,
+                        int64_t want)
 {
     const struct tally own = g->entry && pclq ? count_own(g, pclq) : (struct tally){0};
     const struct tally *n = g->entry ? &own : tally_of(g->world, pclq ? pclq->uid : STR_NONE);
@@ -97,6 +101,18 @@ static void count_group(struct gang_work *g, const struct obj *pclq, int64_t min
     g->any_scheduled = g->any_scheduled || n->scheduled > 0;
     g->replacing = g->replacing || n->scheduled < n->active;
     g->breached = g->breached || condition_is_true(conditions, STR("MinAvailableBreached"));
+    if (n->ready < min && str_is_empty(g->short_clique)) {
+        g->short_clique = name;
+        g->short_ready = n->ready;
+        g->short_min = min;
+    }
+    if (n->scheduled < min && str_is_empty(g->unplaced_clique)) {
+        g->unplaced_clique = name;
+        g->unplaced_there = n->scheduled;
+        g->unplaced_min = min;
+    }
+    g->ready_pods += n->ready;
+    g->min_pods += min;
     g->pods += pods;
     g->wanted += want;
 }
@@ -116,7 +132,7 @@ static void write_group(struct gang_work *g, struct jw *w, str pclq_name,
     write_references(g, w, pclq);
     topology_write(w, &g->topology, jgetc(template, "topologyConstraint"));
     jw_end(w);
-    count_group(g, pclq, min, want);
+    count_group(g, pclq_name, pclq, min, want);
     *vec_push(&g->members) = (struct gang_member){pclq_name, clique->name};
     g->constrained =
         g->constrained || topology_applies(&g->topology, jgetc(template, "topologyConstraint"));
@@ -421,6 +437,19 @@ static void gang_annotations(struct gang_work *g, struct labels *l)
         labels_set(l, ANNOTATION_SCALED_PODS, scaled);
 }
 
+/* What the gang is for: the minimum of a replica, replicas of a group above it that the template
+ * declares, or those that scaling added. */
+static const char *role_of(const struct gang_work *g)
+{
+    if (g->entry ? g->entry->anchor : !g->pcsg)
+        return "Anchor";
+    struct group_view group;
+    struct jiter first = jiter(g->pcsg ? jgetc(obj_spec(g->pcsg), "cliqueNames") : JVAL_ABSENT);
+    bool declared = !jnext(&first) || !pcs_group_of(&g->set, jstr(first.value), &group) ||
+                    g->group_index < group.replicas;
+    return declared ? "Tail" : "ScaleOut";
+}
+
 /* The object with these annotations; whether its topology is named is known when its spec is. */
 static struct doc *make_gang(struct gang_work *g)
 {
@@ -433,6 +462,7 @@ static struct doc *make_gang(struct gang_work *g)
     mirror(&l, g->pcs->labels);
     labels_common(&l, g->pcs->name, "podgang");
     labels_set(&l, LABEL_SCHEDULER, str_of(backend_of_set(g->pcs)->name));
+    labels_set(&l, LABEL_PODGANG_ROLE, str_of(role_of(g)));
     if (g->pcsg)
         labels_set(&l, LABEL_PCSG, name_label(a, g->pcsg->name));
     if (g->entry) {
@@ -754,7 +784,8 @@ void gang_plan(const struct world *w, const struct key *key, void *ctx, struct p
                           .name = key->name,
                           .complete = true,
                           .scheduled = true,
-                          .ready = true};
+                          .ready = true,
+                          .nodes = MAP_INIT};
     /* A gang somebody wrote by hand is theirs. */
     if (!pclq && g.gang && !str_is(obj_label(g.gang, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE))
         return;
@@ -771,4 +802,5 @@ void gang_plan(const struct world *w, const struct key *key, void *ctx, struct p
         plan_ownerless(&g);
     }
     vec_done(&g.members);
+    map_done(&g.nodes);
 }

@@ -67,6 +67,12 @@ TEST(scaling_a_group_out_and_in_moves_only_scaled_gangs)
     check_groups(obj_spec(tw_must(r.world, &kind_pod_gang, "p-0-g-2")),
                  "p-0-g-4-b(2) x2, p-0-g-4-c(1) x1");
     CHECK_STR(tw_json(tw_must(r.world, &kind_pod_gang, "p-0"), "spec"), before);
+    static const char *const roles[][2] = {
+        {"p-0", "Anchor"}, {"p-0-g-0", "Tail"}, {"p-0-g-1", "ScaleOut"}, {"p-0-g-2", "ScaleOut"}};
+    for (size_t i = 0; i < ARRAY_LEN(roles); i++)
+        CHECK_CSTR(
+            obj_label(tw_must(r.world, &kind_pod_gang, roles[i][0]), STR("grove.io/podgang-role")),
+            roles[i][1]);
     tw_patch(r.world, &kind_pcsg, "p-0-g", "{spec: {replicas: 2}}");
     ring_live(&r);
     check_names(&r, &kind_pod_gang, "p-0 p-1 p-1-g-0 ");
@@ -95,7 +101,8 @@ TEST(a_gang_is_made_before_its_pods_and_as_the_contract_says)
                "  namespace: default\n"
                "  labels: {team: blue, app.kubernetes.io/managed-by: grove-operator,\n"
                "    app.kubernetes.io/part-of: p, app.kubernetes.io/component: podgang,\n"
-               "    grove.io/podcliqueset: p, grove.io/scheduler-name: default-scheduler}\n"
+               "    grove.io/podcliqueset: p, grove.io/scheduler-name: default-scheduler,\n"
+               "    grove.io/podgang-role: Anchor}\n"
                "  annotations: {note: hi}\n"
                "  ownerReferences: [{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, name: p,\n"
                "    uid: p-uid, controller: true, blockOwnerDeletion: true}]\n"
@@ -213,9 +220,22 @@ TEST(two_conditions_stay_and_one_is_live)
     plan_state(&r, "p-0", "Running True True True");
     const char *one = a_pod_of(&r, &a, "p-0-a", 0), *two = a_pod_of(&r, &a, "p-0-a", 1);
     tw_patch(r.world, &kind_pod, one, "{status: {conditions: [{type: Ready, status: 'False'}]}}");
-    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0"))); /* 2 of 3 are ready, 2 are needed */
+    /* 2 of 3 are ready, 2 are needed: numbers change, and that is no hurry. */
+    ring_plan_gang(&r, "p-0");
+    const struct plan_write *numbers = tw_write(r.world, &kind_pod_gang, "p-0", "status");
+    REQUIRE(numbers != NULL);
+    CHECK(numbers->counts_only);
+    int64_t ready = jint(jpath(doc_root(numbers->body), "status.readyPods"), 0);
+    int64_t before =
+        jint(jgetc(obj_status(tw_must(r.world, &kind_pod_gang, "p-0")), "readyPods"), 0);
+    CHECK_INT(ready, before - 1);
+    tw_carry_out(r.world);
+    check_state(&r, "p-0", "Running True True True");
     tw_patch(r.world, &kind_pod, two, "{status: {conditions: [{type: Ready, status: 'False'}]}}");
     plan_state(&r, "p-0", "Starting True True False");
+    jval why = condition_find(
+        jgetc(obj_status(tw_must(r.world, &kind_pod_gang, "p-0")), "conditions"), STR("Ready"));
+    CHECK_CSTR(jstr(jgetc(why, "message")), "clique p-0-a has 1 of the 2 ready pods that it needs");
     /* All pods of a group lost: still scheduled once, and once complete. */
     tw_remove(r.world, &kind_pod, one);
     tw_remove(r.world, &kind_pod, two);

@@ -261,8 +261,12 @@ TEST(conditions_of_others_stay)
              "{status: {conditions: [{type: Foreign, status: 'True'}]}}");
     ring_live(&r);
     jval c = jpath(obj_root(tw_must(r.world, &kind_pcsg, "svc-0-pf")), "status.conditions");
-    CHECK_INT(jlen(c), 3); /* and MinAvailableBreached, and that it was healthy once */
+    CHECK_INT(jlen(c), 5); /* and our own four */
     CHECK(condition_is_true(c, STR("Foreign")));
+    CHECK(condition_is_true(c, STR("Available")));
+    CHECK_CSTR(jstr(jgetc(condition_find(c, STR("Available")), "message")),
+               "3 of 3 replicas are available, 1 needed");
+    CHECK_CSTR(jstr(jgetc(condition_find(c, STR("Progressing")), "reason")), "Complete");
     ring_free(&r);
 }
 

@@ -475,7 +475,7 @@ TEST(the_oracle_finds_what_is_wrong)
          "{spec: {replicas: 2}}",
          "Service single-node-aggregated-1 is missing"},
         {API_PATCH, &kind_pcs, STR_INIT("single-node-aggregated"), STR_INIT("status"),
-         "{status: {updateProgress: {updateStartedAt: '2026-01-01T00:00:00Z'}}}",
+         "{status: {updateProgress: {updateStartedAt: '2026-01-01T00:00:00Z'}, conditions: []}}",
          "does not say how it stands"},
         {API_PATCH, &kind_pcs, STR_INIT("single-node-aggregated"), STR_INIT("status"),
          "{status: {updateProgress: {updateStartedAt: '2026-01-01T00:00:00Z'}, conditions: [{type: "
