@@ -248,6 +248,7 @@ static const struct admit_ops all_ops[] = {
     {&kind_validating_policy_binding, NULL, NULL, policy_binding_validate},
     {&kind_scheduling_pod_group, NULL, NULL, kept_validate},
     {&kind_workload, NULL, NULL, kept_validate},
+    {&kind_composite_pod_group, NULL, NULL, kept_validate},
     {&kind_pool_status_request, NULL, NULL, kept_validate},
     {&kind_storage_migration, NULL, NULL, kept_validate},
     {&kind_mutating_policy, NULL, NULL, mutating_policy_validate},

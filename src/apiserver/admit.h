@@ -62,4 +62,7 @@ void job_stamp(struct arena *a, jval root, str uid, struct edit *e);
 void admit_taken(struct admit_pools *p, const struct obj *o);
 void admit_freed(struct admit_pools *p, const struct obj *o);
 
+/* Warns whoever created an object of a kind that nothing acts on (admit_stored.c). */
+void stored_warn(const struct kind *k, struct field_errors *errors);
+
 #endif

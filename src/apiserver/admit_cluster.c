@@ -50,7 +50,6 @@ static const struct {
     {&kind_mutating_policy, "spec.mutations"},
     {&kind_mutating_policy, "spec.reinvocationPolicy"},
     {&kind_mutating_policy_binding, "spec.policyName"},
-    {&kind_workload, "spec.podGroupTemplates"},
     {&kind_storage_migration, "spec.resource.resource"},
 };
 
@@ -80,6 +79,7 @@ static const struct {
     {&kind_pod_certificate_request, "spec", false},
     {&kind_priority_level, "spec.type", false},
     {&kind_scheduling_pod_group, "spec", false},
+    {&kind_composite_pod_group, "spec", false},
     {&kind_pool_status_request, "spec", false},
     {&kind_storage_migration, "spec", false},
 };

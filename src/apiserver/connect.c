@@ -22,13 +22,51 @@ static bool is_connection(const struct api_request *q)
     return false;
 }
 
+/* ---- logs ---- */
+
+static bool is_container(const struct obj *pod, str name)
+{
+    static const char *const lists[] = {"containers", "initContainers", "ephemeralContainers"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        for (struct jiter it = jiter(jget(obj_spec(pod), str_of(lists[i]))); jnext(&it);)
+            if (str_eq(jstr(jgetc(it.value, "name")), name))
+                return true;
+    return false;
+}
+
+static str query_of(struct call *c, const char *name)
+{
+    str v;
+    return http_query_get(&c->arena, c->x->query, str_of(name), &v) ? v : STR_NONE;
+}
+
+/* One line, as of the pod's start; with the options that shape what is shown. */
+static void serve_log(struct call *c, const struct obj *pod)
+{
+    str container = query_of(c, "container"), stamps = query_of(c, "timestamps");
+    uint64_t lines = 1, bytes = UINT64_MAX;
+    (void)str_to_uint(query_of(c, "tailLines"), &lines);
+    (void)str_to_uint(query_of(c, "limitBytes"), &bytes);
+    if (container.len && !is_container(pod, container)) {
+        call_reply_status(c,
+                          status_bad_request(&c->arena, "container %.*s is not valid for pod %.*s",
+                                             STR_ARG(container), STR_ARG(pod->name)));
+        return;
+    }
+    str text = STR("this pod runs on a simulated node and has no output\n");
+    if (stamps.len && !str_is(stamps, "false") && !str_is(stamps, "0"))
+        text = arena_printf(&c->arena, "%.*s %.*s",
+                            STR_ARG(jstr(jgetc(obj_status(pod), "startTime"))), STR_ARG(text));
+    call_reply_text(c, 200, lines ? str_sub(text, 0, MIN(bytes, text.len)) : STR(""));
+}
+
 static void serve_pod(struct call *c, const struct obj *pod)
 {
     const struct api_request *q = c->route.request;
     bool log = str_is(q->subresource, "log");
     if (!str_is_empty(jstr(jpath(obj_root(pod), "spec.nodeName")))) {
         if (log)
-            call_reply_text(c, 200, STR("this pod runs on a simulated node and has no output\n"));
+            serve_log(c, pod);
         else
             call_reply_status(c, status_bad_request(&c->arena,
                                                     "pod %.*s runs on a simulated node: %.*s is "

@@ -163,6 +163,7 @@ static const struct sample {
     {&kind_scheduling_pod_group, "'spec':{'schedulingPolicy':{'gang':{'minCount':2}}}", NULL},
     {&kind_workload, "'spec':{'podGroupTemplates':[{'name':'t','schedulingPolicy':{'basic':{}}}]}",
      NULL},
+    {&kind_composite_pod_group, "'spec':{'schedulingPolicy':{'gang':{'minGroupCount':2}}}", NULL},
     {&kind_pool_status_request, "'spec':{'driver':'d'}", NULL},
     {&kind_storage_version, "'spec':{}", NULL},
     {&kind_storage_migration, "'spec':{'resource':{'group':'','resource':'pods'}}", NULL},
@@ -380,7 +381,7 @@ TEST(older_versions_live_and_die)
         }
     }
     fixture_done(&f);
-    CHECK_INT(n, 15);
+    CHECK_INT(n, 17);
     for (size_t i = 0; i < n; i++)
         live(&older[i]);
 }
@@ -399,5 +400,42 @@ TEST(every_kind_has_a_sample)
         if (!CHECK(found))
             test_note("%s", k->kind);
     }
+    fixture_done(&f);
+}
+
+/* ---- kinds that nothing acts on ---- */
+
+static void check_warned(struct fixture *f, const struct kind *k, const char *body,
+                         const char *want)
+{
+    const char *ns = kind_is(k, KIND_NAMESPACED) ? "ns" : "";
+    CHECK_INT(create(f, k, ns, body), 201);
+    CHECK_INT(f->n_warnings, want ? 1 : 0);
+    if (want && f->n_warnings == 1)
+        CHECK_CSTR(f->warnings[0], want);
+}
+
+TEST(who_creates_what_nothing_acts_on_is_told)
+{
+    struct fixture f;
+    fixture_init(&f);
+    check_warned(&f, &kind_network_policy, "{'metadata':{'name':'a'},'spec':{'podSelector':{}}}",
+                 "NetworkPolicy is stored, and grove up runs no controller for it: it restricts no "
+                 "traffic");
+    check_warned(&f, &kind_workload_v1alpha3,
+                 "{'metadata':{'name':'a'},'spec':{'podGroupTemplates':[{'name':'t',"
+                 "'schedulingPolicy':{'basic':{}}}]}}",
+                 "Workload is stored, and grove up runs no controller for it: the scheduler reads "
+                 "PodGangs (scheduler.grove.io)");
+    check_warned(&f, &kind_config_map, "{'metadata':{'name':'a'}}", NULL);
+    /* Not again when it changes, and not where it is refused. */
+    CHECK_INT(patch(&f, &kind_network_policy, "ns", "a", API_PATCH_MERGE,
+                    "{'metadata':{'labels':{'a':'b'}}}"),
+              200);
+    CHECK_INT(f.n_warnings, 0);
+    CHECK_INT(create(&f, &kind_network_policy, "ns",
+                     "{'metadata':{'name':'a'},'spec':{'podSelector':{}}}"),
+              409);
+    CHECK_INT(f.n_warnings, 0);
     fixture_done(&f);
 }

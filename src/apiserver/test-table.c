@@ -446,7 +446,7 @@ TEST(custom_resource_rows)
 {
     /* What is not there is null, and dates are ages. */
     CHECK(cells_are(&kind_pcs, "{" META("demo") ",'spec':{'replicas':2}}",
-                    "['demo',2,null,null,null,null,null,null,'28s']"));
+                    "['demo',null,2,null,null,null,null,null,null,'28s']"));
     CHECK(cells_are(&kind_pclq,
                     "{" META("q") ",'spec':{'replicas':2,'minAvailable':1},'status':{"
                                   "'readyReplicas':1,'conditions':[{'type':"
@@ -459,8 +459,9 @@ TEST(custom_resource_rows)
     CHECK(cells_are(&kind_pod_gang_map, "{" META("m") "}", "['m','28s']"));
     /* A value of another type than the column's is no value. */
     CHECK(cells_are(&kind_pcs, "{" META("demo") ",'spec':{'replicas':'two'}}",
-                    "['demo',null,null,null,null,null,null,null,'28s']"));
-    CHECK(cells_are(&kind_pod_gang, "{" META("g") ",'status':{'phase':7}}", "['g','7','28s']"));
+                    "['demo',null,null,null,null,null,null,null,null,'28s']"));
+    CHECK(cells_are(&kind_pod_gang, "{" META("g") ",'status':{'phase':7,'readyPods':2}}",
+                    "['g','7',null,2,null,null,'28s']"));
 }
 
 /* ---- rows and columns ---- */

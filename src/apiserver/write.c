@@ -904,10 +904,13 @@ static void fill_answer(struct req *q)
 {
     if (req_is_refused(q))
         return;
-    if (q->ops->answer)
+    if (q->ops->answer) {
         q->ops->answer(q);
-    else
-        req_reply_obj(q, q->base ? 200 : 201, q->result);
+        return;
+    }
+    if (!q->base)
+        stored_warn(q->kind, &q->errors);
+    req_reply_obj(q, q->base ? 200 : 201, q->result);
 }
 
 static void write_run(struct req *q)

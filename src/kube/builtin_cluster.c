@@ -252,13 +252,23 @@ static const struct column plain_columns[] = {
     AGE_COLUMN,
 };
 
-KIND(kind_scheduling_pod_group, .group = "scheduling.k8s.io", .version = "v1alpha2",
-     .kind = "PodGroup", .plural = "podgroups", .singular = "podgroup", .verbs = VERBS_ALL,
-     .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION, .type = &type_scheduling_pod_group,
-     COLUMNS(plain_columns));
-KIND(kind_workload, .group = "scheduling.k8s.io", .version = "v1alpha2", .kind = "Workload",
-     .plural = "workloads", .singular = "workload", .verbs = VERBS_ALL,
-     .flags = KIND_NAMESPACED | KIND_GENERATION, .type = &type_workload, COLUMNS(plain_columns));
+#define SCHEDULING_POD_GROUP(v)                                                                   \
+    .group = "scheduling.k8s.io", .version = v, .kind = "PodGroup", .plural = "podgroups",        \
+    .singular = "podgroup", .verbs = VERBS_ALL,                                                   \
+    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION, .type = &type_scheduling_pod_group, \
+    COLUMNS(plain_columns)
+KIND(kind_scheduling_pod_group, SCHEDULING_POD_GROUP("v1beta1"));
+KIND(kind_scheduling_pod_group_v1alpha3, SCHEDULING_POD_GROUP("v1alpha3"));
+#define WORKLOAD(v)                                                                         \
+    .group = "scheduling.k8s.io", .version = v, .kind = "Workload", .plural = "workloads",  \
+    .singular = "workload", .verbs = VERBS_ALL, .flags = KIND_NAMESPACED | KIND_GENERATION, \
+    .type = &type_workload, COLUMNS(plain_columns)
+KIND(kind_workload, WORKLOAD("v1beta1"));
+KIND(kind_workload_v1alpha3, WORKLOAD("v1alpha3"));
+KIND(kind_composite_pod_group, .group = "scheduling.k8s.io", .version = "v1alpha3",
+     .kind = "CompositePodGroup", .plural = "compositepodgroups", .singular = "compositepodgroup",
+     .verbs = VERBS_ALL, .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION,
+     .type = &type_composite_pod_group, COLUMNS(plain_columns));
 KIND(kind_pool_status_request, .group = "resource.k8s.io", .version = "v1alpha3",
      .kind = "ResourcePoolStatusRequest", .plural = "resourcepoolstatusrequests",
      .singular = "resourcepoolstatusrequest", .verbs = VERBS_ALL,

@@ -272,12 +272,13 @@ extern const struct kind kind_api_service, kind_cluster_trust_bundle, kind_cron_
     kind_replication_controller, kind_runtime_class, kind_service_cidr, kind_signing_request,
     kind_stateful_set, kind_storage_class, kind_validating_policy, kind_validating_policy_binding,
     kind_volume_attachment, kind_volume_attributes_class, kind_scheduling_pod_group, kind_workload,
-    kind_pool_status_request, kind_storage_version, kind_storage_migration, kind_binding,
-    kind_component_status;
+    kind_composite_pod_group, kind_pool_status_request, kind_storage_version,
+    kind_storage_migration, kind_binding, kind_component_status;
 /* Older versions of the same. */
 extern const struct kind kind_ip_address_v1beta1, kind_service_cidr_v1beta1,
     kind_volume_attributes_class_v1beta1, kind_cluster_trust_bundle_v1alpha1,
-    kind_lease_candidate_v1alpha2, kind_mutating_policy_v1beta1, kind_mutating_policy_v1alpha1,
+    kind_scheduling_pod_group_v1alpha3, kind_workload_v1alpha3, kind_lease_candidate_v1alpha2,
+    kind_mutating_policy_v1beta1, kind_mutating_policy_v1alpha1,
     kind_mutating_policy_binding_v1beta1, kind_mutating_policy_binding_v1alpha1,
     kind_device_class_v1beta2, kind_resource_claim_v1beta2, kind_resource_claim_template_v1beta2,
     kind_resource_slice_v1beta2, kind_device_taint_rule_v1alpha3, kind_device_class_v1beta1,

@@ -141,7 +141,7 @@ extern const struct type type_api_service, type_certificate_signing_request,
     type_pod_certificate_request, type_priority_level_configuration, type_runtime_class,
     type_validating_admission_policy, type_validating_admission_policy_binding;
 /* table_preview.c */
-extern const struct type type_component_status, type_pool_status_request, type_scheduling_pod_group,
-    type_storage_migration, type_storage_version, type_workload;
+extern const struct type type_component_status, type_composite_pod_group, type_pool_status_request,
+    type_scheduling_pod_group, type_storage_migration, type_storage_version, type_workload;
 
 #endif

@@ -40,35 +40,66 @@ static const struct field pod_group_resource_claim_fields[] = {
 };
 static OBJECT(pod_group_resource_claim, "PodGroupResourceClaim");
 
-/* What a template and what is made from it have in common. */
-#define POD_GROUP_TERMS                                                              \
-    ONE("schedulingPolicy", type_pod_group_scheduling_policy, 2, .flags = REQUIRED), \
-        ONE("schedulingConstraints", type_pod_group_scheduling_constraints, 3),      \
-        KEYED("resourceClaims", type_pod_group_resource_claim, 4, "name",            \
-              .flags = MERGE | RETAIN_KEYS, .patch_key = "name"),                    \
-        ONE("disruptionMode", type_string, 5, .flags = POINTER),                     \
-        ONE("priorityClassName", type_string, 6), ONE("priority", type_int32, 7, .flags = POINTER)
+static const struct field disruption_mode_fields[] = {
+    ONE("single", type_empty, 1, .doc = "Its pods may go one by one."),
+    ONE("all", type_empty, 2, .doc = "All of them go, or none."),
+};
+static OBJECT(disruption_mode, "SchedulingDisruptionMode");
+
+/* What a template and what is made from it have in common; n: the number of the first. */
+#define PRIORITY_TERMS(n)                                       \
+    ONE("priorityClassName", type_string, (n)),                 \
+        ONE("priority", type_int32, (n) + 1, .flags = POINTER), \
+        ONE("preemptionPolicy", type_string, (n) + 2, .flags = POINTER)
+#define POD_GROUP_TERMS(n)                                                             \
+    ONE("schedulingPolicy", type_pod_group_scheduling_policy, (n), .flags = REQUIRED), \
+        ONE("schedulingConstraints", type_pod_group_scheduling_constraints, (n) + 1),  \
+        KEYED("resourceClaims", type_pod_group_resource_claim, (n) + 2, "name",        \
+              .flags = MERGE | RETAIN_KEYS, .patch_key = "name"),                      \
+        ONE("disruptionMode", type_disruption_mode, (n) + 3), PRIORITY_TERMS((n) + 4)
 
 static const struct field pod_group_template_fields[] = {
     ONE("name", type_string, 1, .flags = REQUIRED),
-    POD_GROUP_TERMS,
+    POD_GROUP_TERMS(2),
 };
 static OBJECT(pod_group_template, "PodGroupTemplate");
 
-static const struct field workload_template_reference_fields[] = {
-    ONE("workloadName", type_string, 1, .flags = REQUIRED),
-    ONE("podGroupTemplateName", type_string, 2, .flags = REQUIRED),
+static const struct field composite_gang_policy_fields[] = {
+    ONE("minGroupCount", type_int32, 1, .flags = REQUIRED, .min = 1),
 };
-static OBJECT(workload_template_reference, "WorkloadPodGroupTemplateReference");
+static OBJECT(composite_gang_policy, "CompositeGangSchedulingPolicy");
 
-static const struct field pod_group_template_reference_fields[] = {
-    ONE("workload", type_workload_template_reference, 1),
+static const struct field composite_scheduling_policy_fields[] = {
+    ONE("basic", type_empty, 1, .doc = "Groups are placed one by one."),
+    ONE("gang", type_composite_gang_policy, 2, .doc = "So many groups are placed at once or none."),
 };
-static OBJECT(pod_group_template_reference, "PodGroupTemplateReference");
+static OBJECT(composite_scheduling_policy, "CompositePodGroupSchedulingPolicy");
+
+#define COMPOSITE_TERMS(n)                                                             \
+    ONE("schedulingPolicy", type_composite_scheduling_policy, (n), .flags = REQUIRED), \
+        ONE("schedulingConstraints", type_pod_group_scheduling_constraints, (n) + 1),  \
+        ONE("disruptionMode", type_disruption_mode, (n) + 2), PRIORITY_TERMS((n) + 3)
+
+/* A group of groups may hold further ones. */
+static const struct type type_composite_template;
+static const struct field composite_template_fields[] = {
+    ONE("name", type_string, 1, .flags = REQUIRED),
+    COMPOSITE_TERMS(2),
+    KEYED("podGroupTemplates", type_pod_group_template, 8, "name"),
+    KEYED("compositePodGroupTemplates", type_composite_template, 9, "name"),
+};
+static OBJECT(composite_template, "CompositePodGroupTemplate");
+
+static const struct field workload_reference_fields[] = {
+    ONE("workloadName", type_string, 1, .flags = REQUIRED),
+    ONE("templateName", type_string, 2, .flags = REQUIRED),
+};
+static OBJECT(workload_reference, "SchedulingWorkloadReference");
 
 static const struct field pod_group_spec_fields[] = {
-    ONE("podGroupTemplateRef", type_pod_group_template_reference, 1),
-    POD_GROUP_TERMS,
+    ONE("parentCompositePodGroupName", type_string, 1, .flags = POINTER),
+    ONE("workloadRef", type_workload_reference, 2),
+    POD_GROUP_TERMS(3),
 };
 static OBJECT(pod_group_spec, "SchedulingPodGroupSpec");
 
@@ -92,6 +123,25 @@ static const struct field scheduling_pod_group_fields[] = {
 };
 OBJECT(scheduling_pod_group, "SchedulingPodGroup");
 
+static const struct field composite_spec_fields[] = {
+    ONE("parentCompositePodGroupName", type_string, 1, .flags = POINTER),
+    ONE("workloadRef", type_workload_reference, 2),
+    COMPOSITE_TERMS(3),
+};
+static OBJECT(composite_spec, "CompositePodGroupSpec");
+
+static const struct field composite_status_fields[] = {
+    KEYED("conditions", type_condition, 1, "type", .flags = MERGE, .patch_key = "type"),
+};
+static OBJECT(composite_status, "CompositePodGroupStatus");
+
+static const struct field composite_pod_group_fields[] = {
+    ONE("apiVersion", type_string, 0),       ONE("kind", type_string, 0),
+    ONE("metadata", type_object_meta, 1),    ONE("spec", type_composite_spec, 2, .flags = REQUIRED),
+    ONE("status", type_composite_status, 3),
+};
+OBJECT(composite_pod_group, "CompositePodGroup");
+
 static const struct field workload_controller_reference_fields[] = {
     ONE("apiGroup", type_string, 1),
     ONE("kind", type_string, 2, .flags = REQUIRED),
@@ -101,7 +151,8 @@ static OBJECT(workload_controller_reference, "SchedulingTypedLocalObjectReferenc
 
 static const struct field workload_spec_fields[] = {
     ONE("controllerRef", type_workload_controller_reference, 1),
-    KEYED("podGroupTemplates", type_pod_group_template, 2, "name", .flags = REQUIRED),
+    KEYED("podGroupTemplates", type_pod_group_template, 2, "name"),
+    KEYED("compositePodGroupTemplates", type_composite_template, 3, "name"),
 };
 static OBJECT(workload_spec, "WorkloadSpec");
 

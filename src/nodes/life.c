@@ -137,11 +137,18 @@ struct progress progress_of(const struct obj *pod)
     return p;
 }
 
+bool life_shows_all(const struct obj *pod)
+{
+    return jlen(jgetc(obj_spec(pod), "ephemeralContainers")) <=
+           jlen(jgetc(obj_status(pod), "ephemeralContainerStatuses"));
+}
+
 bool life_is_settled(const struct obj *pod)
 {
     jval status = obj_status(pod), first = jat(jgetc(status, "containerStatuses"), 0);
     return jbool(jgetc(first, "ready"), false) && str_is(jstr(jgetc(status, "phase")), "Running") &&
-           j_has(jgetc(jgetc(first, "state"), "running")) && str_is_empty(setting(pod, "run"));
+           j_has(jgetc(jgetc(first, "state"), "running")) && str_is_empty(setting(pod, "run")) &&
+           life_shows_all(pod);
 }
 
 /* ---- what comes next ---- */

@@ -64,6 +64,8 @@ struct life life_of(const struct obj *pod, const struct life *node, unsigned jit
 struct progress progress_of(const struct obj *pod);
 /* READY, and says nothing of exiting by itself. */
 bool life_is_settled(const struct obj *pod);
+/* Every container that was added to look around has a status. */
+bool life_shows_all(const struct obj *pod);
 /* When it was bound to its node; 0: that is not recorded. */
 usec life_bound_at(const struct obj *pod);
 /* Does all that is due; whether that was anything. What is due next is in *ret_due (0: nothing is,

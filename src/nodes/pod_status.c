@@ -136,6 +136,19 @@ static void put_init(const struct pod_status *s, struct jw *w, jval container, s
     jw_end(w);
 }
 
+/* One that was added to look around: it runs from when it is seen, and is never ready. */
+static void put_ephemeral(const struct pod_status *s, struct jw *w, jval container, size_t i)
+{
+    jval old = jat(jgetc(obj_status(s->pod), "ephemeralContainerStatuses"), i);
+    jval state = jgetc(old, "state");
+    begin_container(w, container, false, true, 0);
+    if (j_has(state))
+        jw_put(w, "state", state);
+    else
+        put_running(w, s->now);
+    jw_end(w);
+}
+
 static void put_containers(const struct pod_status *s, struct jw *w)
 {
     jval spec = obj_spec(s->pod);
@@ -143,12 +156,18 @@ static void put_containers(const struct pod_status *s, struct jw *w)
     for (struct jiter it = jiter(jgetc(spec, "containers")); jnext(&it);)
         put_container(s, w, it.value);
     jw_end(w);
-    if (s->progress->inits == 0)
-        return;
-    jw_put_array(w, "initContainerStatuses");
-    for (struct jiter it = jiter(jgetc(spec, "initContainers")); jnext(&it);)
-        put_init(s, w, it.value, it.index);
-    jw_end(w);
+    if (s->progress->inits > 0) {
+        jw_put_array(w, "initContainerStatuses");
+        for (struct jiter it = jiter(jgetc(spec, "initContainers")); jnext(&it);)
+            put_init(s, w, it.value, it.index);
+        jw_end(w);
+    }
+    if (jlen(jgetc(spec, "ephemeralContainers")) > 0) {
+        jw_put_array(w, "ephemeralContainerStatuses");
+        for (struct jiter it = jiter(jgetc(spec, "ephemeralContainers")); jnext(&it);)
+            put_ephemeral(s, w, it.value, it.index);
+        jw_end(w);
+    }
 }
 
 /* ---- the whole ---- */

@@ -160,7 +160,8 @@ static void plan_life(struct node_pods *n, const struct obj *pod, struct address
     bool moved = progress_advance(&p, &life, pod, held, now, &due);
     if (due)
         plan_look_again(n->plan, due);
-    bool show = p.stage == LIFE_BOUND && !p.shown && due > now + WORTH_SHOWING;
+    bool show = (p.stage == LIFE_BOUND && !p.shown && due > now + WORTH_SHOWING) ||
+                (p.stage == LIFE_READY && !life_shows_all(pod));
     if (!moved && !back && !show)
         return;
     int k = address_of(pod);

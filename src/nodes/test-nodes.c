@@ -223,6 +223,16 @@ TEST(a_pod_starts_after_the_delay_and_not_before)
             jat(jpath(obj_root(tw_must(t, &kind_node, "fake-node-001")), "status.addresses"), 0),
             "address")));
     CHECK(plan_is_empty(plan_node(t, "fake-node-001")));
+    /* A container that somebody adds to look around runs, too. */
+    tw_patch(t, &kind_pod, "p", "{spec: {ephemeralContainers: [{name: debugger, image: x}]}}");
+    plan_node(t, "fake-node-001");
+    CHECK_CSTR(tw_writes(t), "apply Pod default/p status\n");
+    tw_carry_out(t);
+    jval added =
+        jat(jgetc(obj_status(tw_must(t, &kind_pod, "p")), "ephemeralContainerStatuses"), 0);
+    CHECK_CSTR(jstr(jgetc(added, "name")), "debugger");
+    CHECK(j_has(jpath(added, "state.running.startedAt")));
+    CHECK(plan_is_empty(plan_node(t, "fake-node-001")));
     tw_free(t);
 }
 
