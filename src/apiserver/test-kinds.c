@@ -4,6 +4,7 @@
  * between kinds is the smallest object that is valid, which stands in a table.
  */
 #include "apiserver/fixture.h"
+#include "grove/types.h"
 #include "kube/proto_fixture.h"
 #include "kube/schema.h"
 
@@ -437,5 +438,50 @@ TEST(who_creates_what_nothing_acts_on_is_told)
                      "{'metadata':{'name':'a'},'spec':{'podSelector':{}}}"),
               409);
     CHECK_INT(f.n_warnings, 0);
+    fixture_done(&f);
+}
+
+/* ---- what definitions of Grove's kinds ask for ---- */
+
+#define LONG64 "a123456789012345678901234567890123456789012345678901234567890123"
+
+TEST(limits_of_groves_kinds_hold)
+{
+    static const struct {
+        const char *status, *message; /* of the binding's status; NULL: it is taken */
+    } cases[] = {
+        {"{'type':'Good','status':'True','reason':'Fine','message':'m'", NULL},
+        {"{'type':'example.org/Good_one','status':'False','reason':'A1,b:c_','message':''", NULL},
+        {"{'type':'no good','status':'True','reason':'Fine','message':'m'", "should match"},
+        {"{'type':'Good','status':'Maybe','reason':'Fine','message':'m'", "supported values"},
+        {"{'type':'Good','status':'True','reason':'','message':'m'", "at least 1 chars long"},
+        {"{'type':'Good','status':'True','reason':'1x','message':'m'", "should match"},
+        {"{'type':'Good','status':'True','reason':'Fine','message':'m','observedGeneration':-1",
+         "greater than or equal to 0"},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_ctb, "", "{'metadata':{'name':'none'},'spec':{'levels':[]}}"), 422);
+    CHECK(str_find(f.message, STR("spec.levels in body should have at least 1 items")) >= 0);
+    CHECK_INT(create(&f, &kind_ctb, "",
+                     "{'metadata':{'name':'long'},'spec':{'levels':[{'domain':'" LONG64
+                     "','key':'kubernetes.io/zone'}]}}"),
+              422);
+    CHECK(str_find(f.message, STR("spec.levels[0].domain: Too long: may not be more than 63")) >=
+          0);
+    CHECK_INT(create(&f, &kind_ctb, "",
+                     "{'metadata':{'name':'b'},'spec':{'levels':[{'domain':'zone','key':"
+                     "'kubernetes.io/zone'}]}}"),
+              201);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str body = text_of(&f,
+                           "{'status':{'conditions':[%s,'lastTransitionTime':"
+                           "'2026-01-01T00:00:00Z'}]}}",
+                           cases[i].status);
+        int code = patch_sub(&f, &kind_ctb, "", "b", "status", API_PATCH_MERGE, body.p);
+        if (!CHECK_INT(code, cases[i].message ? 422 : 200) ||
+            (cases[i].message && !CHECK(str_find(f.message, str_of(cases[i].message)) >= 0)))
+            test_note("%s: %.*s", cases[i].status, STR_ARG(f.message));
+    }
     fixture_done(&f);
 }

@@ -28,22 +28,39 @@
                                           .fields = id##_fields, \
                                           .n_fields = ARRAY_LEN(id##_fields)}
 
+#define LENGTH .min = 1, .max = 63
 #define DOMAIN_PATTERN "^[a-z][a-z0-9-]*$"
 #define LABEL_KEY_PATTERN \
     "^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
 
 /* ---- shared parts ---- */
 
+/* As Kubernetes' own, with what the generated definitions of other Grove operators ask of it. */
+static const struct field grove_condition_fields[] = {
+    ONE("type", string, REQUIRED, .max = 316, .pattern = CONDITION_TYPE_PATTERN,
+        DOC("What the condition is about.")),
+    ONE("status", string, REQUIRED, ENUM("True|False|Unknown"), DOC("True, False or Unknown.")),
+    ONE("observedGeneration", int64, .min = 0, .max = -1,
+        DOC("The generation the condition was judged from.")),
+    ONE("lastTransitionTime", time, REQUIRED, DOC("When the status last changed.")),
+    ONE("reason", string, REQUIRED, .min = 1, .max = 1024, .pattern = CONDITION_REASON_PATTERN,
+        DOC("One word for programs.")),
+    ONE("message", string, REQUIRED, .max = 32768, DOC("A sentence for people.")),
+};
+OBJECT(grove_condition, "GroveCondition");
+
 static const struct field pack_fields[] = {
-    ONE("required", string, .pattern = DOMAIN_PATTERN, DOC("Domain all pods must share.")),
-    ONE("preferred", string, .pattern = DOMAIN_PATTERN, DOC("Domain to share where possible.")),
+    ONE("required", string, LENGTH, .pattern = DOMAIN_PATTERN, DOC("Domain all pods must share.")),
+    ONE("preferred", string, LENGTH, .pattern = DOMAIN_PATTERN,
+        DOC("Domain to share where possible.")),
 };
 OBJECT(pack, "PackConstraint");
 
 static const struct field topology_constraint_fields[] = {
     ONE("topologyName", string, DOC("ClusterTopologyBinding whose domains are meant.")),
     ONE("pack", pack, DOC("How close together the pods are placed.")),
-    ONE("packDomain", string, .pattern = DOMAIN_PATTERN, DOC("Old spelling of pack.required.")),
+    ONE("packDomain", string, LENGTH, .pattern = DOMAIN_PATTERN,
+        DOC("Old spelling of pack.required.")),
 };
 OBJECT(topology_constraint, "TopologyConstraint");
 
@@ -72,9 +89,20 @@ static const struct field resource_sharing_fields[] = {
 };
 OBJECT(resource_sharing, "ResourceSharing");
 
+/* What is in them is judged when the claim is made. */
+static const struct type type_any_object = {
+    .name = "AnyObject", .tag = TYPE_OBJECT, .preserve_unknown = true};
+
+static const struct field claim_template_spec_fields[] = {
+    ONE("metadata", any_object, DOC("Labels and annotations of the claims.")),
+    ONE("spec", any_object, REQUIRED, DOC("A Kubernetes ResourceClaimSpec.")),
+};
+OBJECT(claim_template_spec, "ClaimTemplateSpec");
+
 static const struct field resource_claim_template_fields[] = {
     ONE("name", string, REQUIRED, DOC("What resourceSharing calls it.")),
-    ONE("templateSpec", raw, REQUIRED, DOC("A Kubernetes ResourceClaimTemplateSpec.")),
+    ONE("templateSpec", claim_template_spec, REQUIRED,
+        DOC("A Kubernetes ResourceClaimTemplateSpec.")),
 };
 OBJECT(resource_claim_template, "ResourceClaimTemplateConfig");
 
@@ -123,14 +151,14 @@ static const struct field pclq_status_fields[] = {
     ONE("observedGeneration", int64, DOC("Generation of the spec that this status is about.")),
     LIST("lastErrors", last_error, DOC("What fails now; empty when nothing does.")),
     ONE("replicas", int32, DOC("Pods that exist.")),
-    ONE("readyReplicas", int32, DEFAULT("0"), DOC("Pods that are ready.")),
-    ONE("updatedReplicas", int32, DEFAULT("0"),
+    ONE("readyReplicas", int32, REQUIRED, DEFAULT("0"), DOC("Pods that are ready.")),
+    ONE("updatedReplicas", int32, REQUIRED, DEFAULT("0"),
         DOC("Pods of the template that the clique is to have.")),
-    ONE("scheduleGatedReplicas", int32, DEFAULT("0"),
+    ONE("scheduleGatedReplicas", int32, REQUIRED, DEFAULT("0"),
         DOC("Pods that are held back by a scheduling gate.")),
-    ONE("scheduledReplicas", int32, DEFAULT("0"), DOC("Pods on nodes.")),
+    ONE("scheduledReplicas", int32, REQUIRED, DEFAULT("0"), DOC("Pods on nodes.")),
     ONE("hpaPodSelector", string, DOC("Selects its pods, for the scale subresource.")),
-    LIST("conditions", condition, LIST_BY("type"),
+    LIST("conditions", grove_condition, LIST_BY("type"),
          DOC("Available, Progressing, PodCliqueScheduled, MinAvailableBreached, EverScheduled.")),
     ONE("currentPodCliqueSetGenerationHash", string,
         DOC("Revision of the set that all its pods are of.")),
@@ -185,16 +213,16 @@ OBJECT(pcsg_progress, "PodCliqueScalingGroupUpdateProgress");
 
 static const struct field pcsg_status_fields[] = {
     ONE("replicas", int32, DOC("Copies that are wanted.")),
-    ONE("scheduledReplicas", int32, DEFAULT("0"),
+    ONE("scheduledReplicas", int32, REQUIRED, DEFAULT("0"),
         DOC("Copies whose cliques all have their minimum on nodes.")),
-    ONE("availableReplicas", int32, DEFAULT("0"),
+    ONE("availableReplicas", int32, REQUIRED, DEFAULT("0"),
         DOC("Copies whose cliques all have their minimum ready.")),
-    ONE("updatedReplicas", int32, DEFAULT("0"),
+    ONE("updatedReplicas", int32, REQUIRED, DEFAULT("0"),
         DOC("Copies that serve and are of the current revision.")),
     ONE("selector", string, DOC("Selects its pods, for the scale subresource.")),
     ONE("observedGeneration", int64, DOC("Generation of the spec that this status is about.")),
     LIST("lastErrors", last_error, DOC("What fails now; empty when nothing does.")),
-    LIST("conditions", condition, LIST_BY("type"),
+    LIST("conditions", grove_condition, LIST_BY("type"),
          DOC("Available, Progressing, MinAvailableBreached, EverHealthy, "
              "GangTerminationInProgress.")),
     ONE("currentPodCliqueSetGenerationHash", string,
@@ -376,19 +404,19 @@ static const struct field gang_summary_fields[] = {
     ONE("name", string, REQUIRED, DOC("Name of the gang.")),
     ONE("phase", string, ENUM("Pending|Starting|Running|Failed|Succeeded"),
         DOC("How far the gang has come.")),
-    LIST("conditions", condition, LIST_BY("type"), DOC("As the gang has them.")),
+    LIST("conditions", grove_condition, LIST_BY("type"), DOC("As the gang has them.")),
 };
 OBJECT(gang_summary, "PodGangStatusSummary");
 
 static const struct field pcs_status_fields[] = {
     ONE("observedGeneration", int64, DOC("Generation whose template all children carry.")),
-    LIST("conditions", condition, LIST_BY("type"),
+    LIST("conditions", grove_condition, LIST_BY("type"),
          DOC("Available, Progressing, TopologyLevelsUnavailable, ComputeDomainsUnavailable.")),
     LIST("lastErrors", last_error, DOC("What fails now; empty when nothing does.")),
     ONE("replicas", int32, DOC("Copies that are wanted.")),
-    ONE("updatedReplicas", int32, DEFAULT("0"),
+    ONE("updatedReplicas", int32, REQUIRED, DEFAULT("0"),
         DOC("Copies that serve and are of the current revision.")),
-    ONE("availableReplicas", int32, DEFAULT("0"),
+    ONE("availableReplicas", int32, REQUIRED, DEFAULT("0"),
         DOC("Copies whose cliques and groups all have their minimum.")),
     ONE("hpaPodSelector", string, DOC("Selects its pods, for the scale subresource.")),
     LIST("podGangStatuses", gang_summary, LIST_BY("name"),
@@ -414,8 +442,9 @@ OBJECT(pcs, "PodCliqueSet");
 /* ---- ClusterTopologyBinding ---- */
 
 static const struct field level_fields[] = {
-    ONE("domain", string, REQUIRED, .pattern = DOMAIN_PATTERN, DOC("What sets call the level.")),
-    ONE("key", string, REQUIRED, .pattern = LABEL_KEY_PATTERN,
+    ONE("domain", string, REQUIRED, LENGTH, .pattern = DOMAIN_PATTERN,
+        DOC("What sets call the level.")),
+    ONE("key", string, REQUIRED, LENGTH, .pattern = LABEL_KEY_PATTERN,
         DOC("Label of nodes whose value is the domain.")),
 };
 OBJECT(level, "TopologyLevel");
@@ -427,7 +456,8 @@ static const struct field scheduler_binding_fields[] = {
 OBJECT(scheduler_binding, "SchedulerTopologyBinding");
 
 static const struct field ctb_spec_fields[] = {
-    LIST("levels", level, REQUIRED, DOC("Domains, broadest first, and the node labels they mean.")),
+    LIST("levels", level, REQUIRED, .min = 1,
+         DOC("Domains, broadest first, and the node labels they mean.")),
     LIST("schedulerTopologyBindings", scheduler_binding,
          DOC("Topologies that other schedulers keep, to be compared.")),
 };
@@ -445,7 +475,7 @@ OBJECT(topology_status, "SchedulerTopologyStatus");
 
 static const struct field ctb_status_fields[] = {
     ONE("observedGeneration", int64, DOC("Generation of the spec that this status is about.")),
-    LIST("conditions", condition, LIST_BY("type"), DOC("SchedulerTopologyDrift.")),
+    LIST("conditions", grove_condition, LIST_BY("type"), DOC("SchedulerTopologyDrift.")),
     LIST("schedulerTopologyStatuses", topology_status,
          DOC("One for each scheduler that keeps a topology.")),
 };
@@ -593,7 +623,7 @@ static const struct field gang_status_fields[] = {
     ONE("readyPods", int32, DOC("Pods that are ready.")),
     ONE("minimumPods", int32, DOC("The sum of its cliques' minima: fewer are of no use.")),
     ONE("nodes", int32, DOC("Different nodes that its pods are on.")),
-    LIST("conditions", condition, LIST_BY("type"),
+    LIST("conditions", grove_condition, LIST_BY("type"),
          DOC("Initialized, Scheduled, Ready, Available, Unhealthy, Unschedulable, "
              "DisruptionTarget, InvalidPodReference, TopologyViolated.")),
     ONE("placementScore", double, DOC("How close together it was placed, 0 to 1.")),

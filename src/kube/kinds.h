@@ -74,8 +74,8 @@ struct field {
     const char *enums;     /* "Always|Never", or NULL */
     const char *pattern;   /* regular expression on strings, or NULL */
     const char *doc;       /* one short sentence, or NULL */
-    /* On numbers; both 0: no bounds; max < min: only the lower one; min INT32_MIN: only the upper
-     * one. */
+    /* Of numbers, of the length of strings, and of how many objects a list has; both 0: no bounds;
+     * max < min: only the lower one; min INT32_MIN: only the upper one. */
     int64_t min, max;
     jval schema; /* of a kind that a user defined: the rules beyond the type are read from here */
 };
@@ -99,6 +99,12 @@ extern const struct type type_object_meta, type_list_meta, type_label_selector, 
     type_pod_spec, type_pod_template_spec, type_owner_reference, type_delete_options,
     type_container, type_volume, type_metric_spec, type_horizontal_pod_autoscaler_behavior,
     type_resource_claim_template_spec;
+
+/* Of metav1.Condition, as its generated schemas have them. */
+#define CONDITION_REASON_PATTERN "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
+#define CONDITION_TYPE_PATTERN                                                             \
+    "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-" \
+    "A-Za-z0-9_.]*)?[A-Za-z0-9])$"
 
 static inline str field_name(const struct field *f)
 {

@@ -103,12 +103,13 @@ static void put_limits(struct jw *w, const struct field *f)
         put_words(w, "enum", f->enums, '|');
     if (f->pattern)
         jw_put_cstr(w, "pattern", f->pattern);
-    if (f->min == 0 && f->max == 0)
+    bool text = f->type->tag == TYPE_STRING;
+    if ((f->min == 0 && f->max == 0) || f->type->tag == TYPE_OBJECT)
         return;
-    if (f->min > INT32_MIN)
-        jw_put_int(w, "minimum", f->min);
+    if (f->min > INT32_MIN && (f->min > 0 || !text))
+        jw_put_int(w, text ? "minLength" : "minimum", f->min);
     if (f->max >= f->min)
-        jw_put_int(w, "maximum", f->max);
+        jw_put_int(w, text ? "maxLength" : "maximum", f->max);
 }
 
 /* Members of the schema of one value of the field. keys: the value is told apart by these fields
@@ -130,6 +131,8 @@ static void put_list(const struct structural *s, struct jw *w, const struct fiel
         jw_put_cstr(w, "x-kubernetes-list-type", list_types[f->list]);
     if (f->keys)
         put_words(w, "x-kubernetes-list-map-keys", f->keys, ',');
+    if (f->min > 0 && f->type->tag == TYPE_OBJECT)
+        jw_put_int(w, "minItems", f->min);
 }
 
 /* How a strategic merge patch of a client treats the field. */

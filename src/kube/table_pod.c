@@ -110,6 +110,13 @@ static const struct field pod_scheduling_gate_fields[] = {
 };
 static OBJECT(pod_scheduling_gate, "PodSchedulingGate");
 
+static const struct field pod_workload_reference_fields[] = {
+    ONE("name", type_string, 1, .flags = REQUIRED),
+    ONE("podGroup", type_string, 2, .flags = REQUIRED),
+    ONE("podGroupReplicaKey", type_string, 3),
+};
+static OBJECT(pod_workload_reference, "PodWorkloadReference");
+
 static const struct field pod_scheduling_group_fields[] = {
     ONE("podGroupName", type_string, 1, .flags = POINTER),
 };
@@ -229,6 +236,8 @@ static const struct field pod_spec_fields[] = {
     ONE("resources", type_resource_requirements, 40,
         .doc = "What all containers together ask for."),
     ONE("hostnameOverride", type_string, 41, .flags = POINTER),
+    ONE("workloadRef", type_pod_workload_reference, 42,
+        .doc = "Of Kubernetes 1.35 alone; schedulingGroup took its place."),
     ONE("schedulingGroup", type_pod_scheduling_group, 43),
 };
 OBJECT(pod_spec, "PodSpec");

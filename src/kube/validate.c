@@ -50,6 +50,29 @@ bool validation_matches(struct validation *c, str pattern, str s)
     return !r || !validation_spend(c, 1) || regex_search(r, s, 0, c->work, NULL) != REGEX_NO;
 }
 
+/* A letter, then letters and digits. */
+static bool is_word(str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char lower = (char)(s.p[i] | 0x20);
+        bool letter = lower >= 'a' && lower <= 'z', digit = s.p[i] >= '0' && s.p[i] <= '9';
+        if (!letter && (!digit || i == 0))
+            return false;
+    }
+    return s.len > 0;
+}
+
+/* Statuses are written often, and their conditions have these two patterns: what is plainly good is
+ * seen without the engine. */
+static bool matches_field(struct validation *c, const struct field *f, str s)
+{
+    if ((strcmp(f->pattern, CONDITION_REASON_PATTERN) == 0 ||
+         strcmp(f->pattern, CONDITION_TYPE_PATTERN) == 0) &&
+        is_word(s))
+        return true;
+    return validation_matches(c, str_of(f->pattern), s);
+}
+
 /* ---- errors ---- */
 
 str validation_path(struct validation *c)
@@ -196,6 +219,20 @@ static void check_enum(struct validation *c, const char *enums, jval v)
     strbuf_done(&b);
 }
 
+/* Lengths are those of the text, in code points. */
+static void check_length(struct validation *c, const struct field *f, jval v)
+{
+    int64_t n = validation_text_length(jstr(v));
+    str path = validation_path(c);
+    if (f->max >= f->min && n > f->max)
+        field_error_add(c->errors, FIELD_ERR_TOO_LONG, path, STR_NONE,
+                        "may not be more than %lld bytes", (long long)f->max);
+    else if (n < f->min)
+        field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
+                        "%.*s in body should be at least %lld chars long", STR_ARG(path),
+                        (long long)f->min);
+}
+
 static void check_string(struct validation *c, const struct field *f, const struct type *t, jval v)
 {
     if (jtype(v) != J_STRING) {
@@ -208,7 +245,9 @@ static void check_string(struct validation *c, const struct field *f, const stru
         return;
     if (f->enums)
         check_enum(c, f->enums, v);
-    if (f->pattern && !validation_matches(c, str_of(f->pattern), jstr(v))) {
+    if (UNLIKELY(f->min || f->max) && t->tag == TYPE_STRING)
+        check_length(c, f, v);
+    if (f->pattern && !matches_field(c, f, jstr(v))) {
         str path = validation_path(c);
         field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
                         "%.*s in body should match '%s'", STR_ARG(path), f->pattern);
@@ -349,6 +388,12 @@ static void check_list(struct validation *c, const struct field *f, jval v)
         validation_wrong_type(c, v, "array");
         return;
     }
+    if (UNLIKELY(f->min > 0) && f->type->tag == TYPE_OBJECT && (int64_t)jlen(v) < f->min) {
+        str path = validation_path(c);
+        field_error_add(c->errors, FIELD_ERR_INVALID, path, jtext(v),
+                        "%.*s in body should have at least %lld items", STR_ARG(path),
+                        (long long)f->min);
+    }
     jval rules = jgetc(f->schema, "items");
     for (struct jiter it = jiter(v); jnext(&it);) {
         struct path step = {.up = c->at, .index = it.index};
@@ -479,7 +524,7 @@ static void check_member(struct validation *c, const struct field *f, str key, j
 static bool is_any_string(const struct field *f)
 {
     return f->type->tag == TYPE_STRING && f->shape == FIELD_ONE && !f->enums && !f->pattern &&
-           !f->schema.doc;
+           !f->min && !f->max && !f->schema.doc;
 }
 
 /* seen: the members that are there; of those that are null only in a custom resource. */

@@ -29,5 +29,7 @@ void validation_wrong_type(struct validation *c, jval v, const char *wanted);
 /* The rules of a schema for one value, what is inside apart; an absent schema has none. Rules that
  * are for values of another type do not count. */
 void validation_rules(struct validation *c, jval schema, jval v);
+/* Characters, not bytes. */
+int64_t validation_text_length(str s);
 
 #endif

@@ -46,8 +46,7 @@ static void check_enum(struct validation *c, jval allowed, jval v)
     strbuf_done(&b);
 }
 
-/* Characters, not bytes. */
-static int64_t text_length(str s)
+int64_t validation_text_length(str s)
 {
     int64_t n = 0;
 
@@ -60,7 +59,7 @@ static void check_text(struct validation *c, jval schema, jval v)
 {
     jval max = jgetc(schema, "maxLength"), min = jgetc(schema, "minLength");
     str pattern = jstr(jgetc(schema, "pattern"));
-    int64_t length = text_length(jstr(v));
+    int64_t length = validation_text_length(jstr(v));
 
     if (j_has(max) && length > jint(max, 0)) {
         field_error_add(c->errors, FIELD_ERR_TOO_LONG, validation_path(c), STR_NONE,
