@@ -76,4 +76,21 @@ str names(struct fixture *f);
     "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'" name "'" more "}," \
     "'data':{'a':'1'}}"
 
+/* Requests for certificates of /O=dev/CN=eve and of /O=system:masters/CN=eve, as a
+ * CertificateSigningRequest has them. */
+#define REQUEST_DEV                                                                              \
+    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIV01INENBUUF3SERFTU1Bb0dBMVVFQ2d3RFpHVj" \
+    "JNUXd3Q2dZRFZRUUREQU5sZG1Vd1dUQVRCZ2NxaGtqTwpQUUlCQmdncWhrak9QUU1CQndOQ0FBUTZiRnpsRjI3SWxR" \
+    "VmpzQnczN1VPdFRJZGZlRGc5ZzRoRXl4RDJoNnJOCmNXdXNDeGZUcks3MmhySTJNdXNPUUJZZEh3MXU0ejFTUDJaMH" \
+    "laSEprL1l0b0FBd0NnWUlLb1pJemowRUF3SUQKU0FBd1JRSWhBTjRHeDE3ZmNnRXRHelVyaUMzU0JGRC9BU1lIbkZT" \
+    "c2lhNEtsZEE1bWFrd0FpQlVpcnRhRXhsNwp6ZjRDdEx0bEdENDJud0tZZW5XOWx3d25Xd2puR1lBR25RPT0KLS0tLS" \
+    "1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg=="
+#define REQUEST_MASTERS                                                                          \
+    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIaU1JR0pBZ0VBTUNjeEZ6QVZCZ05WQkFvTURuTj" \
+    "VjM1JsYlRwdFlYTjBaWEp6TVF3d0NnWURWUVFEREFObApkbVV3V1RBVEJnY3Foa2pPUFFJQkJnZ3Foa2pPUFFNQkJ3" \
+    "TkNBQVE2YkZ6bEYyN0lsUVZqc0J3MzdVT3RUSWRmCmVEZzlnNGhFeXhEMmg2ck5jV3VzQ3hmVHJLNzJockkyTXVzT1" \
+    "FCWWRIdzF1NHoxU1AyWjB5WkhKay9ZdG9BQXcKQ2dZSUtvWkl6ajBFQXdJRFNBQXdSUUloQUs0Ulo4ZFdXYWVCZmts" \
+    "ZnFJWSt0Z2hUQVdiNmNGQnR5YzY0dk55Qwpjc3NiQWlCY2J3RHlPQmVnR3pET1FSRlFwNVVEYVVqZ3ZRdDVVeGluK0" \
+    "hBQmMvRHJwZz09Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo="
+
 #endif

@@ -284,41 +284,62 @@ struct doc *meta_isolate(const struct req *q, struct doc *d)
 
 /* ---- comparing ---- */
 
-/* Same members, apart from those two. */
-static bool same_except(jval a, jval b, str skip, str skip_too)
+static bool is_one_of(str key, const char *const *names)
+{
+    for (; *names; names++)
+        if (str_is(key, *names))
+            return true;
+    return false;
+}
+
+/* Same members, apart from these; the list ends with NULL. */
+static bool same_except(jval a, jval b, const char *const *skip)
 {
     size_t n = 0, m = 0;
     CLEANUP(jlookup_done) struct jlookup in_b = jlookup(b);
     for (struct jiter it = jiter(a); jnext(&it);) {
-        if (str_eq(it.key, skip) || str_eq(it.key, skip_too))
+        if (is_one_of(it.key, skip))
             continue;
         n++;
         if (!jequal(it.value, jlookup_get(&in_b, it.key)))
             return false;
     }
     for (struct jiter it = jiter(b); jnext(&it);)
-        m += !str_eq(it.key, skip) && !str_eq(it.key, skip_too);
+        m += !is_one_of(it.key, skip);
     return n == m;
 }
 
+static const char *const only_metadata[] = {"metadata", NULL};
+
 static bool same_managed_fields(jval a, jval b)
 {
+    static const char *const skip[] = {"time", NULL};
     if (jlen(a) != jlen(b))
         return false;
     struct jiter x = jiter(a), y = jiter(b);
     while (jnext(&x) && jnext(&y))
-        if (!same_except(x.value, y.value, STR("time"), STR_NONE))
+        if (!same_except(x.value, y.value, skip))
             return false;
     return true;
 }
 
 bool meta_same_object(const struct doc *a, const struct doc *b)
 {
+    static const char *const skip[] = {"managedFields", "resourceVersion", NULL};
     jval x = doc_root(a), y = doc_root(b);
     jval mx = jgetc(x, "metadata"), my = jgetc(y, "metadata");
-    return same_except(mx, my, STR("managedFields"), STR("resourceVersion")) &&
+    return same_except(mx, my, skip) &&
            same_managed_fields(jgetc(mx, "managedFields"), jgetc(my, "managedFields")) &&
-           same_except(x, y, STR("metadata"), STR_NONE);
+           same_except(x, y, only_metadata);
+}
+
+bool meta_only_collection_differs(const struct doc *a, const struct doc *b)
+{
+    static const char *const skip[] = {"finalizers", "managedFields", "ownerReferences",
+                                       "resourceVersion", NULL};
+    jval x = doc_root(a), y = doc_root(b);
+    return same_except(jgetc(x, "metadata"), jgetc(y, "metadata"), skip) &&
+           same_except(x, y, only_metadata);
 }
 
 static bool counts_for_generation(str key)

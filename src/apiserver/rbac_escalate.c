@@ -1,7 +1,9 @@
 /*
  * Nobody grants what they do not hold: whoever writes a role or a binding must be allowed every
- * rule in it, or hold the verb `escalate` on the role, or `bind` on the role that is bound. The
- * words are kube-apiserver's.
+ * rule that it grants when it is written, or hold the verb `escalate` on the role, or `bind` on the
+ * role that is bound. What the write changes does not matter: a label can grant as much as a rule.
+ * Only what the garbage collector needs (finalizers, owners) is free. Rules and words are
+ * kube-apiserver's.
  */
 #include "apiserver/rbac.h"
 #include "apiserver/request.h"
@@ -54,13 +56,9 @@ static bool may(struct req *q, const char *verb, const struct kind *k, str name)
     return authorize(q->server, q->user, &x);
 }
 
-static bool is_changed(const struct req *q, const char *key)
-{
-    return !q->base ||
-           !jequal(jget(obj_root(q->base), str_of(key)), jget(doc_root(q->doc), str_of(key)));
-}
-
-/* To make a role of others one must hold everything: others decide what will be in it. */
+/* Others decide what will be in a role made of others, so everything must be held by whoever says
+ * what it is made of, and by whoever ends that: rules that did not count while it was made of
+ * others would count then. */
 static const struct status *check_aggregation(struct req *q)
 {
     static const str star = STR_INIT("*");
@@ -69,21 +67,24 @@ static const struct status *check_aggregation(struct req *q)
         {.verbs = {&star, 1}, .urls = {&star, 1}},
     };
     struct policy_rules missing;
-    if (!j_has(jgetc(doc_root(q->doc), "aggregationRule")) || !is_changed(q, "aggregationRule") ||
+    bool was = q->base && j_has(jgetc(obj_root(q->base), "aggregationRule"));
+    bool is = j_has(jgetc(doc_root(q->doc), "aggregationRule"));
+    if ((!was && !is) ||
         holds(q, (struct policy_rules){everything, ARRAY_LEN(everything)}, &missing))
         return NULL;
     return status_forbidden(&q->arena, q->kind, q->name,
                             STR("must have cluster-admin privileges to use the aggregationRule"));
 }
 
+/* A role grants its rules wherever it is bound, and in every role that its labels make it part of:
+ * they are checked whatever the write changes. A new role has no name to hold `escalate` on. */
 static const struct status *check_role(struct req *q)
 {
-    if (may(q, "escalate", q->kind, q->name))
+    if (may(q, "escalate", q->kind, q->base ? q->name : STR_NONE))
         return NULL;
-    const struct status *why = check_aggregation(q);
-    if (why || !is_changed(q, "rules"))
-        return why;
-    return check_rules(q, policy_rules_read(&q->arena, jgetc(doc_root(q->doc), "rules")));
+    const struct status *why =
+        check_rules(q, policy_rules_read(&q->arena, jgetc(doc_root(q->doc), "rules")));
+    return why ? why : check_aggregation(q);
 }
 
 /* The rules a binding gives; a role that was just written counts, though it is not durable yet. */
@@ -93,7 +94,7 @@ static const struct status *check_binding(struct req *q)
     bool local = str_is(jstr(jgetc(ref, "kind")), "Role");
     const struct kind *k = local ? &kind_role : &kind_cluster_role;
     str name = jstr(jgetc(ref, "name")), ns = local ? q->r->ns : STR_NONE;
-    if (may(q, "bind", k, name) || (!is_changed(q, "roleRef") && !is_changed(q, "subjects")))
+    if (may(q, "bind", k, name))
         return NULL;
     const struct obj *role = store_newest(q->server->store, k, ns, name);
     if (!role)
@@ -108,7 +109,8 @@ const struct status *escalation_status(struct req *q)
     const struct kind *k = q->kind;
     bool role = k == &kind_role || k == &kind_cluster_role;
     bool binding = k == &kind_role_binding || k == &kind_cluster_role_binding;
-    if ((!role && !binding) || user_is_master(q->user))
+    if ((!role && !binding) || user_is_master(q->user) ||
+        (q->base && meta_only_collection_differs(q->base->doc, q->doc)))
         return NULL;
     return role ? check_role(q) : check_binding(q);
 }

@@ -211,6 +211,9 @@ struct doc *meta_set(struct doc *d, jval set);
 struct doc *meta_isolate(const struct req *q, struct doc *d);
 /* managedFields apart from their times, and everything else but the version, are equal. */
 bool meta_same_object(const struct doc *a, const struct doc *b);
+/* Nothing differs but what the garbage collector works with: finalizers, owners, and beside them
+ * the version and managedFields. */
+bool meta_only_collection_differs(const struct doc *a, const struct doc *b);
 /* Next generation for a candidate; 0: the kind has none. */
 int64_t meta_generation(const struct kind *k, const struct obj *base, const struct doc *d);
 /* What a new object gets: UID, generation, time of creation and (unless it is 0) the version. */

@@ -5,6 +5,10 @@
  *
  * Nothing is signed here: that is a controller's work.
  */
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
 #include "apiserver/admit_impl.h"
 #include "apiserver/request.h"
 #include "base/b64.h"
@@ -47,12 +51,61 @@ void signing_request_mutate(const struct admit *a, jval root, struct edit *e)
 
 /* ---- what may be asked for ---- */
 
-static bool is_pem_request(str base64)
+/* Nobody is asked for the password of a request that has one. */
+static int no_password(char *buf, int size, int writing, void *ctx)
+{
+    (void)buf;
+    (void)size;
+    (void)writing;
+    (void)ctx;
+    return -1;
+}
+
+/* spec.request; NULL: it is none. To be freed. */
+static X509_REQ *read_request(str base64)
 {
     struct strbuf b = STRBUF_INIT(REQUEST_MAX);
-    bool ok = b64_decode(base64, B64_STD, &b) && str_starts(strbuf_str(&b), STR(PEM_BEGIN));
+    X509_REQ *request = NULL;
+    if (b64_decode(base64, B64_STD, &b) && str_starts(strbuf_str(&b), STR(PEM_BEGIN))) {
+        BIO *pem = BIO_new_mem_buf(b.p, (int)b.len);
+        BUG_ON(!pem);
+        request = PEM_read_bio_X509_REQ(pem, NULL, no_password, NULL);
+        BIO_free(pem);
+        ERR_clear_error();
+    }
     strbuf_done(&b);
-    return ok;
+    return request;
+}
+
+static bool is_request(str base64)
+{
+    X509_REQ *request = read_request(base64);
+    X509_REQ_free(request);
+    return request != NULL;
+}
+
+static bool is_text(const ASN1_STRING *s, str want)
+{
+    unsigned char *text = NULL;
+    int n = ASN1_STRING_to_UTF8(&text, s);
+    bool same = n >= 0 && str_eq((str){(const char *)text, (size_t)n}, want);
+    OPENSSL_free(text);
+    return same;
+}
+
+/* The certificate would make its holder a member of this group. */
+static bool asks_for_group(str base64, str group)
+{
+    X509_REQ *request = read_request(base64);
+    const X509_NAME *name = request ? X509_REQ_get_subject_name(request) : NULL;
+    bool found = false;
+    for (int i = 0; name && !found && i < X509_NAME_entry_count(name); i++) {
+        const X509_NAME_ENTRY *e = X509_NAME_get_entry(name, i);
+        found = OBJ_obj2nid(X509_NAME_ENTRY_get_object(e)) == NID_organizationName &&
+                is_text(X509_NAME_ENTRY_get_data(e), group);
+    }
+    X509_REQ_free(request);
+    return found;
 }
 
 static bool is_usage(str s)
@@ -90,7 +143,7 @@ static void check_request(const struct admit *a, jval spec)
 {
     jval usages = jgetc(spec, "usages"), lasts = jgetc(spec, "expirationSeconds");
     ptrdiff_t slash = str_find_char(jstr(jgetc(spec, "signerName")), '/');
-    if (!is_pem_request(jstr(jgetc(spec, "request"))))
+    if (!is_request(jstr(jgetc(spec, "request"))))
         field_error_add(a->errors, FIELD_ERR_INVALID, STR("spec.request"),
                         j_has(jgetc(spec, "request")) ? jtext(jgetc(spec, "request")) : STR("null"),
                         "PEM block type must be CERTIFICATE REQUEST");
@@ -227,17 +280,40 @@ static bool may(struct req *q, str verb, str signer)
     return authorize(q->server, q->user, &x);
 }
 
+/* Certificates of this signer are credentials here, and no group may do more than this one. */
+static const struct status *check_subject(struct req *q)
+{
+    static const char signer[] = "kubernetes.io/kube-apiserver-client";
+    jval spec = jgetc(doc_root(q->doc), "spec");
+    if (!str_is(jstr(jgetc(spec, "signerName")), signer) ||
+        !asks_for_group(jstr(jgetc(spec, "request")), STR("system:masters")))
+        return NULL;
+    return status_forbidden(
+        &q->arena, q->kind, q->name,
+        arena_printf(&q->arena, "use of %s signer with system:masters group is not allowed",
+                     signer));
+}
+
+/* The right that this write needs on the signer; empty: none. */
+static str verb_needed(const struct req *q)
+{
+    static const char *const signed_fields[] = {"certificate", "conditions"};
+    jval was = obj_status(q->base), is = jgetc(doc_root(q->doc), "status");
+    if (str_is(q->r->subresource, "approval"))
+        return STR("approve");
+    for (size_t i = 0; str_is(q->r->subresource, "status") && i < ARRAY_LEN(signed_fields); i++)
+        if (!jequal(jget(was, str_of(signed_fields[i])), jget(is, str_of(signed_fields[i]))))
+            return STR("sign");
+    return STR_NONE;
+}
+
 const struct status *signing_status(struct req *q)
 {
-    if (q->kind != &kind_signing_request || !q->base)
+    if (q->kind != &kind_signing_request)
         return NULL;
-    str signer = jstr(jgetc(obj_spec(q->base), "signerName")), verb = STR_NONE;
-    bool signs = !jequal(jgetc(obj_status(q->base), "certificate"),
-                         jpath(doc_root(q->doc), "status.certificate"));
-    if (str_is(q->r->subresource, "approval"))
-        verb = STR("approve");
-    else if (str_is(q->r->subresource, "status") && signs)
-        verb = STR("sign");
+    if (!q->base)
+        return check_subject(q);
+    str signer = jstr(jgetc(obj_spec(q->base), "signerName")), verb = verb_needed(q);
     if (!verb.len || may(q, verb, signer))
         return NULL;
     return status_forbidden(

@@ -17,9 +17,8 @@
     "{'metadata':{'name':'a'},'spec':{'serviceName':'s','volumeClaimTemplates':[{'metadata':" \
     "{'name':'d'}," CLAIM "}]," SELECTED more "}}"
 #define CLASS(more) "{'metadata':{'name':'a'},'provisioner':'p'" more "}"
-#define PEM "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KeAo="
-#define REQUEST(more)                                                                   \
-    "{'metadata':{'name':'a'},'spec':{'request':'" PEM "','signerName':'example.com/s'" \
+#define REQUEST(more)                                                                           \
+    "{'metadata':{'name':'a'},'spec':{'request':'" REQUEST_DEV "','signerName':'example.com/s'" \
     ",'usages':['client auth']" more "}}"
 
 static const char *ns_of(const struct kind *k)

@@ -23,8 +23,6 @@
 #define WEBHOOKS                                                                  \
     "'webhooks':[{'name':'a.b.c','clientConfig':{'url':'https://example.com/x'}," \
     "'sideEffects':'None','admissionReviewVersions':['v1']}]"
-/* "-----BEGIN CERTIFICATE REQUEST-----\nx\n" */
-#define PEM_REQUEST "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KeAo="
 
 /* What stands behind apiVersion, kind and metadata. */
 static const struct sample {
@@ -69,7 +67,7 @@ static const struct sample {
     {&kind_cron_job, "'spec':{'schedule':'*/5 * * * *','jobTemplate':{'spec':{" JOB "}}}", NULL},
     {&kind_job, "'spec':{'completions':0," JOB "}", NULL},
     {&kind_signing_request,
-     "'spec':{'request':'" PEM_REQUEST "','signerName':'example.com/s','usages':['client auth']}",
+     "'spec':{'request':'" REQUEST_DEV "','signerName':'example.com/s','usages':['client auth']}",
      NULL},
     {&kind_cluster_trust_bundle, "'spec':{'trustBundle':'pem'}", NULL},
     {&kind_pod_certificate_request,
