@@ -70,7 +70,7 @@ static bool is_resizable(str resource)
 }
 
 /* Of requests or limits, by container. */
-static void check_resized(const struct admit *a, jval old, jval new, size_t i, const char *which)
+static void check_amounts(const struct admit *a, jval old, jval new, str path, const char *which)
 {
     jval was = jget(jgetc(old, "resources"), str_of(which));
     jval is = jget(jgetc(new, "resources"), str_of(which));
@@ -86,22 +86,44 @@ static void check_resized(const struct admit *a, jval old, jval new, size_t i, c
         other |= !is_resizable(it.key) && !j_has(jlookup_get(&in_was, it.key));
     if (removed)
         field_error_add(a->errors, FIELD_ERR_FORBIDDEN,
-                        admit_path(a, "spec.containers[%zu].resources.%s", i, which), STR_NONE,
+                        admit_path(a, "%.*s.resources.%s", STR_ARG(path), which), STR_NONE,
                         "resource %s cannot be removed", which);
     if (other)
         field_error_add(a->errors, FIELD_ERR_FORBIDDEN, STR("spec"), STR_NONE,
                         "only cpu and memory resources are mutable");
 }
 
+/* Of what runs before the containers only that which stays beside them changes its size. */
+static bool is_fixed(const char *list, jval old)
+{
+    return str_is(str_of(list), "initContainers") &&
+           !str_is(jstr(jgetc(old, "restartPolicy")), "Always");
+}
+
+static void check_resized(const struct admit *a, jval old, jval new, size_t i, const char *list)
+{
+    str path = admit_path(a, "spec.%s[%zu]", list, i);
+    if (is_fixed(list, old)) {
+        if (!jequal(jgetc(old, "resources"), jgetc(new, "resources")))
+            field_error_add(a->errors, FIELD_ERR_FORBIDDEN,
+                            admit_path(a, "%.*s.resources", STR_ARG(path)), STR_NONE,
+                            "resources of an init container are mutable only when its "
+                            "restartPolicy is Always");
+        return;
+    }
+    check_amounts(a, old, new, path, "requests");
+    check_amounts(a, old, new, path, "limits");
+}
+
 static void validate_resize(const struct admit *a, jval spec)
 {
+    static const char *const lists[] = {"containers", "initContainers"};
     jval old = obj_spec(a->old);
     pod_rules_containers(a->errors, spec, "spec");
-    struct jiter was = jiter(jgetc(old, "containers"));
-    for (struct jiter it = jiter(jgetc(spec, "containers")); jnext(&it);) {
-        jval before = jnext(&was) ? was.value : JVAL_ABSENT;
-        check_resized(a, before, it.value, it.index, "requests");
-        check_resized(a, before, it.value, it.index, "limits");
+    for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
+        struct jiter was = jiter(jget(old, str_of(lists[l])));
+        for (struct jiter it = jiter(jget(spec, str_of(lists[l]))); jnext(&it);)
+            check_resized(a, jnext(&was) ? was.value : JVAL_ABSENT, it.value, it.index, lists[l]);
     }
     const char *class = pod_qos_class(spec);
     if (!str_is(str_of(class), pod_qos_class(old)))

@@ -137,10 +137,15 @@ static void fill_pod(struct filling *f, jval item, jval spec)
     }
 }
 
+/* What containers ask for comes with the pod and changes by resize alone. */
+static bool sets_resources(const struct admit *a)
+{
+    return a->old ? str_is(a->subresource, "resize") : !a->subresource.len;
+}
+
 static bool concerns(const struct admit *a)
 {
-    return a->kind == &kind_pod && !a->old && !a->subresource.len &&
-           store_count(a->store, &kind_limit_range);
+    return a->kind == &kind_pod && sets_resources(a) && store_count(a->store, &kind_limit_range);
 }
 
 /* One item after the other: what one has set the next finds there. */
@@ -165,7 +170,7 @@ static struct doc *fill_from(const struct admit *a, struct doc *d, jval item)
 struct doc *limits_default(const struct admit *a, struct doc *d)
 {
     struct doc *out = doc_ref(d);
-    if (!concerns(a) || jtype(jgetc(doc_root(d), "spec")) != J_OBJECT)
+    if (a->old || !concerns(a) || jtype(jgetc(doc_root(d), "spec")) != J_OBJECT)
         return out;
     struct store_iter it = store_range(a->store, &kind_limit_range, a->ns, STR_NONE, STR_NONE);
     for (const struct obj *o; (o = store_next(&it));)

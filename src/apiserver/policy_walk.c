@@ -173,9 +173,16 @@ static size_t invoke_each(struct policy_walk *w, const struct kind *k, str ns, j
     }
     const struct selector *s = label_selector_from(w->arena, jgetc(ref, "selector"), NULL);
     struct store_iter it = store_range(store, k, ns, STR_NONE, STR_NONE);
-    for (struct obj *o; s && n < PARAMS_MAX && (o = store_next(&it));) {
+    for (struct obj *o; s && (o = store_next(&it));) {
         if (!label_selector_match(s, o->labels))
             continue;
+        if (n == PARAMS_MAX) {
+            /* One that is not looked at cannot refuse. */
+            w->ops->fail(
+                w, arena_printf(w->arena, "paramRef selects more than %d objects", PARAMS_MAX),
+                true);
+            break;
+        }
         invoke(w, obj_hold(w->arena, convert_obj(o, k)));
         n++;
     }

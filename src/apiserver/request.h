@@ -150,6 +150,8 @@ struct access request_access(const struct api_request *r);
 struct access watch_access(const struct api_watch *w);
 /* rbac_escalate.c: NULL, or why this role or binding may not be written by this user. */
 const struct status *escalation_status(struct req *q);
+/* policy_access.c: NULL, or why this policy or its binding may not be written by this user. */
+const struct status *policy_access_status(struct req *q);
 /* Versions up to this revision are durable. */
 void requests_on_batch(struct apiserver *a);
 /* Writes still on their way to the disk forget the server. */
@@ -279,7 +281,7 @@ struct doc *scale_doc(const struct obj *o);
 
 /* What /status and /approval each leave alone of the status of this candidate; a new reference. */
 struct doc *signing_isolate(const struct req *q, struct doc *d);
-/* NULL, or why this user may not approve or sign it. */
+/* NULL, or why this user may not ask for it, approve or sign it, or attest a trust bundle. */
 const struct status *signing_status(struct req *q);
 
 /* ---- convert.c: one object, several kinds ---- */

@@ -307,8 +307,23 @@ static str verb_needed(const struct req *q)
     return STR_NONE;
 }
 
+/* Whoever trusts a signer trusts what stands in its bundles. */
+static const struct status *check_bundle(struct req *q)
+{
+    str signer = jstr(jpath(doc_root(q->doc), "spec.signerName"));
+    bool same = q->base && jequal(obj_spec(q->base), jgetc(doc_root(q->doc), "spec"));
+    if (same || !signer.len || may(q, STR("attest"), signer))
+        return NULL;
+    return status_forbidden(&q->arena, q->kind, q->name,
+                            arena_printf(&q->arena,
+                                         "user not permitted to attest for signerName \"%.*s\"",
+                                         STR_ARG(signer)));
+}
+
 const struct status *signing_status(struct req *q)
 {
+    if (admit_kind(q->kind) == &kind_cluster_trust_bundle)
+        return check_bundle(q);
     if (q->kind != &kind_signing_request)
         return NULL;
     if (!q->base)

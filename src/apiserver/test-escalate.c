@@ -38,6 +38,16 @@
     "{'metadata':{'name':'" name "'},'spec':{'signerName':'" signer "','request':'" pem \
     "','usages':['client auth']}}"
 
+#define POLICIES "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+#define POLICY(name, kind, rule)                                                             \
+    "{'metadata':{'name':'" name "'},'spec':{'paramKind':{'apiVersion':'v1','kind':'" kind   \
+    "'},'matchConstraints':{'resourceRules':[{'operations':['*'],'apiGroups':[''],"          \
+    "'apiVersions':['v1'],'resources':['configmaps']}]},'validations':[{'expression':'" rule \
+    "'}]}}"
+#define POLICY_BINDING(name, policy, ref)                                                     \
+    "{'metadata':{'name':'" name "'},'spec':{'policyName':'" policy "','validationActions':[" \
+    "'Deny'],'paramRef':{'parameterNotFoundAction':'Allow'," ref "}}}"
+
 /* ---- the cluster ---- */
 
 static const struct {
@@ -56,6 +66,9 @@ static const struct {
      "'certificatesigningrequests/approval','certificatesigningrequests/status'],'verbs':["
      "'create','get','patch','update']},"
      "{'apiGroups':[''],'resources':['pods'],'verbs':['get']},"
+     "{'apiGroups':['certificates.k8s.io'],'resources':['clustertrustbundles'],'verbs':["
+     "'create']},"
+     "{'apiGroups':['admissionregistration.k8s.io'],'resources':['*'],'verbs':['create','patch']},"
      "{'apiGroups':[''],'resources':['serviceaccounts'],'verbs':['create','patch']}]}"},
     {&kind_cluster_role_binding, "", BINDING("eve", REF("ClusterRole", "eve"), EVE)},
     {&kind_cluster_role_binding, "", BINDING("eve-views", REF("ClusterRole", "view"), EVE)},
@@ -87,6 +100,8 @@ static const struct {
     {&kind_cluster_role_binding, "",
      BINDING("gil", REF("ClusterRole", "gil"), "{'kind':'User','name':'gil'}")},
     {&kind_signing_request, "", CERTIFICATE("open", "example.com/s", REQUEST_DEV)},
+    {&kind_validating_policy, "", POLICY("secrets", "Secret", "true")},
+    {&kind_validating_policy, "", POLICY("pods", "Pod", "true")},
 };
 
 static const char *token_of(struct web *w, const char *account)
@@ -253,6 +268,33 @@ static const struct attempt attempts[] = {
      "{'status':{'certificate':'eA=='}}", NULL, NULL, 403},
     {"let it fail without it", "PATCH", REQUESTS "/open/status", MERGE,
      "{'status':{'conditions':[{'type':'Failed','status':'True','reason':'R'}]}}", NULL, NULL, 403},
+    {"attest what others trust", "POST", "/apis/certificates.k8s.io/v1beta1/clustertrustbundles",
+     NULL,
+     "{'metadata':{'name':'x'},'spec':{'signerName':'example.com/s','trustBundle':"
+     "'x'}}",
+     NULL, NULL, 403},
+    {"attest in another version", "POST", "/apis/certificates.k8s.io/v1alpha1/clustertrustbundles",
+     NULL,
+     "{'metadata':{'name':'x'},'spec':{'signerName':'example.com/s','trustBundle':"
+     "'x'}}",
+     NULL, NULL, 403},
+    /* expressions that read for her */
+    {"a policy that reads Secrets", "POST", POLICIES, NULL, POLICY("x", "Secret", "true"), NULL,
+     NULL, 422},
+    {"a policy that reads what is not there yet", "POST", POLICIES, NULL,
+     POLICY("x", "Later", "true"), NULL, NULL, 422},
+    {"another expression in one", "PATCH", POLICIES "/secrets", MERGE,
+     "{'spec':{'validations':[{'expression':'false'}]}}", NULL, NULL, 422},
+    {"a binding to Secrets", "POST",
+     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings", NULL,
+     POLICY_BINDING("x", "secrets", "'name':'s','namespace':'ns'"), NULL, NULL, 422},
+    {"a policy that mutates by Secrets, in another version", "POST",
+     "/apis/admissionregistration.k8s.io/v1beta1/mutatingadmissionpolicies", NULL,
+     "{'metadata':{'name':'x'},'spec':{'paramKind':{'apiVersion':'v1','kind':'Secret'},"
+     "'reinvocationPolicy':'Never','matchConstraints':{'resourceRules':[{'operations':['CREATE'],"
+     "'apiGroups':[''],'apiVersions':['v1'],'resources':['configmaps']}]},'mutations':[{"
+     "'patchType':'JSONPatch','jsonPatch':{'expression':'[]'}}]}}",
+     NULL, NULL, 422},
 };
 
 static int try(struct web *w, const struct attempt *t)
@@ -348,6 +390,13 @@ static const struct attempt by_eve[] = {
      CERTIFICATE("x", "kubernetes.io/kube-apiserver-client", REQUEST_DEV), NULL, NULL, 201},
     {"metadata beside a status that stays", "PATCH", REQUESTS "/open/status", MERGE,
      "{'metadata':{'annotations':{'a':'b'}}}", NULL, NULL, 200},
+    {"a policy that reads what she reads", "POST", POLICIES, NULL, POLICY("x", "Pod", "true"), NULL,
+     NULL, 201},
+    {"and its binding", "POST",
+     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings", NULL,
+     POLICY_BINDING("x", "pods", "'name':'p'"), NULL, NULL, 201},
+    {"an owner of a policy that reads more", "PATCH", POLICIES "/secrets", MERGE,
+     "{'metadata':{'finalizers':['example.com/f']}}", NULL, NULL, 200},
 };
 
 static const struct attempt by_gil[] = {

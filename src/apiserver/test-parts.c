@@ -122,6 +122,34 @@ TEST(pods_are_resized_through_their_subresource)
     fixture_done(&f);
 }
 
+TEST(init_containers_are_resized_by_the_same_rules)
+{
+    static const struct {
+        const char *what;
+        int code;
+    } cases[] = {
+        {"{'name':'side','resources':{'requests':{'cpu':'2'}}}", 200},
+        {"{'name':'side','resources':{'limits':{'nvidia.com/gpu':'8'}}}", 422},
+        {"{'name':'side','resources':{'requests':{'cpu':null}}}", 422},
+        {"{'name':'first','resources':{'requests':{'cpu':'2'}}}", 422},
+        {"{'name':'first','resources':{'limits':{'nvidia.com/gpu':'8'}}}", 422},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     "{'metadata':{'name':'p'},'spec':{'initContainers':[{'name':'first','image':"
+                     "'x:1','resources':{'requests':{'cpu':'1'}}},{'name':'side','image':'x:1',"
+                     "'restartPolicy':'Always','resources':{'requests':{'cpu':'1'}}}],"
+                     "'containers':[{'name':'c','image':'x:1'}]}}"),
+              201);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        if (!CHECK_INT(patch_part(&f, "resize",
+                                  text_of(&f, "{'spec':{'initContainers':[%s]}}", cases[i].what).p),
+                       cases[i].code))
+            test_note("%s: %.*s", cases[i].what, STR_ARG(f.message));
+    fixture_done(&f);
+}
+
 TEST(operations_find_a_status_that_says_nothing_yet)
 {
     struct fixture f;

@@ -349,6 +349,62 @@ TEST(policies_judge_writes)
     fixture_done(&f);
 }
 
+/* Parameters that are not looked at cannot refuse. */
+TEST(more_parameters_than_are_looked_at_let_nothing_through)
+{
+    enum { LOOKED_AT = 1000 };
+    struct fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < LOOKED_AT; i++)
+        CHECK_INT(
+            create(&f, &kind_config_map, "ns",
+                   text_of(&f, "{'metadata':{'name':'p%04d','labels':{'is':'params'}}}", i).p),
+            201);
+    CHECK_INT(
+        put_policy(&f, "'paramKind':{'apiVersion':'v1','kind':'ConfigMap'}," MAPS "," RULE("true")),
+        201);
+    CHECK_INT(put_binding(&f, "'paramRef':{'selector':{'matchLabels':{'is':'params'}},"
+                              "'parameterNotFoundAction':'Deny'}," DENY),
+              201);
+    CHECK_INT(make_map(&f), 201);
+    CHECK_INT(delete (&f, &kind_config_map, "ns", "c"), 200);
+    CHECK_INT(
+        create(&f, &kind_config_map, "ns", "{'metadata':{'name':'zz','labels':{'is':'params'}}}"),
+        201);
+    CHECK_INT(make_map(&f), 422);
+    CHECK(str_find(f.message, STR("paramRef selects more than 1000 objects")) > 0);
+    fixture_done(&f);
+}
+
+/* A rule for any version of a kind is one for all of them, however many there are. */
+TEST(a_policy_for_the_last_of_many_versions_concerns_the_first)
+{
+    enum { VERSIONS = 12 };
+    struct fixture f;
+    struct strbuf b = STRBUF_INIT(1 << 16);
+    fixture_init(&f);
+    strbuf_add_cstr(&b, "{'metadata':{'name':'manies.example.org'},'spec':{'group':'example.org',"
+                        "'scope':'Namespaced','names':{'plural':'manies','kind':'Many'},"
+                        "'versions':[");
+    for (int i = 1; i <= VERSIONS; i++)
+        strbuf_printf(&b,
+                      "%s{'name':'v%d','served':true,'storage':%s,'schema':{'openAPIV3Schema':{"
+                      "'type':'object'}}}",
+                      i > 1 ? "," : "", i, i == 1 ? "true" : "false");
+    strbuf_add_cstr(&b, "]}}");
+    CHECK_INT(create(&f, &kind_crd, "", text_of(&f, "%s", b.p).p), 201);
+    strbuf_done(&b);
+    fixture_run(&f, 100 * 1000);
+    CHECK_INT(put_policy(&f, MATCH("*", "example.org", "v12", "manies") "," RULE("false")), 201);
+    CHECK_INT(put_binding(&f, DENY), 201);
+    const struct kind *k = kind_by_name(STR("example.org"), STR("v1"), STR("Many"));
+    REQUIRE(k);
+    CHECK_INT(create(&f, k, "ns",
+                     "{'apiVersion':'example.org/v1','kind':'Many','metadata':{'name':'m'}}"),
+              422);
+    fixture_done(&f);
+}
+
 TEST(a_policy_without_a_binding_is_not_in_force)
 {
     struct fixture f;

@@ -405,6 +405,29 @@ TEST(a_pod_stays_within_the_limits)
     }
 }
 
+TEST(limits_hold_for_what_a_pod_is_resized_to)
+{
+    static const char pod[] =
+        "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'x:1','resources':{"
+        "'requests':{'cpu':'1'},'limits':{'cpu':'2'}}}]}}";
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_limit_range, "ns", LIMITS("'type':'Container','max':{'cpu':'2'}")),
+              201);
+    CHECK_INT(create(&f, &kind_pod, "ns", pod), 201);
+    CHECK_INT(
+        patch_sub(&f, &kind_pod, "ns", "p", "resize", API_PATCH_STRATEGIC,
+                  "{'spec':{'containers':[{'name':'c','resources':{'limits':{'cpu':'3'}}}]}}"),
+        403);
+    CHECK_STR(f.message, STR("pods \"p\" is forbidden: maximum cpu usage per Container is 2, but "
+                             "limit is 3"));
+    CHECK_INT(
+        patch_sub(&f, &kind_pod, "ns", "p", "resize", API_PATCH_STRATEGIC,
+                  "{'spec':{'containers':[{'name':'c','resources':{'limits':{'cpu':'1500m'}}}]}}"),
+        200);
+    fixture_done(&f);
+}
+
 TEST(limits_that_contradict_each_other_are_refused)
 {
     struct fixture f;

@@ -625,3 +625,31 @@ TEST(in_a_simulation_webhooks_fail_by_their_policy)
                   "network"));
     fixture_done(&f);
 }
+
+/* Whoever is not asked cannot refuse. */
+TEST(more_webhooks_than_can_be_asked_let_nothing_through)
+{
+    enum { CONFIGS = 11, EACH = 100 };
+    struct fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < CONFIGS; i++) {
+        struct strbuf b = STRBUF_INIT(1 << 20);
+        strbuf_printf(&b, "{'metadata':{'name':'x%02d'},'webhooks':[", i);
+        for (int n = 0; n < EACH; n++)
+            strbuf_printf(&b,
+                          "%s{'name':'w%d.b.c','clientConfig':{" URL
+                          "},'admissionReviewVersions':['v1'],'sideEffects':'None',"
+                          "'failurePolicy':'Ignore','rules':[{'operations':['*'],'apiGroups':[''],"
+                          "'apiVersions':['v1'],'resources':['pods']}]}",
+                          n ? "," : "", n);
+        strbuf_add_cstr(&b, "]}");
+        CHECK_INT(create(&f, &kind_validating_webhook, "", text_of(&f, "%s", b.p).p), 201);
+        strbuf_done(&b);
+    }
+    CHECK_INT(create(&f, &kind_config_map, "ns", CONFIG_MAP("c", "")), 500);
+    CHECK_STR(f.message, STR("Internal error occurred: there are 1100 validating webhooks and at "
+                             "most 1000 are asked: delete configurations that are not needed"));
+    CHECK_INT(delete (&f, &kind_validating_webhook, "", "x00"), 200);
+    CHECK_INT(create(&f, &kind_config_map, "ns", CONFIG_MAP("c", "")), 201);
+    fixture_done(&f);
+}

@@ -440,19 +440,40 @@ static void round_step(struct round *r)
 
 /* ---- beginning ---- */
 
+static size_t count_hooks(const struct hooks *h, int type)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < h->configs[type].len; i++)
+        n += jlen(jgetc(obj_root(h->configs[type].p[i]), "webhooks"));
+    return n;
+}
+
+/* Whoever is not asked cannot refuse, so nobody is left out: more than can be asked let nothing
+ * through but what makes them fewer. */
+static bool check_count(struct req *q, bool mutating)
+{
+    size_t n = count_hooks(q->server->hooks, mutating ? MUTATING : VALIDATING);
+    if (n <= HOOKS_MAX || hook_is_exempt(q->kind))
+        return true;
+    req_refuse(q, hook_internal_error(
+                      &q->arena, arena_printf(&q->arena,
+                                              "there are %zu %s webhooks and at most %d are asked: "
+                                              "delete configurations that are not needed",
+                                              n, mutating ? "mutating" : "validating", HOOKS_MAX)));
+    return false;
+}
+
 static struct round *round_new(struct req *q, enum round_use use, bool mutating)
 {
     struct hooks *h = q->server->hooks;
     struct round *r = arena_new(&q->arena, struct round);
     int type = mutating ? MUTATING : VALIDATING;
-    size_t n = 0;
+    size_t n = count_hooks(h, type);
     *r = (struct round){.q = q,
                         .hooks = h,
                         .use = use,
                         .mutating = mutating,
                         .due = loop_now(q->server->loop) + ROUND_MAX};
-    for (size_t i = 0; i < h->configs[type].len; i++)
-        n += jlen(jgetc(obj_root(h->configs[type].p[i]), "webhooks"));
     r->items = arena_array(&q->arena, struct item, MIN(n, (size_t)HOOKS_MAX));
     for (size_t i = 0; i < h->configs[type].len; i++) {
         struct obj *o = obj_hold(&q->arena, obj_ref(h->configs[type].p[i]));
@@ -468,6 +489,8 @@ static struct round *round_new(struct req *q, enum round_use use, bool mutating)
 
 static enum hook_step begin_mutating(struct req *q, enum round_use use)
 {
+    if (!check_count(q, true))
+        return HOOKS_REFUSED;
     struct round *r = round_new(q, use, true);
     const struct status *refused = ask_policies(r, false);
     if (!refused && ask_next(r, &refused))
@@ -480,6 +503,8 @@ static enum hook_step begin_mutating(struct req *q, enum round_use use)
 
 static enum hook_step begin_validating(struct req *q, enum round_use use)
 {
+    if (!check_count(q, false))
+        return HOOKS_REFUSED;
     struct round *r = round_new(q, use, false);
     bool any = false;
     for (size_t i = 0; i < r->n_items; i++) {

@@ -89,7 +89,8 @@ str hook_review_version(jval hook);
 
 /* ---- webhook_about.c ---- */
 
-enum { HOOK_EQUIVALENTS_MAX = 8 };
+/* More than a definition can have versions: a rule for any of them counts for all. */
+enum { HOOK_EQUIVALENTS_MAX = 128 };
 
 /* A request, seen from outside. What it refers to is in the request's arena. */
 struct hook_about {

@@ -772,6 +772,17 @@ static void ask_to_judge(struct req *q)
     }
 }
 
+/* What this user may not write, whatever it is worth in itself. */
+static const struct status *check_user(struct req *q)
+{
+    static const struct status *(*const checks[])(struct req * q) = {
+        escalation_status, signing_status, policy_access_status};
+    const struct status *why = NULL;
+    for (size_t i = 0; !why && i < ARRAY_LEN(checks); i++)
+        why = checks[i](q);
+    return why;
+}
+
 static void step_validate(struct req *q)
 {
     struct status *refused = NULL;
@@ -781,17 +792,15 @@ static void step_validate(struct req *q)
     admit_validate(&a, q->doc);
     const struct status *type_error =
         q->errors.items.len && !kind_is(q->kind, KIND_CUSTOM) ? type_error_status(q) : NULL;
-    const struct status *escalates = q->errors.items.len ? NULL : escalation_status(q);
-    if (!q->errors.items.len && !escalates)
-        escalates = signing_status(q);
+    const struct status *forbidden = q->errors.items.len ? NULL : check_user(q);
     if (type_error)
         req_refuse(q, type_error);
     else if (refused)
         req_refuse(q, refused);
     else if (q->errors.items.len)
         req_refuse(q, status_invalid(&q->arena, q->kind, q->name, &q->errors));
-    else if (escalates)
-        req_refuse(q, escalates);
+    else if (forbidden)
+        req_refuse(q, forbidden);
     else if (doc_text(q->doc).len > OBJECT_MAX)
         req_refuse(q, too_large(&q->arena));
     else if (q->server->suspend && q->server->suspend(q->server->suspend_ctx, q))
