@@ -462,6 +462,72 @@ TEST(rbac_creation_by_another_verb_needs_create)
     fixture_done(&f);
 }
 
+static const struct obj *planned; /* what a planner saw of the Secret "s1" */
+static unsigned plans;
+
+static void note_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
+{
+    (void)key;
+    (void)ctx;
+    (void)p;
+    plans++;
+    planned = world_get(w, &kind_secret, STR("a"), STR("s1"));
+}
+
+static void enqueue_one(struct controller *c, const struct world *w, const struct obj *old,
+                        const struct obj *new)
+{
+    (void)w;
+    (void)old;
+    (void)new;
+    controller_enqueue(c, &kind_secret, STR("a"), STR("s1"));
+}
+
+/* Whoever may see one object asks for that one, and sees it come and go; of the others it sees
+ * nothing. */
+TEST(rbac_a_cache_of_one_name_needs_no_more_than_that)
+{
+    struct fixture f;
+    static const struct controller_def def = {.name = "namer", .plan = note_plan};
+    cluster_init(&f);
+    CHECK_INT(create(&f, &kind_role, "a",
+                     ROLE("one", NAMED("''", "'secrets'", "'get','list','watch'", "'s1'"))),
+              201);
+    CHECK_INT(create(&f, &kind_role_binding, "a",
+                     BINDING("one", "Role", "one", ACCOUNT("namer", RBAC_NAMESPACE))),
+              201);
+    CHECK_INT(create(&f, &kind_secret, "a", "{'metadata':{'name':'s2'}}"), 201);
+    struct api *api = apiserver_local(f.server, "namer");
+    struct runtime *r = runtime_new(f.loop, api);
+    struct controller *c = runtime_add(r, &def, api);
+    controller_watch_named(c, &kind_secret, STR("a"), STR("s1"), enqueue_one);
+    plans = 0;
+    runtime_start(r);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK(runtime_is_synced(r));
+    CHECK_INT(plans, 0);
+    CHECK_INT(create(&f, &kind_secret, "a", "{'metadata':{'name':'s1'}}"), 201);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK_INT(plans, 1);
+    CHECK(planned && str_is(planned->name, "s1"));
+    CHECK_INT(create(&f, &kind_secret, "a", "{'metadata':{'name':'s3'}}"), 201);
+    CHECK_INT(create(&f, &kind_secret, "b", "{'metadata':{'name':'s1'}}"), 201);
+    CHECK_INT(delete (&f, &kind_secret, "a", "s1"), 200);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK_INT(plans, 2);
+    CHECK(!planned);
+    runtime_free(r);
+    /* the whole kind is not for it */
+    r = runtime_new(f.loop, api);
+    struct cache *all = runtime_cache(r, &kind_secret);
+    runtime_start(r);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK(!cache_is_synced(all) && cache_is_absent(all));
+    runtime_free(r);
+    api_free(api);
+    fixture_done(&f);
+}
+
 /* ---- granting ---- */
 
 TEST(rbac_nobody_grants_what_they_do_not_hold)

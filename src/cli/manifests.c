@@ -25,8 +25,8 @@
 extern const char install_components[], install_chart[], install_values[];
 
 struct manifests_opts {
-    bool crds, topology, mnnvl, authorizer, no_scheduler, extra, monitor, no_namespace, installer,
-        given;
+    bool crds, topology, mnnvl, authorizer, no_scheduler, no_order, extra, monitor, no_namespace,
+        installer, given, network;
     str ns, image, initc, chart;
     int64_t replicas;
 };
@@ -39,12 +39,18 @@ static const struct opt manifests_options[] = {
              "The namespace is there already"),
     OPT_STRING_DEF(struct manifests_opts, image, 0, "image", "IMAGE", "grove:" GROVE_VERSION,
                    "Image of the program"),
-    OPT_STRING_DEF(struct manifests_opts, initc, 0, "initc-image", "IMAGE", "grove-initc",
-                   "Image of the init container; without a tag: this version's"),
+    OPT_STRING(struct manifests_opts, initc, 0, "initc-image", "IMAGE",
+               "Image of the init container; without a tag: this version's (default: grove-initc "
+               "from where --image is, with its tag)"),
     OPT_INT(struct manifests_opts, replicas, 0, "replicas", "N", 0, 100, "1",
             "How many operators and schedulers; one of each acts"),
     OPT_FLAG(struct manifests_opts, no_scheduler, 0, "no-scheduler",
              "Leave pods to the cluster's own scheduler"),
+    OPT_FLAG(struct manifests_opts, no_order, 0, "no-start-order",
+             "No clique starts after another; the operator sees no Secret but its own"),
+    OPT_FLAG(struct manifests_opts, network, 0, "network-policy",
+             "NetworkPolicies: only webhooks, probes and metrics come in, only to the API server "
+             "and DNS goes out"),
     OPT_FLAG(struct manifests_opts, topology, 0, "topology", "Topology-aware scheduling"),
     OPT_FLAG(struct manifests_opts, mnnvl, 0, "mnnvl",
              "Make ComputeDomains for multi-node NVLink by themselves; implies "
@@ -70,6 +76,9 @@ enum part {
     PART_NAMESPACE,
     PART_SCHEDULER,
     PART_EXTRA,
+    PART_ORDER,
+    PART_NETWORK,
+    PART_NETWORK_SCHEDULER,
     PART_AUTHORIZER,
     PART_INSTALLER,
     PART_GIVEN,
@@ -84,6 +93,10 @@ static const struct {
     [PART_SCHEDULER] = {"scheduler", ".Values.scheduler.enabled"},
     [PART_EXTRA] = {"extra-permissions",
                     "or .Values.extraPermissions.enabled .Values.config.network.autoMNNVLEnabled"},
+    [PART_ORDER] = {"start-order", ".Values.startOrder.enabled"},
+    [PART_NETWORK] = {"network-policy", ".Values.networkPolicy.enabled"},
+    [PART_NETWORK_SCHEDULER] = {"network-policy-scheduler",
+                                "and .Values.networkPolicy.enabled .Values.scheduler.enabled"},
     [PART_AUTHORIZER] = {"authorizer", ".Values.config.authorizer.enabled"},
     [PART_INSTALLER] = {"crd-installer", ".Values.crdInstaller.enabled"},
     [PART_GIVEN] = {"given-certificate",
@@ -96,7 +109,8 @@ struct printing {
     bool chart;
     struct strbuf *out;
     char replicas[8];
-    char config_hash[17]; /* a changed configuration makes new pods */
+    char config_hash[9]; /* a changed configuration has another name and makes new pods */
+    struct strbuf initc; /* the image, where none was given */
 };
 
 static bool is_wanted(const struct manifests_opts *o, enum part part)
@@ -108,6 +122,12 @@ static bool is_wanted(const struct manifests_opts *o, enum part part)
         return !o->no_scheduler;
     case PART_EXTRA:
         return o->extra || o->mnnvl;
+    case PART_ORDER:
+        return !o->no_order;
+    case PART_NETWORK:
+        return o->network;
+    case PART_NETWORK_SCHEDULER:
+        return o->network && !o->no_scheduler;
     case PART_AUTHORIZER:
         return o->authorizer;
     case PART_INSTALLER:
@@ -174,6 +194,8 @@ static bool part_of_role(const struct rbac_role *r, enum part *ret)
         return false;
     if (str_ends(str_of(r->name), STR("-extra")))
         *ret = PART_EXTRA;
+    else if (str_ends(str_of(r->name), STR("-tokens")))
+        *ret = PART_ORDER;
     return true;
 }
 
@@ -261,7 +283,10 @@ static bool word_value(const struct printing *p, str word, str *ret)
         {"namespace", o->ns, "{{ .Release.Namespace }}"},
         {"image", o->image,
          "\"{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}\""},
-        {"initc-image", o->initc, "{{ .Values.initcImage | quote }}"},
+        {"initc-image", str_is_empty(o->initc) ? strbuf_str(&p->initc) : o->initc,
+         "{{ .Values.initcImage | default (printf \"%s:%s\" (regexReplaceAll \"[^/]*$\" "
+         ".Values.image.repository \"grove-initc\") (.Values.image.tag | default "
+         ".Chart.AppVersion)) | quote }}"},
         {"pull-policy", STR("IfNotPresent"), "{{ .Values.image.pullPolicy }}"},
         {"pull-secrets", STR("[]"), "{{ toJson .Values.imagePullSecrets }}"},
         {"replicas", str_of(p->replicas), "{{ .Values.replicaCount }}"},
@@ -286,7 +311,12 @@ static bool word_value(const struct printing *p, str word, str *ret)
          "\"grove-scheduler\") (dict \"name\" \"default-scheduler\")) (list (dict \"name\" "
          "\"default-scheduler\")) .Values.scheduler.enabled) | toJson }}"},
         {"config-hash", str_of(p->config_hash),
-         "{{ list .Values.config .Values.scheduler | toJson | sha256sum | trunc 16 }}"},
+         "{{ list .Values.config .Values.scheduler .Chart.Version | toJson | sha256sum | trunc 8 "
+         "}}"},
+        {"egress-ports",
+         STR("[{\"port\":443,\"protocol\":\"TCP\"},{\"port\":6443,\"protocol\":\"TCP\"},"
+             "{\"port\":53,\"protocol\":\"UDP\"},{\"port\":53,\"protocol\":\"TCP\"}]"),
+         "{{ toJson .Values.networkPolicy.egressPorts }}"},
         {"version", STR(GROVE_VERSION), GROVE_VERSION},
     };
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -360,11 +390,16 @@ static void choose_regions(const struct printing *p, str text, struct strbuf *ou
     }
 }
 
-static void note_config(struct printing *p, str doc)
+/* The name of a configuration says what is in it; true: it is new, and the text lacks it still. */
+static bool note_config(struct printing *p, str doc)
 {
-    if (str_find(doc, STR("config.yaml: |")) >= 0)
-        (void)snprintf(p->config_hash, sizeof(p->config_hash), "%016llx",
-                       (unsigned long long)hash_fnv1a64(doc));
+    uint8_t sum[SHA256_SIZE];
+    if (p->chart || p->config_hash[0] || str_find(doc, STR("config.yaml: |")) < 0)
+        return false;
+    hash_sha256(doc, sum);
+    for (size_t i = 0; i < sizeof(p->config_hash) / 2; i++)
+        (void)snprintf(p->config_hash + 2 * i, 3, "%02x", sum[i]);
+    return true;
 }
 
 static void add_components(struct printing *p)
@@ -382,7 +417,10 @@ static void add_components(struct printing *p)
             enum part part = part_of_text(&doc);
             choose_regions(p, doc, &chosen);
             fill_in(p, strbuf_str(&chosen), &text);
-            note_config(p, strbuf_str(&text));
+            if (note_config(p, strbuf_str(&text))) {
+                strbuf_reset(&text);
+                fill_in(p, strbuf_str(&chosen), &text);
+            }
             if (begin(p, part)) {
                 strbuf_add_str(p->out, strbuf_str(&text));
                 end(p, part);
@@ -455,32 +493,54 @@ static int check_words(const struct manifests_opts *o, struct err *err)
     if (!str_is_dns1123_label(o->ns))
         return err_set(err, ERR_USAGE, "--namespace: \"%.*s\" is no name of a namespace",
                        STR_ARG(o->ns));
-    if (!is_image(o->image) || !is_image(o->initc))
-        return err_set(err, ERR_USAGE, "%s: \"%.*s\" is no name of an image",
-                       is_image(o->image) ? "--initc-image" : "--image",
-                       STR_ARG(is_image(o->image) ? o->initc : o->image));
+    if (!is_image(o->image))
+        return err_set(err, ERR_USAGE, "--image: \"%.*s\" is no name of an image",
+                       STR_ARG(o->image));
+    if (!str_is_empty(o->initc) && !is_image(o->initc))
+        return err_set(err, ERR_USAGE, "--initc-image: \"%.*s\" is no name of an image",
+                       STR_ARG(o->initc));
     return 0;
+}
+
+/* Where the image of the program is, the other one is too, under the same tag. A digest is of one
+ * image alone. */
+static void put_initc(struct strbuf *b, str image)
+{
+    str rest = image, name = str_cut(&rest, '@');
+    size_t begin = name.len;
+    while (begin > 0 && name.p[begin - 1] != '/')
+        begin--;
+    str tag = str_sub(name, begin, SIZE_MAX);
+    (void)str_cut(&tag, ':');
+    strbuf_add_str(b, str_sub(name, 0, begin));
+    strbuf_add_cstr(b, "grove-initc");
+    if (tag.len)
+        strbuf_printf(b, ":%.*s", STR_ARG(tag));
 }
 
 static int run_manifests(void *ctx, const void *opts, const struct command_call *call)
 {
     const struct manifests_opts *o = opts;
     struct strbuf out CLEANUP(strbuf_done) = STRBUF_INIT(16 << 20);
-    struct printing p = {.opts = o, .out = &out};
+    struct printing p = {.opts = o, .out = &out, .initc = STRBUF_INIT(4096)};
     struct err err = ERR_INIT;
     (void)ctx;
     (void)call;
     if (check_words(o, &err) < 0)
         return cli_fail(&err);
     (void)snprintf(p.replicas, sizeof(p.replicas), "%d", (int)o->replicas);
+    put_initc(&p.initc, o->image);
+    if (str_is_empty(o->chart)) {
+        add_crds(&p);
+        if (!o->crds) {
+            add_components(&p);
+            add_roles(&p);
+            add_webhooks(&p);
+        }
+    }
+    strbuf_done(&p.initc);
     if (!str_is_empty(o->chart))
         return write_chart(o, &err) < 0 ? cli_fail(&err) : EXIT_OK;
-    add_crds(&p);
-    if (!o->crds) {
-        add_components(&p);
-        add_roles(&p);
-        add_webhooks(&p);
-    }
     return fwrite(out.p, 1, out.len, stdout) == out.len && fflush(stdout) == 0 ? EXIT_OK : EXIT_NO;
 }
 

@@ -174,7 +174,9 @@ static void add_webhooks(struct operator_run *o, struct runtime *r, struct api *
     }
     o->server = webhook_server_new(runtime_loop(r), o->listen.p, &o->world.rules);
     if (str_is_empty(o->cert_dir)) {
-        cache_add_handler(runtime_cache(r, &kind_secret), on_secret, o);
+        cache_add_handler(
+            runtime_cache_named(r, &kind_secret, o->certs.service.ns, o->certs.secret), on_secret,
+            o);
         (void)webhook_cert_add(r, api, &o->certs);
     } else {
         loop_timer_init(runtime_loop(r), &o->files, on_files);

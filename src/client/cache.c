@@ -396,6 +396,7 @@ struct cache *cache_new(struct loop *l, struct api *api, const struct cache_opti
     c->api = api;
     c->kind = o->kind;
     c->stall_timeout = o->stall_timeout;
+    c->ns = arena_str(&c->arena, o->ns);
     c->label_selector = arena_str(&c->arena, o->label_selector);
     c->field_selector = arena_str(&c->arena, o->field_selector);
     if (o->label_selector.len) {

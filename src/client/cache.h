@@ -26,6 +26,7 @@ struct cache;
 
 struct cache_options {
     const struct kind *kind;
+    str ns;             /* in this namespace; empty: everywhere */
     str label_selector; /* server-side filters; empty: all */
     str field_selector;
     /* Reopen a watch that shows nothing, not even a bookmark, for this long; 0: never. For peers

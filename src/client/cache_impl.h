@@ -113,6 +113,7 @@ struct cache {
     struct api *api;
     const struct kind *kind;
     struct arena arena; /* the selector and its text */
+    str ns;
     str label_selector;
     str field_selector;
     struct selector *labels, *fields; /* NULL: everything */

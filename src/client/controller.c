@@ -11,11 +11,12 @@
 #include "client/controller.h"
 
 #include "base/log.h"
-#include "base/metric.h"
 #include "base/rng.h"
+#include "client/controller_metrics.h"
 #include "client/event.h"
 #include "client/executor.h"
 #include "client/journal.h"
+#include "client/named.h"
 #include "client/queue.h"
 
 #define TURN_BUDGET 64
@@ -33,46 +34,6 @@
 #define LOOK_LEAST USEC_PER_MSEC
 #define FORGET_PERCENT 5
 #define JOURNAL_MAX ((size_t)64 << 10)
-
-/* ---- metrics: workqueue_* as client-go names them ---- */
-
-static const double wait_bounds[] = {1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10};
-static struct metric metric_depth =
-    METRIC_GAUGE("workqueue_depth", "Keys ready to be looked at.", "name");
-static struct metric metric_adds =
-    METRIC_COUNTER("workqueue_adds_total", "Keys that became ready.", "name");
-static struct metric metric_retries =
-    METRIC_COUNTER("workqueue_retries_total", "Plans that failed and were tried again.", "name");
-static struct metric metric_wait = METRIC_HISTOGRAM("workqueue_queue_duration_seconds",
-                                                    "From ready to planned.", wait_bounds, "name");
-static struct metric metric_latency =
-    METRIC_HISTOGRAM("grove_controller_plan_duration_seconds",
-                     "How long a planner takes for one key.", wait_bounds, "name");
-static struct metric metric_plans =
-    METRIC_COUNTER("grove_controller_plans_total", "Planner calls.", "name");
-static struct metric metric_writes =
-    METRIC_COUNTER("grove_controller_writes_total", "Writes accepted to be sent.", "name");
-static struct metric metric_refusals = METRIC_COUNTER(
-    "grove_controller_refusals_total", "Writes that the availability ledger refused.", "name");
-
-/* One of each per controller; several runtimes of a process (simulations) share them. */
-struct controller_metrics {
-    struct metric_series *depth, *adds, *retries, *wait, *latency, *plans, *writes, *refusals;
-};
-
-static void metrics_init(struct controller_metrics *m, str name)
-{
-    *m = (struct controller_metrics){
-        .depth = metric_with(&metric_depth, name),
-        .adds = metric_with(&metric_adds, name),
-        .retries = metric_with(&metric_retries, name),
-        .wait = metric_with(&metric_wait, name),
-        .latency = metric_with(&metric_latency, name),
-        .plans = metric_with(&metric_plans, name),
-        .writes = metric_with(&metric_writes, name),
-        .refusals = metric_with(&metric_refusals, name),
-    };
-}
 
 struct subscription {
     struct controller *controller;
@@ -98,6 +59,7 @@ struct runtime {
     VEC(struct cache *) caches;   /* by kind id; NULL: none */
     VEC(str) filters;             /* of these, by number too */
     VEC(struct cache *) optional; /* of them */
+    struct named_caches named;
     VEC(struct controller *) controllers;
     struct intents intents;
     struct unsure unsure;
@@ -134,6 +96,13 @@ static struct cache *find_cache(const struct runtime *r, const struct kind *k)
     return id < r->caches.len ? r->caches.p[id] : NULL;
 }
 
+/* Where this object is found, if it is. */
+static struct cache *find_cache_of(const struct runtime *r, const struct kind *k, str ns, str name)
+{
+    struct cache *c = named_find(&r->named, k, ns, name);
+    return c ? c : find_cache(r, k);
+}
+
 struct cache *world_cache(const struct world *w, const struct kind *k)
 {
     return find_cache(w->runtime, k);
@@ -149,7 +118,8 @@ static struct cache *must_cache(const struct world *w, const struct kind *k)
 
 struct obj *world_get(const struct world *w, const struct kind *k, str ns, str name)
 {
-    return cache_get(must_cache(w, k), ns, name);
+    struct cache *named = named_find(&w->runtime->named, k, ns, name);
+    return cache_get(named ? named : must_cache(w, k), ns, name);
 }
 
 struct cache_iter world_owned(const struct world *w, const struct kind *k, str owner_uid)
@@ -160,7 +130,7 @@ struct cache_iter world_owned(const struct world *w, const struct kind *k, str o
 /* Once the cache shows it, it is terminating or gone and must not be counted twice. */
 static bool is_pending(const struct world *w, const struct intent *i)
 {
-    const struct cache *c = find_cache(w->runtime, i->kind);
+    const struct cache *c = find_cache_of(w->runtime, i->kind, i->ns, i->name);
     if (!c)
         return true;
     const struct obj *o = cache_get(c, i->ns, i->name);
@@ -740,7 +710,7 @@ static bool all_synced(const struct runtime *r)
         if (c && !cache_is_synced(c) && !is_lacking(r, c))
             return false;
     }
-    return r->started;
+    return r->started && named_are_synced(&r->named);
 }
 
 static void on_synced(void *ctx)
@@ -794,10 +764,22 @@ struct cache *runtime_cache_optional(struct runtime *r, const struct kind *k)
     return c;
 }
 
-static struct cache *env_cache(void *ctx, const struct kind *k)
+struct cache *runtime_cache_named(struct runtime *r, const struct kind *k, str ns, str name)
+{
+    struct cache *c = named_find(&r->named, k, ns, name);
+    if (c)
+        return c;
+    BUG_ON(r->started);
+    c = named_add(&r->named, r->loop, r->api, k, ns, name, r->stall_timeout);
+    cache_add_handler(c, on_own_change, r);
+    cache_on_synced(c, on_synced, r);
+    return c;
+}
+
+static struct cache *env_cache(void *ctx, const struct kind *k, str ns, str name)
 {
     struct controller *c = ctx;
-    return find_cache(c->runtime, k);
+    return find_cache_of(c->runtime, k, ns, name);
 }
 
 static void env_room(void *ctx)
@@ -812,7 +794,7 @@ struct controller *runtime_add(struct runtime *r, const struct controller_def *d
     struct controller *c = xnew(struct controller);
     c->runtime = r;
     c->def = *def;
-    metrics_init(&c->metrics, str_of(def->name));
+    controller_metrics_init(&c->metrics, str_of(def->name));
     queue_init(&c->queue, r->loop, on_ready, c);
     c->queue.min_interval = def->min_interval;
     struct executor_env env = {env_cache,   on_finished, env_room,   c,
@@ -829,13 +811,24 @@ struct controller *runtime_add(struct runtime *r, const struct controller_def *d
     return c;
 }
 
-void controller_watch(struct controller *c, const struct kind *k, map_fn *map)
+static void subscribe(struct controller *c, struct cache *cache, map_fn *map)
 {
     struct subscription *s = xnew(struct subscription);
-    struct cache *cache = runtime_cache(c->runtime, k);
     *s = (struct subscription){c, map};
     *vec_push(&c->subscriptions) = s;
     cache_add_handler(cache, on_change, s);
+}
+
+void controller_watch_named(struct controller *c, const struct kind *k, str ns, str name,
+                            map_fn *map)
+{
+    subscribe(c, runtime_cache_named(c->runtime, k, ns, name), map);
+}
+
+void controller_watch(struct controller *c, const struct kind *k, map_fn *map)
+{
+    struct cache *cache = runtime_cache(c->runtime, k);
+    subscribe(c, cache, map);
     if (c->runtime->started || kind_is(k, KIND_DEFINED))
         *vec_push(&c->late) = cache;
 }
@@ -860,6 +853,7 @@ void runtime_start(struct runtime *r)
         else if (r->caches.p[i])
             cache_start(r->caches.p[i]);
     }
+    named_start(&r->named);
     on_synced(r); /* without caches there is nothing to wait for */
 }
 
@@ -878,6 +872,7 @@ void runtime_lead(struct runtime *r)
         if (r->caches.p[i])
             cache_resync(r->caches.p[i]);
     }
+    named_resync(&r->named);
     on_synced(r);
 }
 
@@ -923,6 +918,7 @@ void runtime_free(struct runtime *r)
         controller_free(r->controllers.p[i]);
     for (size_t i = 0; i < r->caches.len; i++)
         cache_free(r->caches.p[i]);
+    named_done(&r->named);
     intents_done(&r->intents);
     unsure_done(&r->unsure);
     vec_done(&r->controllers);

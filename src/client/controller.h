@@ -109,6 +109,10 @@ struct cache *runtime_cache(struct runtime *r, const struct kind *k);
 /* The same of a kind that a server may lack: while it does (cache_is_absent), nobody waits for it.
  */
 struct cache *runtime_cache_optional(struct runtime *r, const struct kind *k);
+/* A cache of one object alone (ns empty: of no namespace), for a process that is allowed to see that
+ * object and not its kind: it asks for it by name, which resourceNames in a role allow. Who asks the
+ * world for this name is answered from here. The same cache for the same name. */
+struct cache *runtime_cache_named(struct runtime *r, const struct kind *k, str ns, str name);
 /* The runtime's controllers see only those of the kind that have these labels (a selector that
  * stays): for a process that would otherwise hold what a whole cluster has. Before the first use of
  * the cache. */
@@ -146,6 +150,9 @@ typedef bool ledger_fn(void *ctx, const struct world *w, const struct plan_write
 void runtime_set_ledger(struct runtime *r, ledger_fn *fn, void *ctx);
 void runtime_free(struct runtime *r);
 
+/* One object of a kind, seen through runtime_cache_named; before runtime_start. */
+void controller_watch_named(struct controller *c, const struct kind *k, str ns, str name,
+                            map_fn *map);
 /* One more kind, before runtime_start or from on_kinds; the controller plans nothing while its
  * cache is being filled. The caches of kinds that are defined (KIND_DEFINED) stop when the kind is
  * retired and start anew when it comes back. */

@@ -146,15 +146,15 @@ void run_drop(struct run *r)
 
 static void on_answer(struct api_request *req, const struct api_reply *reply);
 
-static struct cache *cache_of(const struct op *op, const struct kind *k)
+static struct cache *cache_of(const struct op *op, const struct kind *k, str ns, str name)
 {
     const struct executor_env *env = &op->run->executor->env;
-    return env->cache(env->ctx, k);
+    return env->cache(env->ctx, k, ns, name);
 }
 
 static void send_get(struct op *op, const struct kind *k, str ns, str name)
 {
-    struct cache *c = cache_of(op, k);
+    struct cache *c = cache_of(op, k, ns, name);
     const struct obj *seen = c ? cache_get(c, ns, name) : NULL;
     op->seen_uid = seen ? arena_str(&op->run->arena, seen->uid) : STR_NONE;
     op->req = (struct api_request){
@@ -296,7 +296,7 @@ static bool await_watch(struct op *op)
     struct executor *x = op->run->executor;
     if (w->op != PLAN_SUB_CREATE || !str_is(w->subresource, "binding"))
         return false;
-    if (is_shown(op, cache_get(cache_of(op, w->kind), w->ns, w->name))) {
+    if (is_shown(op, cache_get(cache_of(op, w->kind, w->ns, w->name), w->ns, w->name))) {
         op_end(op, true);
         return true;
     }
@@ -389,7 +389,7 @@ static struct obj *answered_obj(const struct api_reply *reply, const struct kind
 static void observe_get(struct op *op, const struct kind *k, str ns, str name,
                         const struct api_reply *reply)
 {
-    struct cache *c = cache_of(op, k);
+    struct cache *c = cache_of(op, k, ns, name);
     if (!c)
         return;
     struct obj *o = answered_obj(reply, k, name);
@@ -412,7 +412,7 @@ static bool is_let_go(const struct obj *o)
 static bool observe_write(struct op *op, const struct api_reply *reply)
 {
     const struct plan_write *w = op->w;
-    struct cache *c = cache_of(op, w->kind);
+    struct cache *c = cache_of(op, w->kind, w->ns, w->name);
     struct obj *o = answered_obj(reply, w->kind, w->name);
     if (!c)
         return true;
@@ -456,7 +456,7 @@ static void on_write_answer(struct op *op, const struct api_reply *reply)
             send_resolve(op);
         return;
     case ANSWER_GONE: {
-        struct cache *c = cache_of(op, w->kind);
+        struct cache *c = cache_of(op, w->kind, w->ns, w->name);
         if (c)
             cache_observe_deleted(c, w->ns, w->name, w->uid);
         op_end(op, true);

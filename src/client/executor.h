@@ -18,8 +18,8 @@ struct run;
 struct op;
 
 struct executor_env {
-    /* The cache answers go to; NULL: this kind is not cached. */
-    struct cache *(*cache)(void *ctx, const struct kind *k);
+    /* The cache that answers about this object go to; NULL: it is not cached. */
+    struct cache *(*cache)(void *ctx, const struct kind *k, str ns, str name);
     /* The run is over; it is freed after this call. */
     void (*finished)(void *ctx, struct run *r);
     /* The executor has room for more writes than before. */

@@ -206,6 +206,7 @@ static void open_watch(struct cache *c, bool initial)
     f->stats.watches++;
     f->watch = (struct api_watch){
         .kind = c->kind,
+        .ns = c->ns,
         .label_selector = c->label_selector,
         .field_selector = c->field_selector,
         .rv = initial ? 0 : f->rv,
@@ -289,6 +290,7 @@ static void send_list(struct cache *c)
     l->req = (struct api_request){
         .verb = API_LIST,
         .kind = c->kind,
+        .ns = arena_str(&l->arena, c->ns),
         .label_selector = arena_str(&l->arena, c->label_selector),
         .field_selector = arena_str(&l->arena, c->field_selector),
         .limit = PAGE_LIMIT,

@@ -20,6 +20,10 @@
     {                                                 \
         .groups = (g), .resources = (r), .verbs = (v) \
     }
+#define NAMED(g, r, v, n)                                           \
+    {                                                               \
+        .groups = (g), .resources = (r), .verbs = (v), .names = (n) \
+    }
 #define URLS(u, v)                \
     {                             \
         .urls = (u), .verbs = (v) \
@@ -138,12 +142,14 @@ static const struct rbac_rule operator_rules[] = {
     ON("scheduler.grove.io", "podgangs", KEEP),
     ON("scheduler.grove.io", "podgangs/status", "patch"),
     ON("", "pods,services", KEEP),
-    ON("", "serviceaccounts,secrets", "create,get,list,patch,watch"),
+    ON("", "serviceaccounts", "create,get,list,patch,watch"),
     /* Waiting pods read this, and nobody can give what he does not have. */
     ON("", "pods/status", READ),
     EVENTS,
-    ON("admissionregistration.k8s.io",
-       "mutatingwebhookconfigurations,validatingwebhookconfigurations", "get,list,patch,watch"),
+    NAMED("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "get,list,patch,watch",
+          "podcliqueset-defaulting-webhook"),
+    NAMED("admissionregistration.k8s.io", "validatingwebhookconfigurations", "get,list,patch,watch",
+          "podcliqueset-validating-webhook,clustertopology-validating-webhook,authorizer-webhook"),
     ON(RBAC_GROUP, "roles,rolebindings", "create,get,list,patch,watch"),
     ON("apps", "controllerrevisions", KEEP),
     ON("autoscaling", "horizontalpodautoscalers", KEEP),
@@ -159,10 +165,22 @@ static const struct rbac_rule operator_extra_rules[] = {
     ON("kai.scheduler", "topologies", KEEP),
     ON("scheduling.run.ai,scheduling.volcano.sh", "podgroups", KEEP),
     ON("scheduling.volcano.sh", "queues", READ),
-    {.groups = "apiextensions.k8s.io",
-     .resources = "customresourcedefinitions",
-     .verbs = "get",
-     .names = "podgroups.scheduling.volcano.sh"},
+    NAMED("apiextensions.k8s.io", "customresourcedefinitions", "get",
+          "podgroups.scheduling.volcano.sh"),
+};
+
+/* The tokens of init containers that wait for other cliques. They are called after their sets, and
+ * a role cannot say "all that end so"; an installation whose sets have no start order does without.
+ */
+static const struct rbac_rule operator_token_rules[] = {
+    ON("", "secrets", "create,get,list,patch,watch"),
+};
+
+/* The certificate of the webhooks, in the operator's own namespace. What does not exist yet has no
+ * name to be allowed by. */
+static const struct rbac_rule operator_webhook_rules[] = {
+    ON("", "secrets", "create"),
+    NAMED("", "secrets", "get,list,patch,watch", "grove-webhook-server-cert"),
 };
 
 static const struct rbac_rule lease_rules[] = {
@@ -179,7 +197,7 @@ static const struct rbac_rule scheduler_rules[] = {
     ON("scheduler.grove.io", "podgangs/status", "patch"),
     ON("grove.io", "clustertopologybindings", READ),
     ON("scheduling.k8s.io", "priorityclasses", READ),
-    {.groups = "", .resources = "configmaps", .verbs = READ, .names = "grove-queues"},
+    NAMED("", "configmaps", READ, "grove-queues"),
     EVENTS,
 };
 
@@ -283,6 +301,13 @@ static const struct rbac_role roles[] = {
     {.name = "grove:system:grove-operator-lease",
      .ns = RBAC_NAMESPACE,
      RULES(lease_rules),
+     .accounts = "grove-operator"},
+    {.name = "grove:system:grove-operator-tokens",
+     RULES(operator_token_rules),
+     .accounts = "grove-operator"},
+    {.name = "grove:system:grove-operator-webhooks",
+     .ns = RBAC_NAMESPACE,
+     RULES(operator_webhook_rules),
      .accounts = "grove-operator"},
     COMPONENT("grove-scheduler", scheduler_rules),
     {.name = "grove:system:grove-scheduler-lease",

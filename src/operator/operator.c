@@ -677,10 +677,13 @@ static const struct controller_watch gangmap_watches[] = {
 
 /* What planners read; for those who call one themselves. */
 static const struct kind *const read_kinds[] = {
-    &kind_secret,       &kind_hpa,
-    &kind_pdb,          &kind_controller_revision,
-    &kind_ctb,          &kind_resource_claim,
-    &kind_service,      &kind_resource_claim_template,
+    &kind_hpa,
+    &kind_pdb,
+    &kind_controller_revision,
+    &kind_ctb,
+    &kind_resource_claim,
+    &kind_service,
+    &kind_resource_claim_template,
     &kind_pod_gang_map,
 };
 
@@ -697,6 +700,8 @@ unsigned *operator_add_indexes(struct runtime *r)
     gangmap_add_fold(r);
     for (size_t i = 0; i < ARRAY_LEN(read_kinds); i++)
         (void)runtime_cache(r, read_kinds[i]);
+    /* Where no set has a start order the operator need not be allowed to see Secrets. */
+    (void)runtime_cache_optional(r, &kind_secret);
     return &by_gang;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "base/b64.h"
 #include "base/test.h"
+#include "grove/rbac_rules.h"
 #include "grove/test-world.h"
 #include "net/http.h"
 #include "net/tls.h"
@@ -635,8 +636,9 @@ TEST(the_first_certificate_is_made_and_stored)
     CHECK_CSTR(certs_plan(&c), "create Secret grove/grove-webhook-server-cert\n");
     jval body = tw_body(c.t, &kind_secret, WEBHOOK_SECRET, "");
     CHECK_CSTR(jstr(jgetc(body, "type")), "kubernetes.io/tls");
-    CHECK_CSTR(jstr(jget(jpath(body, "metadata.labels"), STR("app.kubernetes.io/component"))),
-               "webhook");
+    CHECK_CSTR(jtext(jpath(body, "metadata.labels")),
+               "{\"app.kubernetes.io/component\":\"operator-webhook-server-secret\","
+               "\"app.kubernetes.io/part-of\":\"grove\"}");
     static const char *const keys[] = {"tls.crt", "tls.key", "ca.crt", "ca.key"};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         CHECK(!str_is_empty(jstr(jget(jgetc(body, "data"), str_of(keys[i])))));
@@ -647,6 +649,72 @@ TEST(the_first_certificate_is_made_and_stored)
     CHECK_CSTR(certs_plan(&c), "");
     CHECK_INT(c.n_made, 1);
     certs_done(&c);
+}
+
+/* Somebody else's merge patch of the Secret. */
+static void change_secret(struct certs_world *c, const char *yaml)
+{
+    struct doc *patch = doc_hold(&arena, yaml_parse_one(str_of(yaml), NULL));
+    struct doc *d = json_merge_patch(obj_root(secret_of(c)), doc_root(patch), NULL);
+    tw_loadf(c->t, "%.*s", STR_ARG(doc_text(doc_hold(&arena, d))));
+}
+
+/* Who waits until nothing of any set is left goes by managed-by. */
+TEST(the_secret_is_no_child_of_a_set)
+{
+    struct certs_world c;
+    certs_init(&c);
+    (void)certs_plan(&c);
+    tw_carry_out(c.t);
+    /* as version 0.1.0 left it */
+    change_secret(&c, "{metadata: {labels: {app.kubernetes.io/managed-by: grove-operator, "
+                      "app.kubernetes.io/component: webhook}}}");
+    CHECK_CSTR(certs_plan(&c), "patch Secret grove/grove-webhook-server-cert\n");
+    tw_carry_out(c.t);
+    CHECK_CSTR(obj_label(secret_of(&c), STR("app.kubernetes.io/managed-by")), "");
+    CHECK_CSTR(obj_label(secret_of(&c), STR("app.kubernetes.io/component")),
+               "operator-webhook-server-secret");
+    CHECK_CSTR(certs_plan(&c), "");
+    /* what others make of its labels is theirs */
+    change_secret(&c, "{metadata: {labels: {app.kubernetes.io/component: null, a: b}}}");
+    CHECK_CSTR(certs_plan(&c), "");
+    CHECK_INT(c.n_made, 1);
+    certs_done(&c);
+}
+
+static bool names_object(const struct rbac_role *role, const char *resource, const char *name)
+{
+    for (size_t i = 0; i < role->n_rules; i++) {
+        const struct rbac_rule *r = &role->rules[i];
+        if (!r->resources || !r->names || strcmp(r->resources, resource) != 0)
+            continue;
+        str rest = str_of(r->names);
+        while (rest.p)
+            if (str_is(str_cut(&rest, ','), name))
+                return true;
+    }
+    return false;
+}
+
+/* The role of an installation lets the operator see these objects by name and no others. */
+TEST(roles_name_what_the_webhooks_need)
+{
+    bool secret = false, configs[WEBHOOK_COUNT] = {0};
+    for (size_t i = 0; rbac_role_at(i); i++) {
+        const struct rbac_role *role = rbac_role_at(i);
+        if (!role->accounts || strcmp(role->accounts, "grove-operator") != 0)
+            continue;
+        secret |= role->ns && names_object(role, "secrets", WEBHOOK_SECRET);
+        for (size_t k = 0; k < WEBHOOK_COUNT; k++)
+            configs[k] |=
+                names_object(role, webhook_config_kind(k)->plural, webhook_config_name(k));
+        for (size_t k = 0; k < role->n_rules; k++)
+            if (role->rules[k].resources && strstr(role->rules[k].resources, "webhookconfig"))
+                CHECK(role->rules[k].names != NULL);
+    }
+    CHECK(secret);
+    for (size_t k = 0; k < WEBHOOK_COUNT; k++)
+        CHECK(configs[k]);
 }
 
 TEST(names_are_those_of_the_service)

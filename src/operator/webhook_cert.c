@@ -123,6 +123,26 @@ static void put_null(struct jw *w, const char *key)
     jw_null(w);
 }
 
+/* Whoever looks for what Grove made of sets goes by LABEL_MANAGED_BY: this belongs to no set.
+ * Version 0.1.0 put it there. */
+static bool has_old_labels(const struct obj *secret)
+{
+    return str_is(obj_label(secret, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE) &&
+           str_is(obj_label(secret, STR(LABEL_COMPONENT)), "webhook");
+}
+
+static void put_labels(struct jw *w, const struct obj *old)
+{
+    jw_put_object(w, "labels");
+    if (!old || has_old_labels(old)) {
+        jw_put_cstr(w, LABEL_COMPONENT, "operator-webhook-server-secret");
+        jw_put_cstr(w, LABEL_PART_OF, "grove");
+    }
+    if (old && has_old_labels(old))
+        put_null(w, LABEL_MANAGED_BY);
+    jw_end(w);
+}
+
 /* The Secret, or the merge patch of it; members that are empty stay as they are. */
 static struct doc *secret_doc(const struct webhook_cert_options *o, const struct obj *old, str san,
                               const struct webhook_certs *c, str bundle, bool pending)
@@ -140,11 +160,7 @@ static struct doc *secret_doc(const struct webhook_cert_options *o, const struct
         jw_put_str(&w, "name", o->secret);
         jw_put_str(&w, "namespace", o->service.ns);
     }
-    jw_put_object(&w, "labels");
-    jw_put_cstr(&w, LABEL_MANAGED_BY, MANAGED_BY_GROVE);
-    jw_put_cstr(&w, LABEL_COMPONENT, "webhook");
-    jw_put_cstr(&w, LABEL_PART_OF, "grove");
-    jw_end(&w);
+    put_labels(&w, old);
     jw_put_object(&w, "annotations");
     jw_put_str(&w, ANNOTATION_SAN, san);
     if (pending)
@@ -215,16 +231,16 @@ static enum step next_step(const struct world *w, const struct obj *secret, cons
     return can_sign ? STEP_SERVER : STEP_CA;
 }
 
-/* Without its label the operator's cache does not hold it (operator_filter). */
-static void plan_label(const struct webhook_cert_options *o, const struct obj *secret,
-                       const struct state *s, struct plan *p)
+static void plan_labels(const struct webhook_cert_options *o, const struct obj *secret,
+                        const struct state *s, struct plan *p)
 {
     const struct webhook_certs none = {0};
-    if (str_is(obj_label(secret, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE))
+    if (!has_old_labels(secret))
         return;
     struct doc *d =
         secret_doc(o, secret, webhook_san(p->arena, &o->service), &none, STR_NONE, s->pending);
-    plan_why(plan_merge_patch(p, STAGE, secret, STR_NONE, d, secret->rv), p, "it lost its label");
+    plan_why(plan_merge_patch(p, STAGE, secret, STR_NONE, d, secret->rv), p,
+             "its labels are those of a set's child");
 }
 
 static void plan_secret(const struct world *w, const struct webhook_cert_options *o,
@@ -235,7 +251,7 @@ static void plan_secret(const struct world *w, const struct webhook_cert_options
     struct webhook_certs c;
     struct err err = ERR_INIT;
     if (step == STEP_NONE) {
-        plan_label(o, secret, s, p);
+        plan_labels(o, secret, s, p);
         return;
     }
     str san = webhook_san(p->arena, &o->service);
@@ -328,32 +344,23 @@ static void enqueue(struct controller *c)
 static void map_any(struct controller *c, const struct world *w, const struct obj *old,
                     const struct obj *new)
 {
-    const struct obj *o = new ? new : old;
     (void)w;
-    if (str_is(obj_label(o, STR(LABEL_COMPONENT)), "webhook") || str_is(o->name, WEBHOOK_SECRET)) {
-        enqueue(c);
-        return;
-    }
-    for (size_t i = 0; i < WEBHOOK_COUNT; i++) {
-        if (o->kind == webhook_config_kind(i) && str_is(o->name, webhook_config_name(i)))
-            enqueue(c);
-    }
+    (void)old;
+    (void)new;
+    enqueue(c);
 }
 
+/* Each object by its name: that is all that the operator's role lets it see. */
 struct controller *webhook_cert_add(struct runtime *r, struct api *api,
                                     struct webhook_cert_options *o)
 {
-    static const struct controller_watch watches[] = {
-        {&kind_secret, map_any},
-        {&kind_mutating_webhook, map_any},
-        {&kind_validating_webhook, map_any},
-    };
-    struct controller_def def = {.name = "webhook-certificate-controller",
-                                 .plan = webhook_cert_plan,
-                                 .ctx = o,
-                                 .watches = watches,
-                                 .n_watches = ARRAY_LEN(watches)};
+    struct controller_def def = {
+        .name = "webhook-certificate-controller", .plan = webhook_cert_plan, .ctx = o};
     struct controller *c = runtime_add(r, &def, api);
+    controller_watch_named(c, &kind_secret, o->service.ns, o->secret, map_any);
+    for (size_t i = 0; i < WEBHOOK_COUNT; i++)
+        controller_watch_named(c, webhook_config_kind(i), STR_NONE, str_of(webhook_config_name(i)),
+                               map_any);
     enqueue(c);
     return c;
 }

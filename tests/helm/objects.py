@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One line of JSON for each object on standard input (what kubectl -o json prints), in order of names.
 
-The hash that makes new pods of a new configuration is computed by each in its own way and left out.
+The hash of the configuration, which is part of its name, is computed by each in its own way and left out.
 """
 import json
 import re
@@ -17,9 +17,7 @@ def documents(text):
 
 def main():
     lines = []
-    for d in documents(sys.stdin.read()):
-        annotations = d.get("spec", {}).get("template", {}).get("metadata", {}).get("annotations", {})
-        annotations.pop("grove.io/config-hash", None)
+    for d in documents(re.sub(r"grove-operator-cm-[0-9a-f]{8}\b", "grove-operator-cm-HASH", sys.stdin.read())):
         lines.append(f"{d['kind']} {d['metadata']['name']} {json.dumps(d, sort_keys=True)}")
     print("\n".join(sorted(lines)))
 
