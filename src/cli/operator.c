@@ -282,7 +282,8 @@ static int run_with(const struct operator_args *a, const struct operator_config 
         return err->code;
     operator_run_init(&o, a, c);
     unsigned used = 1u << BACKEND_DEFAULT | 1u << BACKEND_GROVE;
-    backend_use(c ? c->backends : used, c ? c->backend : &backends[BACKEND_DEFAULT]);
+    /* Without a file it makes what `grove scheduler` without options places. */
+    backend_use(c ? c->backends : used, c ? c->backend : &backends[BACKEND_GROVE]);
     char *kubeconfig = str_is_empty(a->kubeconfig) ? NULL : str_dup(a->kubeconfig);
     char *context = str_is_empty(a->context) ? NULL : str_dup(a->context);
     struct host_options host = {.kubeconfig = kubeconfig,
