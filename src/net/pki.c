@@ -128,7 +128,7 @@ static const struct extension ca_extensions[] = {
 static const struct extension server_extensions[] = {
     {NID_basic_constraints, "critical,CA:FALSE"},
     {NID_key_usage, "critical,digitalSignature"},
-    {NID_ext_key_usage, "serverAuth,clientAuth"},
+    {NID_ext_key_usage, "serverAuth"},
     {NID_authority_key_identifier, "keyid:always"},
     {NID_undef, NULL},
 };

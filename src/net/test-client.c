@@ -331,6 +331,37 @@ TEST(a_client_certificate_names_the_peer)
     fx_done(&f);
 }
 
+/* The server ends the handshake with whoever shows this certificate. */
+static void check_refused(struct fx *f, const struct pki_identity *id)
+{
+    struct err err = ERR_INIT;
+    struct tls_client *tls = tls_client_new(strbuf_str(&f->ca.cert_pem), strbuf_str(&id->cert_pem),
+                                            strbuf_str(&id->key_pem), false, &err);
+    REQUIRE(tls);
+    struct http_client_options o = {.host = "127.0.0.1", .port = f->client->port, .tls = tls};
+    struct http_client *saved = f->client;
+    f->client = http_client_new(f->loop, &o);
+    struct fx_call c;
+    fx_call_init(&c, "GET", "/hello", STR_NONE);
+    fx_call_send(f, &c);
+    WAIT_FOR(f, c.n_end);
+    CHECK(!c.is_ok);
+    CHECK_INT(f->n_requests, 0);
+    fx_call_done(&c);
+    http_client_free(f->client);
+    f->client = saved;
+    tls_client_free(tls);
+}
+
+TEST(the_certificate_of_a_server_is_no_client_certificate)
+{
+    struct fx f;
+    fx_init(&f, FX_TCP_TLS);
+    fx_start(&f);
+    check_refused(&f, &f.server_id);
+    fx_done(&f);
+}
+
 TEST(a_client_certificate_of_another_ca_is_refused)
 {
     struct fx f;
@@ -342,23 +373,7 @@ TEST(a_client_certificate_of_another_ca_is_refused)
     const char *groups[] = {"system:masters", NULL};
     REQUIRE(pki_make_ca("test-ca", now, FX_PKI_LIFETIME, &other, &err) == 0);
     REQUIRE(pki_issue(&other, "alice", groups, NULL, now, FX_PKI_LIFETIME, &mallory, &err) == 0);
-    struct tls_client *tls =
-        tls_client_new(strbuf_str(&f.ca.cert_pem), strbuf_str(&mallory.cert_pem),
-                       strbuf_str(&mallory.key_pem), false, &err);
-    REQUIRE(tls);
-    struct http_client_options o = {.host = "127.0.0.1", .port = f.client->port, .tls = tls};
-    struct http_client *saved = f.client;
-    f.client = http_client_new(f.loop, &o);
-    struct fx_call c;
-    fx_call_init(&c, "GET", "/hello", STR_NONE);
-    fx_call_send(&f, &c);
-    WAIT_FOR(&f, c.n_end);
-    CHECK(!c.is_ok);
-    CHECK_INT(f.n_requests, 0);
-    fx_call_done(&c);
-    http_client_free(f.client);
-    f.client = saved;
-    tls_client_free(tls);
+    check_refused(&f, &mallory);
     pki_identity_done(&other);
     pki_identity_done(&mallory);
     fx_done(&f);

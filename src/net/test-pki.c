@@ -67,6 +67,8 @@ TEST(issued_certificates_verify_for_their_purpose_and_time)
     CHECK_INT(verify(&p, p.server_cert, X509_PURPOSE_SSL_SERVER, NOW), X509_V_OK);
     CHECK_INT(verify(&p, p.client_cert, X509_PURPOSE_SSL_CLIENT, NOW), X509_V_OK);
     CHECK_INT(verify(&p, p.client_cert, X509_PURPOSE_SSL_SERVER, NOW), X509_V_ERR_INVALID_PURPOSE);
+    /* whoever reads a server's key is not a user by it */
+    CHECK_INT(verify(&p, p.server_cert, X509_PURPOSE_SSL_CLIENT, NOW), X509_V_ERR_INVALID_PURPOSE);
     CHECK_INT(verify(&p, p.server_cert, X509_PURPOSE_SSL_SERVER, NOW + 2 * USEC_PER_DAY),
               X509_V_ERR_CERT_HAS_EXPIRED);
     CHECK_INT(verify(&p, p.server_cert, X509_PURPOSE_SSL_SERVER, NOW - USEC_PER_MIN), X509_V_OK);

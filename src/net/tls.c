@@ -1,13 +1,15 @@
 /*
- * TLS contexts. One per role, shared by all connections: TLS 1.2 at least, buffers released while a
- * connection is idle (16 KB instead of 50 KB for each watch), partial writes from buffers that may
- * move (the write queue is gathered anew for each record), session tickets on.
+ * TLS contexts. One per role, shared by all connections: TLS 1.2 at least and only suites that keep
+ * a connection's secrets apart from the key and authenticate what they encrypt, buffers released
+ * while a connection is idle (16 KB instead of 50 KB for each watch), partial writes from buffers
+ * that may move (the write queue is gathered anew for each record), session tickets on.
  *
  * ALPN: we offer "h2" and "http/1.1" and prefer the former; a client that offers nothing we speak
  * is refused in the handshake rather than spoken to in a protocol it does not expect.
  *
  * Client certificates are optional for the server: none means an anonymous peer, one that does not
- * verify ends the handshake.
+ * verify ends the handshake. The certificate we serve with is nobody's name: whoever reads our key
+ * is not a user by it.
  */
 #include <arpa/inet.h>
 #include <openssl/err.h>
@@ -27,6 +29,9 @@ struct tls_client {
 };
 
 enum { MAX_ORGANIZATIONS = 64 };
+
+/* Of TLS 1.2; those of 1.3 are all of this sort. */
+#define SUITES "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 /* Protocol names in wire form, a length byte before each, best first. */
 #define H2 "\x02h2"
@@ -61,6 +66,7 @@ static SSL_CTX *new_context(const SSL_METHOD *method)
     SSL_CTX *ctx = SSL_CTX_new(method);
     BUG_ON(!ctx);
     SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
+    BUG_ON(SSL_CTX_set_cipher_list(ctx, SUITES) != 1);
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                               SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
@@ -305,10 +311,18 @@ static str attribute_text(const X509_NAME *name, int at)
     return copy;
 }
 
+/* What we serve with says nothing of a user, also where it is good for clients by what it says of
+ * itself. */
+static bool is_our_own(SSL *ssl, X509 *cert)
+{
+    X509 *own = SSL_get_certificate(ssl);
+    return own && EVP_PKEY_eq(X509_get0_pubkey(own), X509_get0_pubkey(cert)) == 1;
+}
+
 void tls_fill_peer(SSL *ssl, struct http_peer *peer)
 {
     X509 *cert = SSL_get0_peer_certificate(ssl);
-    if (!cert || SSL_get_verify_result(ssl) != X509_V_OK)
+    if (!cert || SSL_get_verify_result(ssl) != X509_V_OK || is_our_own(ssl, cert))
         return;
     const X509_NAME *name = X509_get_subject_name(cert);
     int cn = X509_NAME_get_index_by_NID((X509_NAME *)name, NID_commonName, -1);
