@@ -656,7 +656,8 @@ static void change_secret(struct certs_world *c, const char *yaml)
 {
     struct doc *patch = doc_hold(&arena, yaml_parse_one(str_of(yaml), NULL));
     struct doc *d = json_merge_patch(obj_root(secret_of(c)), doc_root(patch), NULL);
-    tw_loadf(c->t, "%.*s", STR_ARG(doc_text(doc_hold(&arena, d))));
+    str text = doc_text(doc_hold(&arena, d));
+    tw_loadf(c->t, "%.*s", STR_ARG(text));
 }
 
 /* Who waits until nothing of any set is left goes by managed-by. */
