@@ -109,9 +109,9 @@ struct cache *runtime_cache(struct runtime *r, const struct kind *k);
 /* The same of a kind that a server may lack: while it does (cache_is_absent), nobody waits for it.
  */
 struct cache *runtime_cache_optional(struct runtime *r, const struct kind *k);
-/* A cache of one object alone (ns empty: of no namespace), for a process that is allowed to see that
- * object and not its kind: it asks for it by name, which resourceNames in a role allow. Who asks the
- * world for this name is answered from here. The same cache for the same name. */
+/* A cache of one object alone (ns empty: of no namespace), for a process that is allowed to see
+ * that object and not its kind: it asks for it by name, which resourceNames in a role allow. Who
+ * asks the world for this name is answered from here. The same cache for the same name. */
 struct cache *runtime_cache_named(struct runtime *r, const struct kind *k, str ns, str name);
 /* The runtime's controllers see only those of the kind that have these labels (a selector that
  * stays): for a process that would otherwise hold what a whole cluster has. Before the first use of
