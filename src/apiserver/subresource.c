@@ -7,6 +7,21 @@
 #include "kube/selector.h"
 #include "json/edit.h"
 
+bool check_subject(struct req *q)
+{
+    jval meta = q->r->body ? jgetc(doc_root(q->r->body), "metadata") : JVAL_ABSENT;
+    str name = jstr(jgetc(meta, "name"));
+    if (!q->ops->body_kind)
+        return true;
+    if (!check_namespace_match(q, meta))
+        return false;
+    if (str_is_empty(name) || str_eq(name, q->name))
+        return true;
+    req_refuse(q, status_bad_request(&q->arena, "name in URL does not match name in %s object",
+                                     q->ops->body_kind));
+    return false;
+}
+
 /* ---- scale ---- */
 
 /* ".spec.replicas" → value */

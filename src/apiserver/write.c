@@ -291,22 +291,6 @@ bool check_name_match(struct req *q, jval meta)
     return false;
 }
 
-/* A body of a kind of its own says whom it is about, if it does, in the words of the URL. */
-static bool check_subject(struct req *q)
-{
-    jval meta = q->r->body ? jgetc(doc_root(q->r->body), "metadata") : JVAL_ABSENT;
-    str name = jstr(jgetc(meta, "name"));
-    if (!q->ops->body_kind)
-        return true;
-    if (!check_namespace_match(q, meta))
-        return false;
-    if (str_is_empty(name) || str_eq(name, q->name))
-        return true;
-    req_refuse(q, status_bad_request(&q->arena, "name in URL does not match name in %s object",
-                                     q->ops->body_kind));
-    return false;
-}
-
 /* ---- namespaces ---- */
 
 static bool check_namespace(struct req *q)
