@@ -486,4 +486,5 @@ void admit_validate(const struct admit *a, struct doc *d)
         limits_validate(a, doc_root(d));
     if (kind_is(a->kind, KIND_CUSTOM))
         validate_custom(a, d);
+    security_validate(a, doc_root(d));
 }
