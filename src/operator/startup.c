@@ -110,6 +110,34 @@ static void write_mount(struct jw *w, const char *volume, const char *path)
     jw_end(w);
 }
 
+/* Somebody in the pod is to be root. */
+static bool is_for_root(jval pod_spec)
+{
+    jval context = jgetc(pod_spec, "securityContext");
+    return jtype(jgetc(context, "runAsNonRoot")) == J_FALSE ||
+           jint(jgetc(context, "runAsUser"), 1) == 0;
+}
+
+/* What the restricted level of the Pod Security Standards asks of a container: a pod that meets it
+ * does so with this one too. A pod that is told to run as root takes this one along; the kubelet
+ * would not start it otherwise. */
+static void write_security(struct jw *w, jval pod_spec)
+{
+    jw_put_object(w, "securityContext");
+    jw_put_bool(w, "allowPrivilegeEscalation", false);
+    jw_put_object(w, "capabilities");
+    jw_put_array(w, "drop");
+    jw_str(w, STR("ALL"));
+    jw_end(w);
+    jw_end(w);
+    if (!is_for_root(pod_spec))
+        jw_put_bool(w, "runAsNonRoot", true);
+    jw_put_object(w, "seccompProfile");
+    jw_put_cstr(w, "type", "RuntimeDefault");
+    jw_end(w);
+    jw_end(w);
+}
+
 void startup_write_container(struct jw *w, struct arena *a, const struct obj *pcs,
                              const struct obj *pclq, str image)
 {
@@ -129,6 +157,7 @@ void startup_write_container(struct jw *w, struct arena *a, const struct obj *pc
     write_mount(w, VOLUME_POD_INFO, "/var/grove/pod-info");
     write_mount(w, VOLUME_TOKEN, "/var/run/secrets/kubernetes.io/serviceaccount");
     jw_end(w);
+    write_security(w, jgetc(obj_spec(pclq), "podSpec"));
     jw_end(w);
 }
 

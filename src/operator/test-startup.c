@@ -1,5 +1,6 @@
 /* Startup order: the worked example of the contract, and the container that waits. */
 #include "base/test.h"
+#include "kube/pod_security.h"
 #include "operator/operator.h"
 #include "operator/startup.h"
 #include "operator/test-ring.h"
@@ -100,7 +101,12 @@ TEST(a_pod_that_waits_has_the_container_and_its_volumes)
         "volumeMounts:\n"
         "- {name: pod-info-vol, mountPath: /var/grove/pod-info, readOnly: true}\n"
         "- {name: sa-token-secret-vol, readOnly: true,\n"
-        "   mountPath: /var/run/secrets/kubernetes.io/serviceaccount}\n");
+        "   mountPath: /var/run/secrets/kubernetes.io/serviceaccount}\n"
+        "securityContext:\n"
+        "  allowPrivilegeEscalation: false\n"
+        "  capabilities: {drop: [ALL]}\n"
+        "  runAsNonRoot: true\n"
+        "  seccompProfile: {type: RuntimeDefault}\n");
     check_yaml(
         jgetc(spec, "volumes"),
         "- name: v\n"
@@ -113,6 +119,55 @@ TEST(a_pod_that_waits_has_the_container_and_its_volumes)
         "    - {path: podgangname, fieldRef: {apiVersion: v1, fieldPath:\n"
         "       \"metadata.labels['grove.io/podgang']\"}}\n");
     ring_free(&r);
+}
+
+#define TIGHT                                                                                  \
+    "containers: [{name: x, securityContext: {allowPrivilegeEscalation: false, capabilities: " \
+    "{drop: [ALL]}, runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}}]"
+
+/* With the container that waits and its volumes, a pod is as restricted as its user wrote it. */
+TEST(a_pod_that_waits_meets_the_level_that_its_template_meets)
+{
+    static const struct {
+        const char *pod;
+        const char *violates; /* of the restricted level */
+        bool root;            /* may be */
+    } cases[] = {
+        {TIGHT, "", false},
+        {"securityContext: {runAsUser: 0}, " TIGHT, "runAsNonRoot != true, runAsUser=0", true},
+        {"securityContext: {runAsNonRoot: false}, " TIGHT, "runAsNonRoot != true", true},
+        {"hostPID: true, " TIGHT, "host namespaces", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct ring r = ring_new();
+        struct arena a = ARENA_INIT;
+        tw_load(
+            r.world,
+            arena_printf(&a,
+                         "apiVersion: grove.io/v1alpha1\n"
+                         "kind: PodCliqueSet\n"
+                         "metadata: {name: p, uid: p-uid}\n"
+                         "spec:\n"
+                         "  replicas: 1\n"
+                         "  template:\n"
+                         "    cliqueStartupType: CliqueStartupTypeInOrder\n"
+                         "    cliques:\n"
+                         "    - {name: a, spec: {replicas: 1, minAvailable: 1, podSpec: {}}}\n"
+                         "    - {name: b, spec: {replicas: 1, minAvailable: 1, podSpec: {%s}}}\n",
+                         cases[i].pod)
+                .p);
+        (void)ring_settle(&r);
+        const struct obj *pod = any_pod(&r, "p-0-b");
+        jval init = jat(jgetc(obj_spec(pod), "initContainers"), 0);
+        CHECK_CSTR(jstr(jgetc(init, "name")), "grove-initc");
+        CHECK_INT(j_is_absent(jpath(init, "securityContext.runAsNonRoot")), cases[i].root);
+        struct pod_security level = {POD_SECURITY_RESTRICTED, POD_SECURITY_LATEST};
+        str got = pod_security_judge(&a, level, pod->meta, obj_spec(pod)).reasons;
+        if (!CHECK_CSTR(got, cases[i].violates))
+            test_note("%s", cases[i].pod);
+        arena_done(&a);
+        ring_free(&r);
+    }
 }
 
 TEST(a_pod_that_waits_for_nobody_has_neither)
