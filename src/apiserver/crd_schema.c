@@ -211,8 +211,12 @@ static void check_list(struct walk *w, jval schema, str path)
 static void check_pattern(struct walk *w, jval schema, str path)
 {
     jval pattern = jgetc(schema, "pattern");
-    if (jstr(pattern).len && !schema_pattern_is_valid(jstr(pattern)))
-        invalid(w, path, "pattern", pattern, "must be a valid regular expression, but isn't");
+    struct err err = ERR_INIT;
+    if (jstr(pattern).len && !schema_pattern_is_valid(jstr(pattern), &err))
+        invalid(w, path, "pattern", pattern,
+                arena_printf(w->a->arena, "must be a valid regular expression, but isn't: %s",
+                             err.message)
+                    .p);
 }
 
 /* The default is an object of the schema like any other. */

@@ -46,23 +46,56 @@ CEL_FN(cel_f_contains)
 
 /* ---- regular expressions ---- */
 
-/* Calls found for every match, at most `most` of them, until it says no; false: the reason is in
- * ret. */
+/* The pattern, and what it takes to go over the text once; NULL: the reason is in ret. */
+static struct regex *pattern_of(struct cel_run *e, str pattern, str text, struct cel_value *ret)
+{
+    struct err err = ERR_INIT;
+    *ret = cel_too_much(e);
+    if (!cel_spend(e, CEL_REGEX_COST + pattern.len / 4 + text.len / 16))
+        return NULL;
+    struct regex *re = regex_of(pattern, e->in.cost, &err);
+    if (!re)
+        *ret = cel_failure(e, "%s", err.message);
+    return re;
+}
+
+CEL_FN(cel_f_matches)
+{
+    struct cel_value v;
+    struct regex *re = pattern_of(e, a[1].s, a[0].s, &v);
+    if (!re)
+        return v;
+    enum regex_answer answer = regex_matches(re, a[0].s, e->in.cost);
+    if (answer != REGEX_TOO_MUCH)
+        return of_bool(answer == REGEX_YES);
+    (void)cel_spend(e, UINT64_MAX);
+    return cel_too_much(e);
+}
+
+/* What was found in a text. */
 struct finder {
     struct cel_run *e;
     str text;
     cel_pairs found;
 };
 
+/* Where the next match may begin. Nothing is found right behind a match, nor twice in one place. */
+static size_t behind(str s, str span)
+{
+    size_t end = (size_t)(span.p - s.p) + span.len;
+    if (span.len)
+        return end;
+    ptrdiff_t step = cel_character_at(str_sub(s, end, s.len), 1);
+    return step <= 0 ? s.len + 1 : end + (size_t)step;
+}
+
+/* At most `most` matches; false: the reason is in ret. */
 static bool search(struct finder *f, str pattern, int64_t most, struct cel_value *ret)
 {
     enum regex_answer answer = REGEX_YES;
     str s = f->text.len ? f->text : STR(""), span = {0};
-    *ret = cel_too_much(f->e);
-    if (!cel_spend(f->e, CEL_REGEX_COST + pattern.len / 4 + s.len / 16))
-        return false;
-    struct regex *re = regex_of(pattern);
-    *ret = cel_failure(f->e, "error parsing regexp: `%.*s`", STR_ARG(str_sub(pattern, 0, 200)));
+    struct regex *re = pattern_of(f->e, pattern, s, ret);
+    const char *last = NULL; /* where the last match ended */
     if (!re)
         return false;
     size_t from = 0;
@@ -70,27 +103,15 @@ static bool search(struct finder *f, str pattern, int64_t most, struct cel_value
         answer = regex_search(re, s, from, f->e->in.cost, &span);
         if (answer != REGEX_YES)
             break;
-        *vec_push(&f->found) = (struct cel_pair){.value = of_str(span)};
-        size_t end = (size_t)(span.p - s.p) + span.len;
-        ptrdiff_t step = span.len ? 0 : cel_character_at(str_sub(s, end, s.len), 1);
-        from = step < 0 ? s.len + 1 : end + (size_t)step;
-        if (!span.len && end == s.len)
-            break;
+        if (span.len || span.p != last)
+            *vec_push(&f->found) = (struct cel_pair){.value = of_str(span)};
+        from = behind(s, span);
+        last = span.p + span.len;
     }
     *ret = cel_too_much(f->e);
     if (answer == REGEX_TOO_MUCH)
         (void)cel_spend(f->e, UINT64_MAX);
     return !f->e->exhausted;
-}
-
-CEL_FN(cel_f_matches)
-{
-    struct finder f = {.e = e, .text = a[0].s};
-    struct cel_value v;
-    bool ok = search(&f, a[1].s, 1, &v);
-    bool any = f.found.len > 0;
-    vec_done(&f.found);
-    return ok ? of_bool(any) : v;
 }
 
 CEL_FN(cel_f_find)

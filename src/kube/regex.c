@@ -1,137 +1,92 @@
-/*
- * See regex.h. A callout before each item of the pattern counts the steps. What an item passes over
- * is seen by the next one, except when a number of repetitions is not reached; so a step costs as
- * much more as the largest number in the pattern asks for.
- */
-#include "kube/regex.h"
+/* See regex.h: what is compiled, and the memory it takes. Reading patterns is in regex_parse.c,
+ * making programs in regex_prog.c, running them in regex_dfa.c and regex_find.c. */
+#include "kube/regex_impl.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
+/* Our own tables have few patterns; those that users write come and go. When there are too many, or
+ * they are too large, all are dropped. */
+#define PATTERNS_MAX 2048
+#define PROGRAMS_MAX ((size_t)16 << 20)
+/* What all of them may keep of the texts they have seen. */
+#define KEPT_MAX ((size_t)8 << 20)
 
-#include "base/map.h"
+/* The least that an arena takes. */
+#define CHUNK ((size_t)4096)
 
-#define MAX_PATTERNS 2048
-#define BYTES_PER_UNIT 16
-#define HEAP_KIB (16 << 10)
+static struct map cache;
+static size_t programs, kept; /* bytes */
 
-struct regex {
-    char *pattern;
-    pcre2_code *code; /* NULL: it does not compile */
-    uint64_t step;
-};
+static void regex_free(struct regex *r)
+{
+    prog_done(&r->prog);
+    dfa_done(&r->dfa);
+    free(r->pattern);
+    free(r->error);
+    free(r);
+}
 
-/* ---- what is compiled ---- */
-
-static void drop_all(struct map *cache)
+static void drop_all(void)
 {
     str key;
     void *value;
-
-    for (size_t it = 0; map_next(cache, &it, &key, &value);) {
-        struct regex *r = value;
-        pcre2_code_free(r->code);
-        free(r->pattern);
-        free(r);
-    }
-    map_done(cache);
+    for (size_t it = 0; map_next(&cache, &it, &key, &value);)
+        regex_free(value);
+    map_done(&cache);
+    programs = kept = 0;
 }
 
-/* Largest number behind a brace. */
-static uint64_t largest_count(str pattern)
+void regex_forget(struct regex *r)
 {
-    uint64_t most = 0, n = 0;
-    bool inside = false;
-
-    for (size_t i = 0; i < pattern.len; i++) {
-        char ch = pattern.p[i];
-        inside = ch == '{' || (inside && (ch == ',' || ch == ' ' || (ch >= '0' && ch <= '9')));
-        n = inside && ch >= '0' && ch <= '9' ? MIN(n * 10 + (uint64_t)(ch - '0'), UINT16_MAX) : 0;
-        most = MAX(most, n);
-    }
-    return most;
+    kept -= r->dfa.bytes;
+    dfa_done(&r->dfa);
 }
 
-/* RE2 has no references to what was matched before, and looking for them takes time that nobody
- * counts. */
-static pcre2_code *compile(const char *pattern, size_t len)
+void regex_take_room(struct regex *r, size_t bytes)
 {
-    int code;
-    PCRE2_SIZE at;
-    uint32_t references = 0;
-    pcre2_code *re = pcre2_compile((PCRE2_SPTR)pattern, len,
-                                   PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY |
-                                       PCRE2_AUTO_CALLOUT,
-                                   &code, &at, NULL);
-
-    if (re && pcre2_pattern_info(re, PCRE2_INFO_BACKREFMAX, &references) == 0 && references) {
-        pcre2_code_free(re);
-        return NULL;
-    }
-    return re;
+    str key;
+    void *value;
+    for (size_t it = 0; kept + bytes > KEPT_MAX && map_next(&cache, &it, &key, &value);)
+        if (value != r)
+            regex_forget(value);
+    if (!r->dfa.bytes)
+        bytes += CHUNK;
+    r->dfa.bytes += bytes;
+    kept += bytes;
 }
 
-/* Our own tables have few patterns; those that users write come and go, so the cache is emptied
- * when it is full. */
-struct regex *regex_of(str pattern)
+size_t regex_memory(void)
 {
-    static struct map cache;
+    return programs + kept;
+}
+
+static struct regex *compile(str pattern)
+{
+    struct err err = ERR_INIT;
+    struct regex_tree t;
+    struct regex *r = xnew(struct regex);
+    r->pattern = str_dup(pattern);
+    if (regex_parse(pattern, &t, &err) || prog_make(&t, pattern, &r->prog, &err)) {
+        prog_done(&r->prog);
+        r->prog = (struct prog){.bytes = sizeof(*r), .cost = r->prog.cost + pattern.len};
+        r->error = str_dup(str_of(err.message));
+    }
+    r->prog.bytes = MAX(r->prog.bytes + 2 * pattern.len, CHUNK);
+    regex_tree_done(&t);
+    return r;
+}
+
+struct regex *regex_of(str pattern, uint64_t *left, struct err *err)
+{
     struct regex *r = map_get(&cache, pattern);
-
     if (!r) {
-        if (cache.len >= MAX_PATTERNS)
-            drop_all(&cache);
-        r = xnew(struct regex);
-        r->pattern = str_dup(pattern);
-        r->code = compile(r->pattern, pattern.len);
-        r->step = 1 + largest_count(pattern) / BYTES_PER_UNIT;
+        r = compile(pattern);
+        if (cache.len >= PATTERNS_MAX || programs + r->prog.bytes > PROGRAMS_MAX)
+            drop_all();
+        programs += r->prog.bytes;
         map_put(&cache, str_n(r->pattern, pattern.len), r);
+        if (left)
+            (void)regex_spend(left, r->prog.cost);
     }
-    return r->code ? r : NULL;
-}
-
-/* ---- searching ---- */
-
-struct meter {
-    uint64_t *left;
-    uint64_t step;
-    size_t at; /* where the last step stood in the text */
-};
-
-static int on_step(pcre2_callout_block *b, void *data)
-{
-    struct meter *m = data;
-    size_t passed = b->current_position > m->at ? b->current_position - m->at : 0;
-    uint64_t units = m->step + passed / BYTES_PER_UNIT;
-
-    m->at = b->current_position;
-    if (*m->left < units) {
-        *m->left = 0;
-        return PCRE2_ERROR_CALLOUT;
-    }
-    *m->left -= units;
-    return 0;
-}
-
-enum regex_answer regex_search(struct regex *r, str s, size_t from, uint64_t *left, str *ret)
-{
-    static pcre2_match_data *found;
-    static pcre2_match_context *context;
-    struct meter m = {.left = left, .step = r->step, .at = from};
-
-    if (!found) {
-        found = pcre2_match_data_create(1, NULL);
-        context = pcre2_match_context_create(NULL);
-        BUG_ON(!found || !context);
-        pcre2_set_heap_limit(context, HEAP_KIB);
-    }
-    pcre2_set_callout(context, on_step, &m);
-    /* An empty slice may have no pointer. What was looked at before is known to be UTF-8. */
-    int code = pcre2_match(r->code, (PCRE2_SPTR)(s.p ? s.p : ""), s.len, from,
-                           from ? PCRE2_NO_UTF_CHECK : 0, found, context);
-    if (code < 0)
-        return code == PCRE2_ERROR_NOMATCH ? REGEX_NO : REGEX_TOO_MUCH;
-    const PCRE2_SIZE *span = pcre2_get_ovector_pointer(found);
-    if (ret)
-        *ret = str_sub(s, span[0], span[1]);
-    return REGEX_YES;
+    if (r->error)
+        err_set(err, ERR_INVALID, "%s", r->error);
+    return r->error ? NULL : r;
 }

@@ -97,7 +97,10 @@ static const struct row functions[] = {
     {"'%s'.format([]) == ''", FAILS},
     {"strings.quote('a\"b') == '\"a\\\\\"b\"'", YES},
     {"'(a+)+$'.size() > 0 && !'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'.matches('(a+)+$')",
-     FAILS}, /* it would take too long */
+     YES},
+    {"'foobar'.matches('foo(?=bar)')", FAILS}, /* RE2 does not look ahead */
+    {"'baac'.findAll('a*') == ['', 'aa', '']", YES},
+    {"'a1b22'.findAll('[0-9]+', 1) == ['1'] && 'ab'.find('c') == ''", YES},
     /* lists and sets */
     {"[1, 2, 1].indexOf(1) == 0 && [1, 2, 1].lastIndexOf(1) == 2 && [1].indexOf(3) == -1", YES},
     {"['a', 'b'].isSorted() && [duration('1s'), duration('2s')].sum() == duration('3s')", YES},

@@ -36,18 +36,18 @@ bool validation_spend(struct validation *c, uint64_t units)
 
 /* ---- patterns ---- */
 
-bool schema_pattern_is_valid(str pattern)
+bool schema_pattern_is_valid(str pattern, struct err *err)
 {
-    return regex_of(pattern) != NULL;
+    return regex_of(pattern, NULL, err) != NULL;
 }
 
 /* Definitions with patterns that do not compile are refused; one that was stored by somebody who
  * knows more patterns than we do is no reason to refuse objects. */
 bool validation_matches(struct validation *c, str pattern, str s)
 {
-    struct regex *r = regex_of(pattern);
+    struct regex *r = regex_of(pattern, NULL, NULL);
 
-    return !r || !validation_spend(c, 1) || regex_search(r, s, 0, c->work, NULL) != REGEX_NO;
+    return !r || !validation_spend(c, 1) || regex_matches(r, s, c->work) != REGEX_NO;
 }
 
 /* A letter, then letters and digits. */

@@ -5,7 +5,6 @@
  * patch changes nothing.
  */
 #include "fuzz.h"
-#include "kube/regex.h"
 #include "kube/schema.h"
 
 static void never(void *ctx, const char *what, str path)
@@ -28,8 +27,7 @@ static void check_document(struct doc *d)
     BUG_ON(again != pruned);
     struct doc *full = schema_default(t, pruned), *twice = schema_default(t, full);
     BUG_ON(twice != full);
-    uint64_t units = 100;
-    BUG_ON(regex_search(regex_of(STR("^")), doc_text(full), 0, &units, NULL) != REGEX_YES);
+    BUG_ON(!str_is_utf8(doc_text(full)));
     doc_unref(pruned);
     doc_unref(again);
     doc_unref(full);
