@@ -3,11 +3,16 @@
  * kinds are versions of one another only apiVersion differs; Events also have other names for the
  * same fields, and the two versions of HorizontalPodAutoscaler differ more (convert_hpa.c).
  *
+ * Versions of a kind that a user defined differ in apiVersion and in what their schemas know,
+ * unless a webhook converts between them (conversion.h).
+ *
  * An object of a kind that a user defined is read with the defaults its definition has today, which
  * need not be those it was written with.
  */
+#include "apiserver/conversion.h"
 #include "apiserver/request.h"
 #include "kube/schema.h"
+#include "json/edit.h"
 #include "json/write.h"
 
 struct rename {
@@ -67,6 +72,11 @@ static bool has_defaults(const struct kind *k)
     return answer;
 }
 
+bool convert_needs_hook(const struct obj *o, const struct kind *to)
+{
+    return UNLIKELY(kind_is(to, KIND_HOOKED)) && o->kind != to;
+}
+
 /* Takes over the document. */
 static struct obj *with_defaults(const struct kind *k, struct doc *d)
 {
@@ -77,8 +87,54 @@ static struct obj *with_defaults(const struct kind *k, struct doc *d)
     return o;
 }
 
+struct obj *convert_finish(struct doc *converted, const struct kind *to)
+{
+    return with_defaults(to, doc_ref(converted));
+}
+
+struct obj *convert_as_stored(struct obj *o, const struct kind *to)
+{
+    if (o->kind == to)
+        return obj_ref(o);
+    struct obj *as = obj_new(to, doc_ref(o->doc), NULL);
+    BUG_ON(!as);
+    return as;
+}
+
+struct obj *convert_now(struct apiserver *a, struct obj *o, const struct kind *to)
+{
+    if (!convert_needs_hook(o, to))
+        return convert_obj(o, to);
+    struct doc *known = conversion_known(a->conversions, o, to);
+    return known ? with_defaults(to, known) : NULL;
+}
+
+/* Between versions of a kind that a user defined: what the other version does not know goes. */
+static struct doc *pruned(const struct kind *to, struct doc *d)
+{
+    if (!kind_is(to, KIND_DEFINED))
+        return d;
+    struct doc *out = schema_prune(to->type, d);
+    doc_unref(d);
+    return out;
+}
+
+struct doc *convert_version(struct doc *d, const struct kind *to)
+{
+    struct arena a = ARENA_INIT;
+    struct edit e;
+    char buf[256];
+    edit_init(&e, &a);
+    edit_set_str(&e, STR("/apiVersion"), kind_api_version(to, buf, sizeof(buf)));
+    struct doc *out = edit_apply(&e, d, NULL);
+    edit_done(&e);
+    arena_done(&a);
+    return out ? out : doc_ref(d);
+}
+
 struct obj *convert_obj(struct obj *o, const struct kind *to)
 {
+    BUG_ON(convert_needs_hook(o, to));
     if (o->kind == to && !has_defaults(to))
         return obj_ref(o);
     if (o->kind == to) {
@@ -106,5 +162,5 @@ struct obj *convert_obj(struct obj *o, const struct kind *to)
         jw_val(&w, it.value);
     }
     jw_end(&w);
-    return with_defaults(to, jw_doc(&w));
+    return with_defaults(to, pruned(to, jw_doc(&w)));
 }

@@ -21,7 +21,8 @@ struct crd {
     struct crds *all;
     struct list link;
     struct obj *obj;
-    VEC(const struct kind *) kinds; /* those defined by it */
+    VEC(const struct kind *) kinds; /* those served by it */
+    const struct kind *stored;      /* one of its kinds, served or not; NULL: none was made */
     bool served;                    /* its names were accepted once */
     bool is_builtin;
     bool no_room;  /* for one of its versions */
@@ -96,24 +97,50 @@ static void retire_all(struct crd *c)
     for (size_t i = 0; i < c->kinds.len; i++)
         retire(c, c->kinds.p[i]);
     c->kinds.len = 0;
+    c->stored = NULL;
     c->made.is = false;
 }
 
-static void define_version(struct crd *c, jval version, jval names)
+/* NULL: there is no room for it. */
+static const struct kind *define_version(struct crd *c, jval version, jval names,
+                                         const struct kind *stored_as)
 {
     struct arena a = ARENA_INIT;
     struct kind proto = crd_kind(&a, obj_root(c->obj), version, names);
+    proto.stored_as = stored_as;
     const struct kind *k = kinds_define(&proto, &a);
     if (!k) {
         log_warn("there are too many kinds to serve another", LOG_S("definition", c->obj->name));
         c->no_room = true;
         arena_done(&a);
-        return;
+        return NULL;
     }
+    if (!j_is_true(jgetc(version, "served"))) {
+        kinds_retire(k);
+        return k;
+    }
+    crd_rules_put(&c->all->rules, k, jpath(version, "schema.openAPIV3Schema"));
     if (!has_kind(c, k))
         *vec_push(&c->kinds) = k;
-    crd_rules_put(&c->all->rules, k, jpath(version, "schema.openAPIV3Schema"));
-    store_adopt_kind(c->all->server->store, k);
+    return k;
+}
+
+/* The version that objects are stored in comes first: the others refer to it. One that is not
+ * served has its kind all the same, because objects may be stored in it. */
+static void define_versions(struct crd *c, jval names)
+{
+    jval versions = jgetc(obj_spec(c->obj), "versions");
+    jval storage = crd_storage_version(obj_root(c->obj));
+    const struct kind *stored_as = define_version(c, storage, names, NULL), *last = stored_as;
+    for (struct jiter it = jiter(versions); jnext(&it);) {
+        if (j_is_true(jgetc(it.value, "storage")))
+            continue;
+        const struct kind *k = define_version(c, it.value, names, stored_as);
+        last = k ? k : last;
+    }
+    c->stored = last;
+    if (last)
+        store_adopt_kind(c->all->server->store, last);
 }
 
 static void define_kinds(struct crd *c, const struct crd_names *n)
@@ -129,9 +156,7 @@ static void define_kinds(struct crd *c, const struct crd_names *n)
     struct doc *names = jw_doc(&w);
     retire_others(c);
     c->no_room = false;
-    for (struct jiter it = jiter(jgetc(obj_spec(c->obj), "versions")); jnext(&it);)
-        if (j_is_true(jgetc(it.value, "served")))
-            define_version(c, it.value, doc_root(names));
+    define_versions(c, doc_root(names));
     doc_unref(names);
 }
 
@@ -253,14 +278,15 @@ static void drop_finalizer(struct crd *c)
 /* The next step of a definition that goes. */
 static void take_down(struct crd *c)
 {
-    const struct kind *k = c->kinds.len ? c->kinds.p[0] : NULL;
+    const struct kind *k = c->stored;
     if (!obj_has_finalizer(c->obj, STR(CRD_FINALIZER)))
         return;
     if (!k || store_count(c->all->server->store, k) == 0) {
         drop_finalizer(c);
     } else if (!c->emptied) {
         c->emptied = true;
-        send_request(c, (struct api_request){.verb = API_DELETE_COLLECTION, .kind = k});
+        send_request(
+            c, (struct api_request){.verb = API_DELETE_COLLECTION, .kind = k, .as_stored = true});
     }
 }
 
@@ -377,9 +403,8 @@ static void on_gone(struct crds *all, const struct obj *o)
 {
     list_foreach (l, &all->defs) {
         struct crd *c = container_of(l, struct crd, link);
-        if (c->obj->deleting && c->kinds.len &&
-            strcmp(c->kinds.p[0]->plural, o->kind->plural) == 0 &&
-            strcmp(c->kinds.p[0]->group, o->kind->group) == 0)
+        if (c->obj->deleting && c->stored && strcmp(c->stored->plural, o->kind->plural) == 0 &&
+            strcmp(c->stored->group, o->kind->group) == 0)
             note(c);
     }
 }

@@ -3,6 +3,7 @@
  * and what is refused, in kube-apiserver's words. (Schemas: crd_schema.c.)
  */
 #include "apiserver/admit_impl.h"
+#include "apiserver/conversion.h"
 #include "apiserver/crd.h"
 #include "apiserver/request.h"
 #include "base/map.h"
@@ -365,12 +366,12 @@ static void validate_versions(const struct admit *a, jval root)
 
 /* ---- a place for each version ---- */
 
-static bool was_served(const struct admit *a, str version)
+static bool was_there(const struct admit *a, str version)
 {
     jval versions = a->old ? jgetc(obj_spec(a->old), "versions") : JVAL_ABSENT;
     for (struct jiter it = jiter(versions); jnext(&it);)
         if (str_eq(jstr(jgetc(it.value, "name")), version))
-            return j_is_true(jgetc(it.value, "served"));
+            return true;
     return false;
 }
 
@@ -383,8 +384,7 @@ static void validate_room(const struct admit *a, jval root)
         return;
     for (struct jiter it = jiter(jpath(root, "spec.versions")); jnext(&it);) {
         str version = jstr(jgetc(it.value, "name"));
-        needed += j_is_true(jgetc(it.value, "served")) && !was_served(a, version) &&
-                  !kinds_has_place(group, version, plural);
+        needed += !was_there(a, version) && !kinds_has_place(group, version, plural);
     }
     if (needed > kinds_room())
         field_error_add(
@@ -450,15 +450,53 @@ static void validate_immutable(const struct admit *a, jval root)
                    "field is immutable");
 }
 
+/* The names of these two are those of kube-apiserver's internal type, in its errors too. */
+#define CLIENT_CONFIG "spec.conversion.webhookClientConfig"
+#define REVIEW_VERSIONS "spec.conversion.conversionReviewVersions"
+
+static void validate_review_versions(const struct admit *a, jval conversion)
+{
+    jval versions = jpath(conversion, "webhook.conversionReviewVersions");
+    struct map seen = MAP_INIT;
+    if (!jlen(versions)) {
+        if (j_has(versions)) /* else the table has said so */
+            require(a, STR(REVIEW_VERSIONS), "");
+        return;
+    }
+    for (struct jiter it = jiter(versions); jnext(&it);) {
+        str field = admit_path(a, REVIEW_VERSIONS "[%zu]", it.index);
+        if (map_put(&seen, jstr(it.value), &seen))
+            refuse(a, FIELD_ERR_INVALID, field, it.value, "duplicate version");
+        else
+            validate_word(a, field, it.value);
+    }
+    map_done(&seen);
+    if (!conversion_review_version(conversion).len)
+        refuse(a, FIELD_ERR_INVALID, STR(REVIEW_VERSIONS), versions,
+               "must include at least one of v1, v1beta1");
+}
+
 static void validate_conversion(const struct admit *a, jval root)
 {
-    jval strategy = jpath(root, "spec.conversion.strategy");
-    if (str_is(jstr(strategy), "Webhook"))
-        field_warning_add(a->errors, "conversion webhooks are not called by this server: between "
-                                     "versions only apiVersion changes");
-    else if (j_has(strategy) && !str_is(jstr(strategy), "None"))
+    jval conversion = jpath(root, "spec.conversion"), strategy = jgetc(conversion, "strategy");
+    jval client = jpath(conversion, "webhook.clientConfig");
+    if (str_is(jstr(strategy), "Webhook")) {
+        if (j_has(client))
+            hook_client_validate(a, STR(CLIENT_CONFIG), client);
+        else
+            require(a, STR(CLIENT_CONFIG), "required when strategy is set to Webhook");
+        validate_review_versions(a, conversion);
+        return;
+    }
+    if (jstr(strategy).len && !str_is(jstr(strategy), "None"))
         refuse(a, FIELD_ERR_NOT_SUPPORTED, STR("spec.conversion.strategy"), strategy,
                "supported values: \"None\", \"Webhook\"");
+    if (j_has(client))
+        field_error_add(a->errors, FIELD_ERR_FORBIDDEN, STR(CLIENT_CONFIG), STR_NONE,
+                        "should not be set when strategy is not set to Webhook");
+    if (jlen(jpath(conversion, "webhook.conversionReviewVersions")))
+        field_error_add(a->errors, FIELD_ERR_FORBIDDEN, STR(REVIEW_VERSIONS), STR_NONE,
+                        "should not be set when strategy is not set to Webhook");
 }
 
 void crd_validate(const struct admit *a, jval root)

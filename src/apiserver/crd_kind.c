@@ -91,6 +91,8 @@ struct kind crd_kind(struct arena *a, jval crd, jval version, jval names)
     };
     k.list_kind = keep(a, jgetc(names, "listKind"));
     k.deprecated = deprecation(a, &k, version);
+    if (str_is(jstr(jpath(spec, "conversion.strategy")), "Webhook"))
+        k.flags |= KIND_HOOKED;
     if (str_is(jstr(jgetc(spec, "scope")), "Namespaced"))
         k.flags |= KIND_NAMESPACED;
     if (j_has(jpath(crd, "metadata.deletionTimestamp")))

@@ -305,13 +305,24 @@ static bool shows_removed(const struct kind *k)
     return k == &kind_pod || k == &kind_service || k == &kind_service_account;
 }
 
+/* What is left of it, in the version of the request; NULL: only a webhook could say. */
+static struct obj *shown(struct req *q)
+{
+    if (!convert_needs_hook(q->result, q->r->kind))
+        return q->result;
+    struct obj *as = convert_now(q->server, q->result, q->r->kind);
+    return as ? obj_hold(&q->arena, as) : NULL;
+}
+
 void answer_delete(struct req *q)
 {
-    if (q->effect == EFFECT_REMOVE && !shows_removed(q->kind))
+    bool shows = q->effect != EFFECT_REMOVE || shows_removed(q->kind);
+    struct obj *o = shows ? shown(q) : NULL;
+    if (o)
+        req_reply_obj(q, 200, o);
+    else
         req_reply_doc(q, 200,
                       doc_hold(&q->arena, status_success_doc(q->kind, q->name, q->base->uid)));
-    else
-        req_reply_obj(q, 200, q->result);
 }
 
 /* ---- updates that let go ---- */
@@ -414,6 +425,7 @@ static void send_part(struct collection *c, struct part *p)
         .grace_seconds = r->grace_seconds,
         .propagation = r->propagation,
         .dry_run = r->dry_run,
+        .as_stored = true,
         .done = on_part_done,
     };
     c->open++;
@@ -474,6 +486,7 @@ void delete_collection(struct req *q)
         .ns = r->ns,
         .label_selector = r->label_selector,
         .field_selector = r->field_selector,
+        .as_stored = r->as_stored,
         .done = on_listed,
     };
     request_start(q->server, q->user, &c->list, &c->parts);

@@ -71,12 +71,14 @@ static void local_send(struct api *api, struct api_request *r)
 {
     struct local *l = local_of(api);
     count(l, r);
+    r->as_stored |= kind_is(r->kind, KIND_HOOKED);
     request_start(l->server, &l->user, r, &l->requests);
 }
 
 static void local_watch(struct api *api, struct api_watch *w)
 {
     struct local *l = local_of(api);
+    w->as_stored |= kind_is(w->kind, KIND_HOOKED);
     hub_watch(l->server->hub, &l->user, w, &l->watches);
 }
 

@@ -627,6 +627,28 @@ static void validate_annotations(struct req *q, jval annotations)
                         "may not be more than %zu bytes", ANNOTATIONS_MAX);
 }
 
+str meta_strings_fault(struct arena *a, jval map, bool labels)
+{
+    size_t total = 0;
+    for (struct jiter it = jiter(map); jnext(&it);) {
+        const char *fault = qualified_fault(it.key);
+        str value = jstr(it.value), wrong = it.key;
+        total += it.key.len + value.len;
+        if (!fault && labels) {
+            fault = label_value_fault(value);
+            wrong = value;
+        }
+        if (fault)
+            return arena_printf(a, "metadata.%s: Invalid value: \"%.*s\": %s",
+                                labels ? "labels" : "annotations", STR_ARG(str_sub(wrong, 0, 128)),
+                                fault);
+    }
+    if (!labels && total > ANNOTATIONS_MAX)
+        return arena_printf(a, "metadata.annotations: Too long: may not be more than %zu bytes",
+                            ANNOTATIONS_MAX);
+    return STR_NONE;
+}
+
 /* Names without a prefix are reserved for the ones Kubernetes itself knows. */
 static bool is_finalizer_name(str f)
 {

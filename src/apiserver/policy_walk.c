@@ -159,6 +159,22 @@ static const struct kind *params_kind(struct policy_walk *w, jval kind, jval ref
     return NULL;
 }
 
+/* Policies are judged in one go: what a webhook would have to convert first is no parameter. */
+static void invoke_with(struct policy_walk *w, struct obj *o, const struct kind *k)
+{
+    struct obj *as = convert_now(w->q->server, o, k);
+    if (as)
+        invoke(w, obj_hold(w->arena, as));
+    else
+        w->ops->fail(
+            w,
+            arena_printf(w->arena,
+                         "params %s \"%.*s\" are stored in version %s and would have to be "
+                         "converted by a webhook: let paramKind name version %s",
+                         k->kind, STR_ARG(o->name), o->kind->version, o->kind->version),
+            true);
+}
+
 /* Once for every object that the selector or the name chooses; the number of them. */
 static size_t invoke_each(struct policy_walk *w, const struct kind *k, str ns, jval ref)
 {
@@ -168,7 +184,7 @@ static size_t invoke_each(struct policy_walk *w, const struct kind *k, str ns, j
     if (name.len) {
         struct obj *o = store_get(store, k, ns, name);
         if (o)
-            invoke(w, obj_hold(w->arena, convert_obj(o, k)));
+            invoke_with(w, o, k);
         return o != NULL;
     }
     const struct selector *s = label_selector_from(w->arena, jgetc(ref, "selector"), NULL);
@@ -183,7 +199,7 @@ static size_t invoke_each(struct policy_walk *w, const struct kind *k, str ns, j
                 true);
             break;
         }
-        invoke(w, obj_hold(w->arena, convert_obj(o, k)));
+        invoke_with(w, o, k);
         n++;
     }
     return n;
@@ -248,6 +264,10 @@ void policy_walk(struct policy_walk *w, const struct policy_walk_ops *ops, struc
             !is_matched(w, jgetc(obj_spec(pairs[i].binding), "matchResources")))
             continue;
         w->pair = &pairs[i];
-        walk_pair(w);
+        str apart = hook_about_is_apart(about, w->as);
+        if (apart.len)
+            ops->fail(w, apart, true);
+        else
+            walk_pair(w);
     }
 }

@@ -14,6 +14,7 @@
  *
  * A read that asks for a version to come waits for it, a few seconds.
  */
+#include "apiserver/conversion.h"
 #include "apiserver/request.h"
 #include "base/b64.h"
 #include "kube/selector.h"
@@ -38,19 +39,47 @@ struct status *status_version_too_large(struct arena *a, uint64_t asked, uint64_
     return s;
 }
 
-static void read_get(struct req *q)
+static void reply_get(struct req *q, struct obj *o)
+{
+    o = obj_hold(&q->arena, o);
+    if (str_is(q->r->subresource, "scale"))
+        req_reply_doc(q, 200, doc_hold(&q->arena, scale_doc(o)));
+    else
+        req_reply_obj(q, 200, o);
+}
+
+static void on_got(struct conversion *c)
+{
+    struct req *q = c->ctx;
+    if (c->failed)
+        req_refuse(q, c->failed);
+    else
+        reply_get(q, convert_finish(c->items[0].out, q->kind));
+    request_answer(q);
+}
+
+/* False: it waits for a webhook. */
+static bool read_get(struct req *q)
 {
     const struct api_request *r = q->r;
     struct obj *o = store_get(q->server->store, q->kind, r->ns, r->name);
     if (!o) {
         req_refuse(q, status_not_found(&q->arena, q->kind, r->name));
-        return;
+        return true;
     }
-    o = obj_hold(&q->arena, convert_obj(o, q->kind));
-    if (str_is(r->subresource, "scale"))
-        req_reply_doc(q, 200, doc_hold(&q->arena, scale_doc(o)));
-    else
-        req_reply_obj(q, 200, o);
+    struct obj *as =
+        r->as_stored ? convert_as_stored(o, q->kind) : convert_now(q->server, o, q->kind);
+    if (as) {
+        reply_get(q, as);
+        return true;
+    }
+    struct conversion *c = conversion_new(&q->arena, q->kind, 1);
+    o = obj_hold(&q->arena, obj_ref(o));
+    conversion_add(c, o->doc, o);
+    c->done = on_got;
+    c->ctx = q;
+    conversion_start_later(q->server->conversions, c);
+    return false;
 }
 
 /* ---- continue tokens ---- */
@@ -141,8 +170,9 @@ struct listing {
     struct position at; /* where the next step begins */
     int64_t limit;      /* 0: none */
     VEC(struct obj *) items;
-    bool holds;        /* the items are references */
-    int64_t remaining; /* counted after the page is full */
+    bool holds;                    /* the items are references */
+    VEC(struct obj *) unconverted; /* references; of a kind that a webhook converts */
+    int64_t remaining;             /* counted after the page is full */
     bool full;
     unsigned budget; /* objects left in this step */
     bool done;
@@ -153,7 +183,10 @@ static void listing_free(void *ctx)
     struct listing *l = ctx;
     for (size_t i = 0; l->holds && i < l->items.len; i++)
         obj_unref(l->items.p[i]);
+    for (size_t i = 0; i < l->unconverted.len; i++)
+        obj_unref(l->unconverted.p[i]);
     vec_done(&l->items);
+    vec_done(&l->unconverted);
 }
 
 /* From here on things may change between steps. */
@@ -180,6 +213,12 @@ static bool matches(const struct listing *l, const struct obj *o)
     return label_selector_match(l->labels, o->labels) && field_selector_match(l->fields, o);
 }
 
+/* Selectors are about what is shown, so that objects are converted before they are selected. */
+static bool converts(const struct listing *l)
+{
+    return kind_is(l->q->kind, KIND_HOOKED) && !l->q->r->as_stored;
+}
+
 static void list_add(struct listing *l, struct obj *o)
 {
     struct req *q = l->q;
@@ -187,8 +226,12 @@ static void list_add(struct listing *l, struct obj *o)
         l->remaining++;
         return;
     }
+    if (converts(l)) {
+        *vec_push(&l->unconverted) = obj_ref(o);
+        return;
+    }
     if (o->kind != q->kind || kind_is(q->kind, KIND_DEFINED)) {
-        struct obj *as = convert_obj(o, q->kind);
+        struct obj *as = q->r->as_stored ? convert_as_stored(o, q->kind) : convert_obj(o, q->kind);
         if (as == o)
             obj_unref(as);
         else
@@ -354,25 +397,92 @@ static void list_end(struct listing *l)
     q->reply.n_items = l->items.len;
 }
 
-/* False: there is more to read. */
-static bool list_step(struct listing *l)
+/* What was converted, as far as there is room for it. */
+static void list_take(struct listing *l, const struct conversion *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        struct obj *o = l->full ? NULL : convert_finish(c->items[i].out, l->q->kind);
+        if (!o)
+            l->remaining++;
+        else if (matches(l, o))
+            *vec_push(&l->items) = o;
+        else
+            obj_unref(o);
+        l->full = l->limit && (int64_t)l->items.len >= l->limit;
+        obj_unref(l->unconverted.p[i]);
+    }
+    l->unconverted.len = 0;
+}
+
+static void read_task(struct loop_task *t);
+
+static void on_listed(struct conversion *c)
+{
+    struct listing *l = c->ctx;
+    struct req *q = l->q;
+    if (c->failed) {
+        req_refuse(q, c->failed);
+        request_answer(q);
+        return;
+    }
+    list_take(l, c);
+    conversion_end(c);
+    if (l->done) {
+        list_end(l);
+        request_answer(q);
+    } else {
+        loop_defer(q->server->loop, LOOP_PUBLISH, &q->task);
+    }
+}
+
+/* False: a webhook has been asked. */
+static bool list_convert(struct listing *l)
+{
+    struct req *q = l->q;
+    listing_hold(l);
+    if (!l->unconverted.len)
+        return true;
+    struct conversion *c = conversion_new(&q->arena, q->kind, l->unconverted.len);
+    for (size_t i = 0; i < l->unconverted.len; i++)
+        conversion_add(c, l->unconverted.p[i]->doc, l->unconverted.p[i]);
+    c->done = on_listed;
+    c->ctx = l;
+    if (!conversion_start(q->server->conversions, c))
+        return false;
+    list_take(l, c);
+    conversion_end(c);
+    return true;
+}
+
+/* No more than may be shown: each of them may have to be converted. */
+static unsigned step_budget(const struct listing *l)
+{
+    int64_t room = l->limit - (int64_t)l->items.len;
+    return converts(l) && l->limit && !l->full ? (unsigned)MIN(room, STEP_OBJECTS) : STEP_OBJECTS;
+}
+
+enum step { STEP_DONE, STEP_MORE, STEP_WAITS };
+
+static enum step list_step(struct listing *l)
 {
     l->done = true;
-    l->budget = STEP_OBJECTS;
+    l->budget = step_budget(l);
     if (l->rv == store_revision(l->q->server->store))
         list_current(l);
     else
         list_past(l);
     if (req_is_refused(l->q))
-        return true;
+        return STEP_DONE;
+    if (converts(l) && !list_convert(l))
+        return STEP_WAITS;
     if (l->done)
         list_end(l);
     else
         listing_hold(l);
-    return l->done;
+    return l->done ? STEP_DONE : STEP_MORE;
 }
 
-static bool read_list(struct req *q)
+static enum step read_list(struct req *q)
 {
     struct listing *l = q->state_of_verb;
     if (!l) {
@@ -380,10 +490,10 @@ static bool read_list(struct req *q)
         l->q = q;
         arena_hold(&q->arena, l, listing_free);
         if (!parse_selectors(l))
-            return true;
+            return STEP_DONE;
         list_begin(l);
     }
-    return req_is_refused(q) || list_step(l);
+    return req_is_refused(q) ? STEP_DONE : list_step(l);
 }
 
 /* ---- both ---- */
@@ -405,7 +515,7 @@ static bool waits_for_version(const struct req *q)
 static void read_task(struct loop_task *t)
 {
     struct req *q = container_of(t, struct req, task);
-    bool done = true;
+    enum step step = STEP_DONE;
     if (q->r->verb == API_LIST && !q->state_of_verb && !check_versions(q)) {
         /* refused, without waiting for anything */
     } else if (waits_for_version(q)) {
@@ -415,13 +525,13 @@ static void read_task(struct loop_task *t)
         loop_timer_set(&q->timer, loop_now(q->server->loop) + FRESH_WAIT);
         return;
     } else if (q->r->verb == API_GET) {
-        read_get(q);
+        step = read_get(q) ? STEP_DONE : STEP_WAITS;
     } else {
-        done = read_list(q);
+        step = read_list(q);
     }
-    if (done)
+    if (step == STEP_DONE)
         request_answer(q);
-    else
+    else if (step == STEP_MORE)
         loop_defer(q->server->loop, LOOP_PUBLISH, t);
 }
 

@@ -25,12 +25,15 @@ void req_move(struct req *q, enum req_state to)
 {
     static const unsigned allowed[] = {
         [REQ_NEW] = 1 << REQ_DECODE | 1 << REQ_ANSWER,
-        [REQ_DECODE] = 1 << REQ_MUTATE | 1 << REQ_CHECK | 1 << REQ_ASKED | 1 << REQ_ANSWER,
-        [REQ_MUTATE] = 1 << REQ_VALIDATE | 1 << REQ_ASKED | 1 << REQ_ANSWER,
+        [REQ_DECODE] = 1 << REQ_MUTATE | 1 << REQ_CHECK | 1 << REQ_ASKED | 1 << REQ_CONVERTING |
+                       1 << REQ_ANSWER,
+        [REQ_CONVERTING] = 1 << REQ_DECODE | 1 << REQ_MUTATE | 1 << REQ_CHECK | 1 << REQ_ANSWER,
+        [REQ_MUTATE] = 1 << REQ_VALIDATE | 1 << REQ_ASKED | 1 << REQ_CONVERTING | 1 << REQ_ANSWER,
         [REQ_ASKED] = 1 << REQ_DECODE | 1 << REQ_VALIDATE | 1 << REQ_ANSWER,
         [REQ_VALIDATE] = 1 << REQ_SUSPENDED | 1 << REQ_CHECK | 1 << REQ_ANSWER,
         [REQ_SUSPENDED] = 1 << REQ_CHECK | 1 << REQ_ANSWER,
-        [REQ_CHECK] = 1 << REQ_DECODE | 1 << REQ_APPLY | 1 << REQ_WAIT | 1 << REQ_ANSWER,
+        [REQ_CHECK] = 1 << REQ_DECODE | 1 << REQ_CONVERTING | 1 << REQ_APPLY | 1 << REQ_WAIT |
+                      1 << REQ_ANSWER,
         [REQ_APPLY] = 1 << REQ_WAIT | 1 << REQ_ANSWER,
         [REQ_WAIT] = 1 << REQ_ANSWER,
         [REQ_ANSWER] = 0,

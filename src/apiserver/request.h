@@ -25,6 +25,10 @@
  * anything is made, ASKED going back to DECODE. So CHECK looks whether base is still
  * the newest version and starts over when it is not. From CHECK to APPLY nothing else runs. WAIT
  * ends when the version that is the answer is durable.
+ *
+ * A kind whose versions a webhook converts (conversion.h) waits for that in CONVERTING, and goes
+ * back to the state it came from: DECODE for the base in the version of the request, MUTATE for
+ * what others manage in another version, CHECK for the candidate in the version that is stored.
  */
 #ifndef APISERVER_REQUEST_H
 #define APISERVER_REQUEST_H
@@ -48,8 +52,9 @@ struct apiserver {
         usec since;
         unsigned n;
     } denials;
-    struct hooks *hooks; /* webhooks */
-    bool booting;        /* writing what every cluster has: nobody is asked about that */
+    struct hooks *hooks;             /* webhooks */
+    struct conversions *conversions; /* between versions of kinds that users define */
+    bool booting; /* writing what every cluster has: nobody is asked about that */
     struct quotas *quotas;
     struct admit_pools pools;
     const struct grove_context *grove; /* never NULL */
@@ -65,6 +70,7 @@ enum req_state {
     REQ_DECODE,
     REQ_MUTATE,
     REQ_ASKED,
+    REQ_CONVERTING,
     REQ_VALIDATE,
     REQ_SUSPENDED,
     REQ_CHECK,
@@ -98,10 +104,15 @@ struct req {
     const struct write_ops *ops;
     unsigned tries;
     bool dry_run;
-    str name;           /* the object's, also when the server made it up */
-    struct obj *base;   /* held by the arena; NULL: there is none */
-    struct doc *doc;    /* the candidate; a reference of our own */
-    struct edit owners; /* of an apply: its managedFields, not yet in the candidate */
+    str name;                 /* the object's, also when the server made it up */
+    struct obj *newest;       /* what is there, as it is stored; held by the arena; NULL: nothing */
+    struct obj *base;         /* the same in the version of the request */
+    bool as_stored;           /* the version of the request is that of what is there */
+    struct obj *converted;    /* the base that was last waited for; held by the arena */
+    enum req_state came_from; /* of CONVERTING */
+    struct doc *stored;       /* the candidate in the version that is stored; held by the arena */
+    struct doc *doc;          /* the candidate; a reference of our own */
+    struct edit owners;       /* of an apply: its managedFields, not yet in the candidate */
     enum req_effect effect;
     bool reply_old_version; /* the object went away by this update: show the version it had */
     uint64_t stamped;       /* version the candidate already carries; 0: none */
@@ -182,6 +193,12 @@ void write_asked(struct req *q, bool mutating);
 void write_refuse(struct req *q, const struct status *why);
 /* The candidate (or, for scale, what it is a view of) as a webhook wants it; NULL, or why not. */
 const struct status *write_take_patch(struct req *q, struct doc *d);
+/* From state to state until the request waits for somebody. */
+void write_run(struct req *q);
+enum { WRITE_TRIES_MAX = 5 };
+/* What the store takes: as much as a request body. */
+#define WRITE_OBJECT_MAX ((size_t)3 << 20)
+const struct status *status_too_large(struct arena *a);
 void make_create(struct req *q);
 void make_update(struct req *q);
 void make_patch(struct req *q);
@@ -204,6 +221,19 @@ bool meta_version(jval meta, uint64_t *ret);
 /* The candidate from now on; takes the reference over and drops that to the one before. */
 void write_set_doc(struct req *q, struct doc *d);
 
+/* ---- write_version.c: versions of a write ---- */
+
+/* DECODE: what is there (newest), and that in the version of the request (base). False: a webhook
+ * has been asked, or the request is refused. */
+bool write_find_base(struct req *q);
+/* What is there is stored in another version than it would be today. */
+bool write_migrates(const struct req *q);
+/* CHECK: the candidate in the version that is stored, where that is another (stored). False: a
+ * webhook has been asked. */
+bool write_convert(struct req *q);
+/* The result of the write as it is stored; held by the arena. */
+struct obj *write_as_stored(struct req *q, const struct obj *o);
+
 /* ---- meta.c: metadata the server owns ---- */
 
 /* d with the members of `set` in its metadata as they are there; null removes. */
@@ -224,6 +254,8 @@ void meta_stamp_new(struct req *q, struct edit *e, uint64_t rv);
 void meta_stamp_update(struct req *q, struct edit *e, const struct doc *d, uint64_t rv);
 struct doc *meta_stamp(struct req *q, struct doc *d, uint64_t rv);
 void meta_validate(struct req *q, const struct doc *d);
+/* What is wrong with labels or annotations that somebody else made; empty: nothing. */
+str meta_strings_fault(struct arena *a, jval map, bool labels);
 /* Makes up a name after generateName. */
 str meta_generate_name(struct req *q, str prefix);
 /* "2026-11-15T21:35:02Z" in the arena. */
@@ -288,8 +320,18 @@ const struct status *signing_status(struct req *q);
 
 /* ---- convert.c: one object, several kinds ---- */
 
-/* The object as the kind asked for; a new reference. */
+/* Only a webhook can say what it is as that kind (conversion.h). */
+bool convert_needs_hook(const struct obj *o, const struct kind *to);
+/* The object as the kind asked for, which needs no webhook; a new reference. */
 struct obj *convert_obj(struct obj *o, const struct kind *to);
+/* The same of any object; NULL: a webhook has to be asked. */
+struct obj *convert_now(struct apiserver *a, struct obj *o, const struct kind *to);
+/* The document with the apiVersion of another version and otherwise as it is; a new reference. */
+struct doc *convert_version(struct doc *d, const struct kind *to);
+/* What the webhook made of it, with the defaults of its version. */
+struct obj *convert_finish(struct doc *converted, const struct kind *to);
+/* The object under that kind's name and otherwise as it is, for those who look at metadata only. */
+struct obj *convert_as_stored(struct obj *o, const struct kind *to);
 /* The members of a HorizontalPodAutoscaler, all but kind and apiVersion, in the other version. */
 void convert_put_hpa(struct jw *w, jval root, bool to_v1);
 /* The same of what devices are asked for and offered by; false: neither kind is v1beta1 of that. */

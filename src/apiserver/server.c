@@ -5,6 +5,7 @@
  * Bootstrapping creates what every cluster has through the ordinary verbs; what is there already is
  * left alone.
  */
+#include "apiserver/conversion.h"
 #include "apiserver/crd.h"
 #include "apiserver/crd_boot.h"
 #include "apiserver/quota.h"
@@ -47,6 +48,7 @@ struct apiserver *apiserver_new(struct loop *l, struct store *s)
     a->hub = hub_new(a);
     a->rbac = rbac_new(s);
     a->hooks = hooks_new(a);
+    a->conversions = conversions_new(a);
     a->quotas = quotas_new(a);
     a->sub = (struct store_sub){.on_event = on_event, .on_batch = on_batch};
     store_subscribe(s, &a->sub);
@@ -65,6 +67,7 @@ void apiserver_free(struct apiserver *a)
     hub_free(a->hub);
     rbac_free(a->rbac);
     hooks_free(a->hooks);
+    conversions_free(a->conversions);
     quotas_free(a->quotas);
     store_unsubscribe(&a->sub);
     free(a);

@@ -18,6 +18,11 @@
  * thousand objects nor a thousand that begin at once hold up others. A watch whose reader is behind
  * (hub_pause) leaves the line until it has caught up.
  *
+ * Where a webhook converts between versions (conversion.h) objects and events are converted before
+ * they are selected and told, some at a time, and the watch leaves the line meanwhile. A live watch
+ * that meets an event whose conversion is not known goes back to REPLAY: the store's history is the
+ * queue of what it has not been told, and a watch that falls behind that has expired.
+ *
  * Invariants
  *  1. Nobody is called from inside hub_watch().
  *  2. A watch sees every revision after the one it began with at most once and in order: `after` is
@@ -26,6 +31,7 @@
  *     it, and one that is empty is freed by whoever leaves it last.
  *  4. The bookmark timer is set while a live watch asked for bookmarks, and only then.
  */
+#include "apiserver/conversion.h"
 #include "apiserver/request.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -81,7 +87,18 @@ struct watcher {
     struct initial *initial; /* NULL: live */
     bool initial_end;        /* its end is to be told */
     bool paused;
-    bool is_local; /* documents are shared, nothing is written */
+    bool is_local;            /* documents are shared, nothing is written */
+    struct converting *ahead; /* what comes next, converted or about to be; NULL: nothing */
+};
+
+/* The objects of the next some of what a watch is to be told. */
+struct converting {
+    struct watcher *x;
+    struct arena arena;
+    struct conversion *c;
+    size_t next; /* item */
+    size_t left; /* things to tell that it is good for */
+    bool is_done;
 };
 
 struct hub {
@@ -211,6 +228,14 @@ static void initial_free(struct initial *in)
     free(in);
 }
 
+static void ahead_free(struct converting *ahead)
+{
+    if (!ahead)
+        return;
+    arena_done(&ahead->arena); /* ends the conversion */
+    free(ahead);
+}
+
 static void watcher_free(struct watcher *x)
 {
     struct hub *h = x->hub;
@@ -226,6 +251,7 @@ static void watcher_free(struct watcher *x)
         bucket_drop_if_empty(h, x->bucket);
     if (list_is_empty(&h->bookmarks))
         loop_timer_cancel(&h->bookmark);
+    ahead_free(TAKE_PTR(x->ahead));
     initial_free(TAKE_PTR(x->initial));
     filter_unref(h, x->filter);
     free(x);
@@ -260,20 +286,25 @@ static bool tell(struct watcher *x, enum api_event_type type, struct obj *o, uin
     return alive;
 }
 
-static struct obj *left_obj(struct hub *h, const struct store_event *e)
+static struct obj *with_revision(const struct obj *o, uint64_t revision)
 {
-    if (h->left)
-        return h->left;
     struct jw w;
     jw_init(&w);
     jw_object(&w);
     jw_key(&w, STR("resourceVersion"));
-    jw_printf(&w, "%llu", (unsigned long long)e->revision);
+    jw_printf(&w, "%llu", (unsigned long long)revision);
     jw_end(&w);
     struct doc *set = jw_doc(&w);
-    h->left = obj_new(e->prev->kind, meta_set(e->prev->doc, doc_root(set)), NULL);
-    BUG_ON(!h->left);
+    struct obj *out = obj_new(o->kind, meta_set(o->doc, doc_root(set)), NULL);
+    BUG_ON(!out);
     doc_unref(set);
+    return out;
+}
+
+static struct obj *left_obj(struct hub *h, const struct store_event *e)
+{
+    if (!h->left)
+        h->left = with_revision(e->prev, e->revision);
     return h->left;
 }
 
@@ -294,6 +325,58 @@ static bool judge(struct watcher *x, const struct store_event *e, enum api_event
     return was;
 }
 
+/* ---- conversion by webhooks ---- */
+
+static bool is_converted(const struct watcher *x)
+{
+    return UNLIKELY(kind_is(x->w->kind, KIND_HOOKED)) && !x->w->as_stored;
+}
+
+/* The event with its objects in the watch's version, which are `obj` and (NULL: not known, and
+ * nothing is selected by it) `prev`. */
+static bool tell_converted(struct watcher *x, const struct store_event *e, struct obj *obj,
+                           struct obj *prev)
+{
+    bool was = e->prev && (!x->filter || (prev && matches(x, prev)));
+    bool is = e->type != STORE_DELETED && matches(x, obj);
+    if (is)
+        return tell(x, was ? API_MODIFIED : API_ADDED, obj, e->revision, false);
+    if (!was)
+        return true;
+    if (e->type != STORE_MODIFIED)
+        return tell(x, API_DELETED, obj, e->revision, false);
+    struct obj *left = with_revision(prev, e->revision);
+    bool alive = tell(x, API_DELETED, left, e->revision, false);
+    obj_unref(left);
+    return alive;
+}
+
+/* Without a filter it does not matter what was there before. */
+static bool needs_prev(const struct watcher *x, const struct store_event *e)
+{
+    return x->filter && e->prev;
+}
+
+static void fall_back(struct watcher *x);
+
+/* An event for a live watch: told when its conversion is known, else on the way by REPLAY. */
+static bool deliver_known(struct watcher *x, const struct store_event *e)
+{
+    struct apiserver *a = x->hub->server;
+    struct obj *obj = convert_now(a, e->obj, x->w->kind);
+    struct obj *prev = obj && needs_prev(x, e) ? convert_now(a, e->prev, x->w->kind) : NULL;
+    bool known = obj && (prev || !needs_prev(x, e)), alive = true;
+    if (known) {
+        x->after = e->revision;
+        alive = tell_converted(x, e, obj, prev);
+    } else {
+        fall_back(x);
+    }
+    obj_unref(obj);
+    obj_unref(prev);
+    return alive;
+}
+
 /* The whole question in one place: is it of the watch's namespace and new to it, and what is it? */
 static bool deliver(struct watcher *x, const struct store_event *e)
 {
@@ -301,12 +384,15 @@ static bool deliver(struct watcher *x, const struct store_event *e)
     struct obj *o;
     if (e->revision <= x->after)
         return true;
+    if (is_converted(x))
+        return deliver_known(x, e);
     x->after = e->revision;
     if (!judge(x, e, &type, &o))
         return true;
     if (o->kind == x->w->kind)
         return tell(x, type, o, e->revision, false);
-    struct obj *as = convert_obj(o, x->w->kind);
+    struct obj *as =
+        x->w->as_stored ? convert_as_stored(o, x->w->kind) : convert_obj(o, x->w->kind);
     bool alive = tell(x, type, as, e->revision, false);
     obj_unref(as);
     return alive;
@@ -487,14 +573,111 @@ static int cost_to_tell(const struct watcher *x, const struct obj *o)
     return TELL + (int)MIN(written, (size_t)TURN_UNITS);
 }
 
+/* ---- ahead ---- */
+
+enum { AHEAD_MAX = 64 }; /* objects or events converted at a time */
+
+static void line_join(struct watcher *x);
+
+static void on_ahead(struct conversion *c)
+{
+    struct converting *ahead = c->ctx;
+    struct watcher *x = ahead->x;
+    if (c->failed) {
+        struct arena a = ahead->arena; /* of the reason */
+        ahead->arena = ARENA_INIT;
+        watcher_end(x, c->failed);
+        arena_done(&a);
+        return;
+    }
+    ahead->is_done = true;
+    if (!x->paused)
+        line_join(x);
+}
+
+static void ahead_add(struct converting *ahead, struct obj *o)
+{
+    conversion_add(ahead->c, o->doc, obj_hold(&ahead->arena, obj_ref(o)));
+}
+
+/* Asks for what comes next. */
+static void ahead_begin(struct watcher *x)
+{
+    struct initial *in = x->initial;
+    bool events = x->state == WATCH_REPLAY;
+    size_t n = (events ? in->events.len : in->objs.len) - in->next;
+    struct converting *ahead = xnew(struct converting);
+    *ahead = (struct converting){.x = x, .left = MIN(n, (size_t)AHEAD_MAX)};
+    x->ahead = ahead;
+    ahead->c = conversion_new(&ahead->arena, x->w->kind, 2 * ahead->left);
+    ahead->c->done = on_ahead;
+    ahead->c->ctx = ahead;
+    for (size_t i = in->next; i < in->next + ahead->left; i++) {
+        ahead_add(ahead, events ? in->events.p[i].obj : in->objs.p[i]);
+        if (events && needs_prev(x, &in->events.p[i]))
+            ahead_add(ahead, in->events.p[i].prev);
+    }
+    ahead->is_done = conversion_start(x->hub->server->conversions, ahead->c);
+}
+
+/* What comes next is converted; false: it is being asked for. */
+static bool ahead_is_ready(struct watcher *x)
+{
+    if (x->ahead && x->ahead->is_done && !x->ahead->left)
+        ahead_free(TAKE_PTR(x->ahead));
+    if (!x->ahead && is_converted(x))
+        ahead_begin(x);
+    return !x->ahead || x->ahead->is_done;
+}
+
+static struct obj *ahead_take(struct watcher *x)
+{
+    struct converting *ahead = x->ahead;
+    return convert_finish(ahead->c->items[ahead->next++].out, x->w->kind);
+}
+
+static bool deliver_ahead(struct watcher *x, const struct store_event *e)
+{
+    struct obj *obj = ahead_take(x), *prev = needs_prev(x, e) ? ahead_take(x) : NULL;
+    bool alive = true;
+    x->ahead->left--;
+    if (e->revision > x->after) {
+        x->after = e->revision;
+        alive = tell_converted(x, e, obj, prev);
+    }
+    obj_unref(obj);
+    obj_unref(prev);
+    return alive;
+}
+
+/* From its bucket to the store's history. */
+static void fall_back(struct watcher *x)
+{
+    struct hub *h = x->hub;
+    struct bucket *b = TAKE_PTR(x->bucket);
+    struct err err = ERR_INIT;
+    list_remove(&x->link);
+    bucket_drop_if_empty(h, b);
+    list_remove(&x->bookmarks);
+    if (list_is_empty(&h->bookmarks))
+        loop_timer_cancel(&h->bookmark);
+    if (!x->filter)
+        (void)filter_get(h, x->w, &x->filter, &err); /* it was parsed when the watch began */
+    x->state = WATCH_REPLAY;
+    x->initial = xnew(struct initial);
+    line_join(x);
+}
+
 static bool step_replay(struct watcher *x, int *units)
 {
     struct hub *h = x->hub;
     struct initial *in = x->initial;
     while (!x->paused && *units > 0 && in->next < in->events.len) {
+        if (!ahead_is_ready(x))
+            return true;
         struct store_event e = in->events.p[in->next++];
         *units -= cost_to_tell(x, e.obj);
-        bool alive = deliver(x, &e);
+        bool alive = x->ahead ? deliver_ahead(x, &e) : deliver(x, &e);
         obj_unref(h->left);
         h->left = NULL;
         obj_unref(e.obj);
@@ -510,15 +693,31 @@ static bool step_replay(struct watcher *x, int *units)
 
 /* ---- what was there ---- */
 
+/* In the watch's version; a new reference, for that to o. */
+static struct obj *initial_as(struct watcher *x, struct obj *o)
+{
+    struct obj *as;
+    if (x->ahead) {
+        as = ahead_take(x);
+        x->ahead->left--;
+    } else if (x->w->as_stored) {
+        as = convert_as_stored(o, x->w->kind);
+    } else {
+        as = convert_obj(o, x->w->kind);
+    }
+    obj_unref(o);
+    return as;
+}
+
 static bool step_initial(struct watcher *x, int *units)
 {
     struct initial *in = x->initial;
     while (!x->paused && *units > 0 && in->next < in->objs.len) {
-        struct obj *o = in->objs.p[in->next++];
-        struct obj *as = convert_obj(o, x->w->kind);
-        obj_unref(o);
+        if (!ahead_is_ready(x))
+            return true;
+        struct obj *as = initial_as(x, in->objs.p[in->next++]);
         *units -= cost_to_tell(x, as);
-        bool alive = tell(x, API_ADDED, as, as->rv, false);
+        bool alive = !matches(x, as) || tell(x, API_ADDED, as, as->rv, false);
         obj_unref(as);
         if (!alive)
             return false;
@@ -541,7 +740,7 @@ struct scan {
 static bool scan_one(struct scan *s, struct obj *o)
 {
     struct initial *in = s->x->initial;
-    if (matches(s->x, o))
+    if (is_converted(s->x) || matches(s->x, o))
         *vec_push(&in->objs) = obj_ref(o);
     if (--s->units > 0)
         return true;
@@ -593,7 +792,7 @@ static void begin_initial(struct watcher *x)
     if (!name.len)
         return;
     struct obj *o = store_get(s, w->kind, w->ns, name);
-    if (o && matches(x, o))
+    if (o && (is_converted(x) || matches(x, o)))
         *vec_push(&x->initial->objs) = obj_ref(o);
     x->state = WATCH_INITIAL;
 }
@@ -647,12 +846,13 @@ static bool step(struct watcher *x, int *units)
 
 static bool is_in_line(const struct watcher *x)
 {
-    return x->state != WATCH_LIVE && !x->paused;
+    return x->state != WATCH_LIVE && !x->paused && (!x->ahead || x->ahead->is_done);
 }
 
 static void line_join(struct watcher *x)
 {
     struct hub *h = x->hub;
+    BUG_ON(list_is_linked(&x->link));
     list_push_back(&h->line, &x->link);
     loop_defer(h->server->loop, LOOP_PUBLISH, &h->line_task);
 }
@@ -746,7 +946,7 @@ void hub_pause(struct api_watch *w, bool on)
     if (x->state == WATCH_NEW)
         return;
     list_remove(&x->link);
-    if (!on)
+    if (is_in_line(x))
         line_join(x);
 }
 

@@ -114,6 +114,11 @@ bool hooks_concern(const struct req *q)
     return UNLIKELY(a->hooks->n_askers) && !a->booting && q->user != &server_user;
 }
 
+bool hooks_look(const struct req *q)
+{
+    return hooks_concern(q) || policies_concern(q->server->hooks->policies, q);
+}
+
 const struct status *hooks_judge(struct req *q)
 {
     struct policies *p = q->server->hooks->policies;
@@ -251,6 +256,12 @@ static bool check_conditions(struct round *r, struct item *i)
 static bool ask(struct round *r, struct item *i, const struct kind *as)
 {
     i->verdict = (struct hook_verdict){0};
+    str apart = hook_about_is_apart(&r->about, as);
+    if (apart.len) {
+        i->is_asked = true;
+        hook_failed(&r->q->arena, &i->verdict, "%.*s", STR_ARG(apart));
+        return false;
+    }
     put_question(r, i, as);
     if (!check_conditions(r, i) || !check_dry_run(r, i))
         return false;

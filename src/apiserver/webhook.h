@@ -107,6 +107,9 @@ void hook_about_refresh(struct hook_about *r);
 /* The document as another version of its kind; NULL: it is no object any more. */
 struct doc *hook_about_convert(struct hook_about *r, struct doc *d, const struct kind *from,
                                const struct kind *to);
+/* Why it cannot be shown as that kind: between its versions stands a conversion webhook. Empty: it
+ * can. */
+str hook_about_is_apart(const struct hook_about *r, const struct kind *as);
 struct hook_question hook_about_question(struct hook_about *r, const struct kind *as);
 /* The candidate becomes `after`, which somebody made of `before` (both of kind `as`, held by the
  * arena). What is returned refuses the request; *ret_broken says what may not be done to it. */
@@ -136,6 +139,8 @@ struct hook_answer {
     str body;
 };
 
+/* What a client of Kubernetes makes of an HTTP code that is an error; empty: it is none. */
+str hook_code_fault(struct arena *a, const struct hook_answer *answer);
 void hook_judge(struct arena *a, str hook_name, const struct hook_question *q, bool mutating,
                 const struct hook_answer *answer, struct hook_verdict *ret);
 void hook_failed(struct arena *a, struct hook_verdict *ret, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -195,6 +200,8 @@ void hook_call_cancel(struct hook_call *c);
 struct admit;
 /* A configuration that could never work is refused. */
 void webhook_validate(const struct admit *a, jval root);
+/* Where a webhook is; path: of its clientConfig. */
+void hook_client_validate(const struct admit *a, str path, jval config);
 /* One rule of which requests are meant; prefix: "webhooks[0].rules[1]". */
 void hook_rule_validate(const struct admit *a, str prefix, jval rule);
 
@@ -206,6 +213,9 @@ void hooks_free(struct hooks *h);
 void hooks_event(struct hooks *h, const struct store_event *e);
 /* There is a webhook somewhere that might want to know: all that this costs when there is none. */
 bool hooks_concern(const struct req *q);
+
+/* A webhook or a policy might want to know. */
+bool hooks_look(const struct req *q);
 
 /* NULL, or why a policy denies what this request is about to do. */
 const struct status *hooks_judge(struct req *q);

@@ -178,11 +178,27 @@ struct doc *hook_about_convert(struct hook_about *r, struct doc *d, const struct
     struct obj *o = obj_new(from, doc_ref(d), NULL);
     if (!o)
         return NULL;
+    if (convert_needs_hook(o, to)) { /* hook_about_is_apart */
+        obj_unref(o);
+        return NULL;
+    }
     struct obj *converted = convert_obj(o, to);
     struct doc *out = doc_hold(a, doc_ref(converted->doc));
     obj_unref(o);
     obj_unref(converted);
     return out;
+}
+
+str hook_about_is_apart(const struct hook_about *r, const struct kind *as)
+{
+    struct req *q = r->q;
+    if (as == q->kind || !kind_is(q->kind, KIND_HOOKED) || r->object_kind.len)
+        return STR_NONE;
+    return arena_printf(&q->arena,
+                        "it wants to see %s in version %s and this request is in version %s, which "
+                        "only the conversion webhook of its definition could change: name version "
+                        "%s in its rules as well",
+                        q->kind->plural, as->version, q->kind->version, q->kind->version);
 }
 
 static jval root_of(const struct doc *d)

@@ -11,7 +11,7 @@
 
 struct place {
     const struct admit *a;
-    size_t index; /* of the webhook */
+    str prefix; /* "webhooks[2]." */
 };
 
 PRINTF_LIKE(5, 6)
@@ -22,7 +22,7 @@ static void add(const struct place *p, enum field_error_type type, const char *f
     va_start(ap, fmt);
     str why = arena_vprintf(p->a->arena, fmt, ap);
     va_end(ap);
-    field_error_add(p->a->errors, type, admit_path(p->a, "webhooks[%zu].%s", p->index, field),
+    field_error_add(p->a->errors, type, admit_path(p->a, "%.*s%s", STR_ARG(p->prefix), field),
                     type == FIELD_ERR_REQUIRED ? STR_NONE
                     : j_is_absent(value)       ? STR("null")
                                                : jtext(value),
@@ -55,7 +55,7 @@ static void check_name(const struct place *p, jval hook)
 
 static void check_url(const struct place *p, jval value)
 {
-    static const char field[] = "clientConfig.url";
+    static const char field[] = "url";
     static const char form[] = "desired format: https://host[/path]";
     str url = jstr(value);
     ptrdiff_t scheme = str_find(url, STR("://"));
@@ -80,29 +80,28 @@ static void check_service(const struct place *p, jval service)
     int64_t port = jint(jgetc(service, "port"), 443);
     str path = jstr(jgetc(service, "path"));
     if (!jstr(jgetc(service, "name")).len)
-        add(p, FIELD_ERR_REQUIRED, "clientConfig.service.name", JVAL_ABSENT,
-            "service name is required");
+        add(p, FIELD_ERR_REQUIRED, "service.name", JVAL_ABSENT, "service name is required");
     if (!jstr(jgetc(service, "namespace")).len)
-        add(p, FIELD_ERR_REQUIRED, "clientConfig.service.namespace", JVAL_ABSENT,
+        add(p, FIELD_ERR_REQUIRED, "service.namespace", JVAL_ABSENT,
             "service namespace is required");
     if (port < 1 || port > 65535)
-        add(p, FIELD_ERR_INVALID, "clientConfig.service.port", jgetc(service, "port"),
+        add(p, FIELD_ERR_INVALID, "service.port", jgetc(service, "port"),
             "port is not valid: must be between 1 and 65535, inclusive");
     if (path.len && !str_starts(path, STR("/")))
-        add(p, FIELD_ERR_INVALID, "clientConfig.service.path", jgetc(service, "path"),
-            "must start with a '/'");
+        add(p, FIELD_ERR_INVALID, "service.path", jgetc(service, "path"), "must start with a '/'");
 }
 
-static void check_client(const struct place *p, jval config)
+void hook_client_validate(const struct admit *a, str path, jval config)
 {
     bool url = j_has(jgetc(config, "url")), service = j_has(jgetc(config, "service"));
+    struct place p = {a, admit_path(a, "%.*s.", STR_ARG(path))};
     if (url == service)
-        add(p, FIELD_ERR_REQUIRED, "clientConfig", JVAL_ABSENT,
-            "exactly one of url or service is required");
+        field_error_add(a->errors, FIELD_ERR_REQUIRED, path, STR_NONE,
+                        "exactly one of url or service is required");
     else if (url)
-        check_url(p, jgetc(config, "url"));
+        check_url(&p, jgetc(config, "url"));
     else
-        check_service(p, jgetc(config, "service"));
+        check_service(&p, jgetc(config, "service"));
 }
 
 /* ---- rules ---- */
@@ -197,9 +196,10 @@ static void check_hook(const struct place *p, jval hook)
     int64_t seconds = jint(jgetc(hook, "timeoutSeconds"), 10);
     check_name(p, hook);
     for (struct jiter it = jiter(jgetc(hook, "rules")); jnext(&it);)
-        hook_rule_validate(p->a, admit_path(p->a, "webhooks[%zu].rules[%zu]", p->index, it.index),
+        hook_rule_validate(p->a, admit_path(p->a, "%.*srules[%zu]", STR_ARG(p->prefix), it.index),
                            it.value);
-    check_client(p, jgetc(hook, "clientConfig"));
+    hook_client_validate(p->a, admit_path(p->a, "%.*sclientConfig", STR_ARG(p->prefix)),
+                         jgetc(hook, "clientConfig"));
     check_versions(p, hook);
     check_selector(p, hook, "namespaceSelector");
     check_selector(p, hook, "objectSelector");
@@ -213,7 +213,7 @@ void webhook_validate(const struct admit *a, jval root)
 {
     struct map names = MAP_INIT;
     for (struct jiter it = jiter(jgetc(root, "webhooks")); jnext(&it);) {
-        struct place p = {a, it.index};
+        struct place p = {a, admit_path(a, "webhooks[%zu].", it.index)};
         str name = jstr(jgetc(it.value, "name"));
         check_hook(&p, it.value);
         if (name.len && map_put(&names, name, &names))

@@ -22,7 +22,7 @@ static void add_answer(struct strbuf *out, const char *text, str uid)
     }
 }
 
-static void say(struct http_exchange *x, const struct hook_script *s, str uid)
+static void say(struct hook_world *w, struct http_exchange *x, const struct hook_script *s, str uid)
 {
     static const char allowed[] = "{'kind':'AdmissionReview','apiVersion':'admission.k8s.io/v1',"
                                   "'response':{'uid':'UID','allowed':true";
@@ -31,6 +31,8 @@ static void say(struct http_exchange *x, const struct hook_script *s, str uid)
     if (s->huge) {
         memset(strbuf_reserve(&out, s->huge), ' ', s->huge);
         strbuf_commit(&out, s->huge);
+    } else if (s->speak) {
+        s->speak(w, doc_root(w->review), &out);
     } else if (s->answer) {
         add_answer(&out, s->answer, uid);
     } else {
@@ -69,7 +71,7 @@ static void on_request(void *ctx, struct http_exchange *x)
     str uid = jstr(jpath(doc_root(w->review), "request.uid"));
     x->ctx = w;
     if (s->mode == SAY) {
-        say(x, s, uid);
+        say(w, x, s, uid);
         return;
     }
     w->held = x;
@@ -119,7 +121,7 @@ static void on_tick(struct loop_timer *t)
         loop_timer_set(t, loop_now(w->f.loop) + USEC_PER_MSEC);
 }
 
-static void run(struct hook_world *w)
+void hook_world_run(struct hook_world *w)
 {
     loop_timer_set(&w->tick, loop_now(w->f.loop));
     (void)loop_run(w->f.loop);
@@ -144,7 +146,7 @@ static void make_identity(struct hook_world *w)
 int hook_world_send(struct hook_world *w, struct api_request r)
 {
     send_only(&w->f, &r);
-    run(w);
+    hook_world_run(w);
     return w->f.code;
 }
 
@@ -195,7 +197,7 @@ void hook_world_init(struct hook_world *w)
     f->user = (struct user){.name = STR("admin"), .groups = &masters, .n_groups = 1};
     loop_timer_init(f->loop, &w->tick, on_tick);
     apiserver_bootstrap(f->server, on_ready, &f->answered);
-    run(w);
+    hook_world_run(w);
     REQUIRE(hook_world_create(w, &kind_namespace, "", "{'metadata':{'name':'ns'}}") == 201);
     make_identity(w);
     hook_world_serve(w, "127.0.0.1:0");

@@ -9,6 +9,8 @@
 #include "apiserver/webhook.h"
 #include "net/tls.h"
 
+struct hook_world;
+
 enum mode { SAY, HANG, STREAM, DIE };
 
 /* What the webhook does when it is asked. */
@@ -19,6 +21,8 @@ struct hook_script {
     const char *answer; /* NULL: allowed; ' is ", UID the uid asked for, otherwise as it is */
     const char *patch;  /* answers with it */
     size_t huge;        /* sends so many bytes instead */
+    /* Or writes the answer itself. */
+    void (*speak)(struct hook_world *w, jval review, struct strbuf *out);
 };
 
 struct hook_world {
@@ -41,6 +45,8 @@ void hook_world_init(struct hook_world *w);
 void hook_world_done(struct hook_world *w);
 /* The webhook begins to listen, again. */
 void hook_world_serve(struct hook_world *w, const char *listen);
+/* Runs the loop until something is answered (w->f.answered). */
+void hook_world_run(struct hook_world *w);
 /* Sends it, runs the loop until it is answered, returns the code. */
 int hook_world_send(struct hook_world *w, struct api_request r);
 int hook_world_create(struct hook_world *w, const struct kind *k, const char *ns, const char *json);

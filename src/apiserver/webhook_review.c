@@ -143,13 +143,13 @@ static void refuse(struct hook_verdict *ret, struct status *s)
 
 /* ---- HTTP errors ---- */
 
-/* What a client of Kubernetes makes of an answer that is no object. */
-static void judge_code(struct arena *a, const struct hook_answer *answer, struct hook_verdict *ret)
+str hook_code_fault(struct arena *a, const struct hook_answer *answer)
 {
     static const struct {
         int code;
         const char *text;
     } known[] = {
+        {400, "the server rejected our request for an unknown reason"},
         {401, "the server has asked for the client to provide credentials"},
         {404, "the server could not find the requested resource"},
         {405, "the server does not allow this method on the requested resource"},
@@ -164,28 +164,22 @@ static void judge_code(struct arena *a, const struct hook_answer *answer, struct
     };
     bool is_text = str_starts(answer->content_type, STR("text/"));
     str text = is_text ? str_trim(str_sub(answer->body, 0, TEXT_MAX)) : STR("unknown");
-    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-        if (known[i].code == answer->code) {
-            hook_failed(a, ret, "failed to call webhook: %s", known[i].text);
-            return;
-        }
-    }
+    if (answer->code >= 200 && answer->code <= 206)
+        return STR_NONE;
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (known[i].code == answer->code)
+            return str_of(known[i].text);
     if (answer->code == 403)
-        hook_failed(a, ret, "failed to call webhook: %.*s", STR_ARG(text));
-    else if (answer->code == 400)
-        hook_failed(a, ret,
-                    "failed to call webhook: the server rejected our request for an unknown "
-                    "reason");
-    else if (answer->code >= 500)
-        hook_failed(a, ret,
-                    "failed to call webhook: an error on the server (\"%.*s\") has prevented the "
-                    "request from succeeding",
-                    STR_ARG(text));
-    else
-        hook_failed(a, ret,
-                    "failed to call webhook: the server responded with the status code %d but did "
-                    "not return more information",
-                    answer->code);
+        return arena_str(a, text);
+    if (answer->code >= 500)
+        return arena_printf(a,
+                            "an error on the server (\"%.*s\") has prevented the request from "
+                            "succeeding",
+                            STR_ARG(text));
+    return arena_printf(a,
+                        "the server responded with the status code %d but did not return more "
+                        "information",
+                        answer->code);
 }
 
 /* ---- the answer ---- */
@@ -336,8 +330,9 @@ void hook_judge(struct arena *a, str hook_name, const struct hook_question *q, b
 {
     struct err err = ERR_INIT;
     *ret = (struct hook_verdict){.outcome = HOOK_ALLOWED};
-    if (answer->code < 200 || answer->code > 206) {
-        judge_code(a, answer, ret);
+    str fault = hook_code_fault(a, answer);
+    if (fault.len) {
+        hook_failed(a, ret, "failed to call webhook: %.*s", STR_ARG(fault));
         return;
     }
     struct doc *d = doc_parse(answer->body, NULL, &err);

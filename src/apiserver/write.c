@@ -12,10 +12,6 @@
 #include "apiserver/webhook.h"
 #include "kube/schema.h"
 
-#define TRIES_MAX 5
-/* What the store takes: as much as a request body. */
-#define OBJECT_MAX ((size_t)3 << 20)
-
 static const struct write_ops all_ops[] = {
     {API_CREATE, "", make_create, true, NULL},
     {API_UPDATE, "", make_update, true, NULL},
@@ -48,6 +44,7 @@ void write_set_doc(struct req *q, struct doc *d)
 {
     doc_unref(q->doc);
     q->doc = d;
+    q->stored = NULL;
 }
 
 /* ---- what the client sent ---- */
@@ -461,7 +458,7 @@ static bool ask_first(struct req *q)
 {
     if (!hooks_concern(q) || q->ops->admits || !q->base || q->asked_rv == q->base->rv)
         return true;
-    if (q->asked_rv && ++q->tries >= TRIES_MAX) {
+    if (q->asked_rv && ++q->tries >= WRITE_TRIES_MAX) {
         req_refuse(q, status_conflict(&q->arena, q->kind, q->name, NULL));
         return false;
     }
@@ -484,11 +481,9 @@ static bool judge_first(struct req *q)
 
 static void step_decode(struct req *q)
 {
-    struct obj *base = store_newest(q->server->store, q->kind, q->r->ns, q->name);
     write_set_doc(q, NULL);
     q->effect = EFFECT_STORE;
-    q->base = base ? obj_hold(&q->arena, convert_obj(base, q->kind)) : NULL;
-    if (!check_subject(q) || !judge_first(q) || !ask_first(q))
+    if (!write_find_base(q) || !check_subject(q) || !judge_first(q) || !ask_first(q))
         return;
     q->ops->make(q);
     if (!req_is_refused(q))
@@ -560,7 +555,7 @@ static void refuse_strict(struct req *q, str unknown)
                           q->kind->kind, q->kind->version, q->kind->kind, STR_ARG(unknown)));
         return;
     }
-    struct strbuf whole = STRBUF_INIT(OBJECT_MAX * 2);
+    struct strbuf whole = STRBUF_INIT(WRITE_OBJECT_MAX * 2);
     json_quote(&whole, doc_text(q->doc));
     field_error_add(&q->errors, FIELD_ERR_INVALID, STR("patch"), strbuf_str(&whole),
                     "strict decoding error: %.*s", STR_ARG(unknown));
@@ -622,10 +617,10 @@ static void mutate(struct req *q, const struct admit *a)
     write_set_doc(q, admit_mutate(a, q->doc, &e));
 }
 
-static const struct status *too_large(struct arena *a)
+const struct status *status_too_large(struct arena *a)
 {
     return status_new(a, 413, "RequestEntityTooLarge", "Request entity too large: limit is %zu",
-                      OBJECT_MAX);
+                      WRITE_OBJECT_MAX);
 }
 
 /* All fields are known and have their defaults, and nothing is in it that the client cannot write.
@@ -646,7 +641,7 @@ static bool complete(struct req *q)
         return true;
     d = schema_default_bounded(q->kind->type, q->doc);
     if (!d) {
-        req_refuse(q, too_large(&q->arena));
+        req_refuse(q, status_too_large(&q->arena));
         return false;
     }
     write_set_doc(q, d);
@@ -785,8 +780,8 @@ static void step_validate(struct req *q)
         req_refuse(q, status_invalid(&q->arena, q->kind, q->name, &q->errors));
     else if (forbidden)
         req_refuse(q, forbidden);
-    else if (doc_text(q->doc).len > OBJECT_MAX)
-        req_refuse(q, too_large(&q->arena));
+    else if (doc_text(q->doc).len > WRITE_OBJECT_MAX)
+        req_refuse(q, status_too_large(&q->arena));
     else if (q->server->suspend && q->server->suspend(q->server->suspend_ctx, q))
         req_move(q, REQ_SUSPENDED);
     else
@@ -816,7 +811,7 @@ static void start_over(struct req *q)
 {
     if (q->r->verb == API_CREATE && !q->r->subresource.len)
         refuse_existing(q);
-    else if (++q->tries >= TRIES_MAX)
+    else if (++q->tries >= WRITE_TRIES_MAX)
         req_refuse(q, status_conflict(&q->arena, q->kind, q->name, NULL));
     else
         req_move(q, REQ_DECODE);
@@ -848,10 +843,11 @@ static void step_check(struct req *q)
         q->effect = EFFECT_REMOVE;
         q->reply_old_version = true;
     }
-    bool same = q->base && q->effect == EFFECT_STORE && meta_same_object(q->base->doc, q->doc);
+    bool same = q->base && q->effect == EFFECT_STORE && !write_migrates(q) &&
+                meta_same_object(q->base->doc, q->doc);
     if (same || q->effect == EFFECT_NONE)
         settle_for_base(q);
-    else
+    else if (write_convert(q))
         req_move(q, REQ_APPLY);
 }
 
@@ -882,6 +878,8 @@ static void step_apply(struct req *q)
         return;
     }
     q->result = o;
+    if (q->stored)
+        o = write_as_stored(q, o);
     if (q->reply_old_version)
         q->result = make_obj(q, final_doc(q, base_rv));
     write_set_doc(q, NULL);
@@ -897,6 +895,8 @@ static void fill_answer(struct req *q)
 {
     if (req_is_refused(q))
         return;
+    if (q->r->as_stored && q->result && q->result->kind != q->r->kind)
+        q->result = obj_hold(&q->arena, convert_as_stored(q->result, q->r->kind));
     if (q->ops->answer) {
         q->ops->answer(q);
         return;
@@ -906,7 +906,7 @@ static void fill_answer(struct req *q)
     req_reply_obj(q, q->base ? 200 : 201, q->result);
 }
 
-static void write_run(struct req *q)
+void write_run(struct req *q)
 {
     for (;;) {
         switch (q->state) {
@@ -929,6 +929,7 @@ static void write_run(struct req *q)
             step_apply(q);
             break;
         case REQ_ASKED:
+        case REQ_CONVERTING:
         case REQ_SUSPENDED:
             return;
         case REQ_WAIT:
@@ -991,7 +992,7 @@ const struct status *write_take_patch(struct req *q, struct doc *d)
         doc_unref(pruned);
     }
     if (!known)
-        return too_large(&q->arena);
+        return status_too_large(&q->arena);
     write_set_doc(q, meta_isolate(q, known));
     doc_unref(known);
     return NULL;

@@ -63,6 +63,10 @@ struct api_request {
     str field_manager;
     enum api_field_validation field_validation;
     bool dry_run;
+    /* The metadata is all that matters: objects come in the version they are stored in, and no
+     * webhook that converts between versions is asked. For components of the server itself; a
+     * server elsewhere does not know of it. */
+    bool as_stored;
 
     /* delete: conditions on what is deleted; empty or 0: none */
     str uid;
@@ -99,7 +103,8 @@ struct api_watch {
     bool rv_given;
     bool send_initial; /* ADDED for what is there, then a bookmark with initial_end */
     bool bookmarks;
-    usec timeout; /* 0: the server's choice */
+    bool as_stored; /* as in a request */
+    usec timeout;   /* 0: the server's choice */
 
     /* obj is NULL for a bookmark; rv is the revision of the event. */
     void (*on_event)(struct api_watch *w, enum api_event_type type, struct obj *obj, uint64_t rv,

@@ -248,6 +248,17 @@ const struct kind *kind_by_name(str group, str wanted, str kind)
     return NULL;
 }
 
+const struct kind *kind_by_name_stored(str group, str wanted, str kind)
+{
+    const struct kind *k = kind_by_name(group, wanted, kind);
+
+    for (size_t i = 0; !k && i < registry_len; i++)
+        if (str_is(kind, registry[i]->kind) && str_is(group, registry[i]->group) &&
+            str_is(wanted, registry[i]->version))
+            k = registry[i];
+    return k;
+}
+
 /* ---- what people type ---- */
 
 static bool same_word(str word, str name)

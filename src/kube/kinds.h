@@ -158,7 +158,8 @@ enum {
     KIND_MUST_SEND_VERSION = 1 << 5, /* PUT without resourceVersion is refused */
     KIND_CUSTOM = 1 << 6,            /* a custom resource: JSON only, no strategic merge */
     KIND_DEFINED = 1 << 7,           /* by a CustomResourceDefinition */
-    KIND_RETIRED = 1 << 8,           /* its definition is gone */
+    KIND_RETIRED = 1 << 8,           /* its definition is gone, or does not serve this version */
+    KIND_HOOKED = 1 << 9,            /* a webhook converts between its versions */
 };
 
 struct column {
@@ -196,7 +197,8 @@ struct kind {
     const char *list_kind;       /* NULL: the kind and "List" */
     const char *deprecated;      /* what to warn who uses it of; NULL: nothing */
     const char *storage;         /* "events": shares storage with another group's kind; NULL: own */
-    uint16_t *id;                /* set by the registry */
+    const struct kind *stored_as; /* the version that objects are stored in; NULL: this one */
+    uint16_t *id;                 /* set by the registry */
 };
 
 static inline bool kind_is(const struct kind *k, unsigned flag)
@@ -248,6 +250,8 @@ static inline size_t kind_id(const struct kind *k)
 /* NULL when unknown. */
 const struct kind *kind_by_plural(str group, str version, str plural);
 const struct kind *kind_by_name(str group, str version, str kind);
+/* The same, retired ones included: for objects that were stored while it was served. */
+const struct kind *kind_by_name_stored(str group, str version, str kind);
 /* As people type it on a command line: kind, plural, singular or short name, "pcs.grove.io" too. */
 const struct kind *kind_by_alias(str word);
 /* The type of a request body: a registered kind or one that is never stored (Binding, Eviction,

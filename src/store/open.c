@@ -40,7 +40,7 @@ static const struct kind *kind_of(struct storage *st, const struct doc *d)
     api_version_split(jstr(jgetc(doc_root(d), "apiVersion")), &group, &version);
     if (st->kind && is_kind(st->kind, group, version, name))
         return st->kind;
-    const struct kind *k = kind_by_name(group, version, name);
+    const struct kind *k = kind_by_name_stored(group, version, name);
     return k ? k : st->kind ? st->kind : &store_unknown_kind;
 }
 
