@@ -45,6 +45,10 @@ struct managers {
     str subresource;
     str now;
     char version_buf[256];
+    /* Of managers that wrote in other versions; NULL: their fields are those of this one. */
+    const struct managed_versions *versions;
+    const struct doc *old; /* the object before, NULL: there was none */
+    bool waits;            /* for a version that is not known yet */
 };
 
 static void managers_init(struct managers *m, struct arena *a, const struct kind *k,
@@ -362,17 +366,85 @@ static str ignored_member(const struct kind *k, str subresource)
     return !subresource.len && kind_is(k, KIND_STATUS) ? STR("status") : STR_NONE;
 }
 
+/* ---- other versions ---- */
+
+static bool is_of_other_version(const struct managers *m, const struct manager *x)
+{
+    return UNLIKELY(m->versions != NULL) && !str_eq(x->api_version, m->api_version);
+}
+
+static const struct doc *as_version(struct managers *m, const struct doc *d, str api_version,
+                                    const struct kind **ret_kind)
+{
+    const struct doc *out = m->versions->as(m->versions->ctx, d, api_version, ret_kind);
+    m->waits |= !out && *ret_kind;
+    return out;
+}
+
+/* What a change is in the version of this manager; false: it is not known yet, or (its set becomes
+ * empty) that version is gone. */
+static bool version_diff(struct managers *m, struct manager *x, const struct doc *new,
+                         struct typed_diff *ret)
+{
+    const struct kind *k = NULL;
+    const struct doc *before = m->old ? as_version(m, m->old, x->api_version, &k) : NULL;
+    const struct doc *after = as_version(m, new, x->api_version, &k);
+    if (!k)
+        manager_put(x, FIELDSET_EMPTY);
+    if (!after || (m->old && !before))
+        return false;
+    *ret = typed_compare(m->a, k, before ? doc_root(before) : JVAL_ABSENT, doc_root(after),
+                         ignored_member(k, m->subresource));
+    ret->changed = without_system(m->a, &ret->changed);
+    return true;
+}
+
+/* What a manager of another version owns, in this one: what goes when it goes. */
+static struct fieldset own_in_this_version(struct managers *m, struct manager *x)
+{
+    const struct kind *k = NULL;
+    const struct doc *live = as_version(m, m->old, x->api_version, &k);
+    if (!live)
+        return FIELDSET_EMPTY;
+    struct fieldset none = FIELDSET_EMPTY;
+    struct doc *whole = doc_ref(live);
+    struct doc *without =
+        doc_hold(m->a, typed_prune(m->a, k, whole, manager_set(m, x), &none, NULL));
+    doc_unref(whole);
+    const struct kind *own = NULL;
+    const struct doc *back = without ? as_version(m, without, m->api_version, &own) : NULL;
+    if (!back)
+        return FIELDSET_EMPTY;
+    struct typed_diff diff =
+        typed_compare(m->a, m->kind, doc_root(m->old), doc_root(back), STR_NONE);
+    struct fieldset set = fieldset_union(m->a, &diff.removed, &diff.changed);
+    return without_system(m->a, &set);
+}
+
+static struct fieldset set_in_this_version(struct managers *m, struct manager *x)
+{
+    return is_of_other_version(m, x) && m->old ? own_in_this_version(m, x) : *manager_set(m, x);
+}
+
 /* ---- update ---- */
 
 /* Whoever else owns what was changed or removed loses it. The writer's own entry is not rewritten
  * when it has all of that already. */
-static void managers_take(struct managers *m, const struct typed_diff *diff, struct manager *own)
+static void managers_take(struct managers *m, const struct typed_diff *diff, const struct doc *new,
+                          struct manager *own)
 {
     struct fieldset touched = fieldset_union(m->a, &diff->changed, &diff->removed);
     for (size_t i = 0; i < m->list.len; i++) {
         struct manager *x = &m->list.p[i];
-        if (x != own && manager_overlaps(x, &touched, m->a))
-            manager_put(x, fieldset_difference(m->a, manager_set(m, x), &touched));
+        struct fieldset taken = touched;
+        struct typed_diff theirs;
+        if (x != own && is_of_other_version(m, x)) {
+            if (!version_diff(m, x, new, &theirs))
+                continue;
+            taken = fieldset_union(m->a, &theirs.changed, &theirs.removed);
+        }
+        if (x != own && manager_overlaps(x, &taken, m->a))
+            manager_put(x, fieldset_difference(m->a, manager_set(m, x), &taken));
     }
 }
 
@@ -414,8 +486,9 @@ static void own_update(struct managers *m, struct manager *own, const struct typ
         manager_stamp(m, own);
 }
 
-static void managers_update(struct managers *m, jval before, jval after, str name)
+static void managers_update(struct managers *m, jval before, const struct doc *new, str name)
 {
+    jval after = doc_root(new);
     struct typed_diff diff =
         typed_compare(m->a, m->kind, before, after, ignored_member(m->kind, m->subresource));
     diff.changed = without_system(m->a, &diff.changed);
@@ -424,7 +497,7 @@ static void managers_update(struct managers *m, jval before, jval after, str nam
     struct manager *own = fieldset_is_empty(&diff.changed)
                               ? managers_find(m, name, STR("Update"), m->subresource)
                               : managers_need(m, name, STR("Update"), m->subresource);
-    managers_take(m, &diff, own);
+    managers_take(m, &diff, new, own);
     if (own)
         own_update(m, own, &diff);
 }
@@ -453,39 +526,45 @@ static void managers_load_update(struct managers *m, jval was, jval given)
 }
 
 /* A new object has one owner, and what it owns depends on the object's structure only. */
-static void managers_create(struct managers *m, jval object, str name)
+static void managers_create(struct managers *m, const struct doc *new, str name)
 {
     struct memo_key key;
-    bool keep = memo_structure(m->kind, object, ignored_member(m->kind, m->subresource), &key);
+    bool keep =
+        memo_structure(m->kind, doc_root(new), ignored_member(m->kind, m->subresource), &key);
     str fields = keep ? memo_get_fields(m->a, &key) : STR_NONE;
     if (fields.len) {
         struct manager *own = managers_need(m, name, STR("Update"), m->subresource);
         own->fields = fields;
         manager_stamp(m, own);
     } else {
-        managers_update(m, JVAL_ABSENT, object, name);
+        managers_update(m, JVAL_ABSENT, new, name);
         if (keep && m->list.len)
             memo_fields_of(&m->list.p[0], &key);
     }
 }
 
-void managed_update_edit(const struct kind *k, const struct doc *old, const struct doc *new,
-                         str manager, str subresource, usec now, struct edit *e)
+bool managed_update_edit(const struct kind *k, const struct doc *old, const struct doc *new,
+                         str manager, str subresource, usec now,
+                         const struct managed_versions *versions, struct edit *e)
 {
     struct arena a = ARENA_INIT;
     struct managers m;
     jval before = old ? doc_root(old) : JVAL_ABSENT, after = doc_root(new);
     managers_init(&m, &a, k, subresource, now);
+    m.versions = versions;
+    m.old = old;
     managers_load_update(&m, jpath(before, "metadata.managedFields"),
                          jpath(after, "metadata.managedFields"));
     /* An object whose owners were forgotten stays untracked until the next apply. */
     if (!old && m.list.len == 0)
-        managers_create(&m, after, manager);
+        managers_create(&m, new, manager);
     else if (m.list.len)
-        managers_update(&m, before, after, manager);
-    managers_edit(&m, new, e);
+        managers_update(&m, before, new, manager);
+    if (!m.waits)
+        managers_edit(&m, new, e);
     managers_done(&m);
     arena_done(&a);
+    return !m.waits;
 }
 
 struct doc *managed_update(const struct kind *k, const struct doc *old, struct doc *new,
@@ -494,7 +573,7 @@ struct doc *managed_update(const struct kind *k, const struct doc *old, struct d
     struct arena a = ARENA_INIT;
     struct edit e;
     edit_init(&e, &a);
-    managed_update_edit(k, old, new, manager, subresource, now, &e);
+    (void)managed_update_edit(k, old, new, manager, subresource, now, NULL, &e);
     struct doc *out = edited(&e, new);
     arena_done(&a);
     return out;
@@ -573,13 +652,20 @@ static struct status *conflict_status(struct arena *a, struct manager **who, siz
 
 /* What others own of `changed`, as managers with just that; `allowed` is not counted. */
 static struct status *find_conflicts(struct managers *m, const struct manager *own,
-                                     const struct fieldset *changed, const struct fieldset *allowed,
-                                     struct arena *result)
+                                     const struct doc *new, const struct fieldset *main_changed,
+                                     const struct fieldset *allowed, struct arena *result)
 {
     struct manager **who = arena_array(m->a, struct manager *, m->list.len);
     size_t n = 0;
     for (size_t i = 0; i < m->list.len; i++) {
         struct manager *x = &m->list.p[i];
+        const struct fieldset *changed = main_changed;
+        struct typed_diff theirs;
+        if (x != own && is_of_other_version(m, x)) {
+            if (!version_diff(m, x, new, &theirs))
+                continue;
+            changed = &theirs.changed;
+        }
         if (x == own || !manager_overlaps(x, changed, m->a))
             continue;
         struct manager *c = arena_new(m->a, struct manager);
@@ -692,6 +778,12 @@ struct apply {
     struct status *status;
 };
 
+static struct fieldset union_with(struct managers *m, const struct fieldset *all, struct manager *x)
+{
+    struct fieldset set = set_in_this_version(m, x);
+    return fieldset_union(m->a, all, &set);
+}
+
 /* Everything that somebody owns once the configuration has this set. The metadata itself is the
  * server's, whoever owns what is in it. */
 static struct fieldset all_owned(struct managers *m, const struct manager *own,
@@ -702,7 +794,7 @@ static struct fieldset all_owned(struct managers *m, const struct manager *own,
     struct fieldset all = fieldset_union(m->a, set, &server);
     for (size_t i = 0; i < m->list.len; i++)
         if (&m->list.p[i] != own)
-            all = fieldset_union(m->a, &all, manager_set(m, &m->list.p[i]));
+            all = union_with(m, &all, &m->list.p[i]);
     return all;
 }
 
@@ -713,11 +805,12 @@ static struct doc *apply_config(struct apply *p, struct manager *own, jval part,
 {
     struct managers *m = &p->m;
     struct doc *merged = typed_merge(m->a, m->kind, p->before, part, err);
-    const struct fieldset *last = own ? manager_set(m, own) : NULL;
-    if (!merged || !last || fieldset_is_empty(last))
+    struct fieldset last = own ? set_in_this_version(m, own) : FIELDSET_EMPTY;
+    struct fieldset left = m->versions ? fieldset_difference(m->a, &last, set) : last;
+    if (!merged || fieldset_is_empty(&left))
         return merged;
     struct fieldset owned = all_owned(m, own, set);
-    struct doc *pruned = typed_prune(m->a, m->kind, merged, last, &owned, err);
+    struct doc *pruned = typed_prune(m->a, m->kind, merged, &last, &owned, err);
     doc_unref(merged);
     return pruned;
 }
@@ -732,12 +825,14 @@ static bool apply_take(struct apply *p, struct manager *own, const struct doc *r
         struct fieldset allowed = FIELDSET_EMPTY;
         if (str_is(p->manager, "kubectl") && p->live)
             allowed = still_as_applied(m, p->before);
-        p->status = find_conflicts(m, own, &diff.changed, &allowed, p->result);
-        if (p->status)
+        p->status = find_conflicts(m, own, result, &diff.changed, &allowed, p->result);
+        if (m->waits)
+            p->status = NULL;
+        if (p->status || m->waits)
             return false;
     }
-    managers_take(m, &diff, own);
-    return true;
+    managers_take(m, &diff, result, own);
+    return !m->waits;
 }
 
 /* The new object, its managers as an edit; NULL and a status on conflict. Takes over result. */
@@ -754,7 +849,7 @@ static struct doc *apply_finish(struct apply *p, const struct fieldset *set, str
         doc_unref(result);
         return NULL;
     }
-    if (!fieldset_equal(set, manager_set(m, own)))
+    if (!fieldset_equal(set, manager_set(m, own)) || is_of_other_version(m, own))
         manager_put(own, *set);
     if (!same || own->changed)
         manager_stamp(m, own);
@@ -768,7 +863,7 @@ static struct doc *apply_finish(struct apply *p, const struct fieldset *set, str
 static void track_before_apply(struct apply *p)
 {
     if (p->live && p->m.list.len == 0)
-        managers_update(&p->m, JVAL_ABSENT, p->before, STR("before-first-apply"));
+        managers_update(&p->m, JVAL_ABSENT, p->live, STR("before-first-apply"));
 }
 
 static struct doc *apply_run(struct apply *p)
@@ -793,11 +888,16 @@ static struct doc *apply_run(struct apply *p)
         p->status = bad_config(p->result, m->kind, p->config, str_of(err.message));
         return NULL;
     }
+    if (m->waits) {
+        doc_unref(result);
+        return NULL;
+    }
     return apply_finish(p, &set, result);
 }
 
 struct doc *managed_apply_edit(const struct kind *k, const struct doc *live, struct doc *config,
-                               str manager, str subresource, bool force, usec now, struct arena *a,
+                               str manager, str subresource, bool force, usec now,
+                               const struct managed_versions *versions, struct arena *a,
                                struct edit *e, struct status **ret_status)
 {
     struct arena scratch = ARENA_INIT;
@@ -811,6 +911,8 @@ struct doc *managed_apply_edit(const struct kind *k, const struct doc *live, str
         .edit = e,
     };
     managers_init(&p.m, &scratch, k, subresource, now);
+    p.m.versions = versions;
+    p.m.old = live;
     struct doc *out = apply_run(&p);
     managers_done(&p.m);
     arena_done(&scratch);
@@ -825,8 +927,8 @@ struct doc *managed_apply(const struct kind *k, const struct doc *live, struct d
 {
     struct edit e;
     edit_init(&e, a);
-    struct doc *d =
-        managed_apply_edit(k, live, config, manager, subresource, force, now, a, &e, ret_status);
+    struct doc *d = managed_apply_edit(k, live, config, manager, subresource, force, now, NULL, a,
+                                       &e, ret_status);
     if (!d) {
         edit_done(&e);
         return NULL;

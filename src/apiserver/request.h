@@ -111,6 +111,7 @@ struct req {
     struct obj *converted;    /* the base that was last waited for; held by the arena */
     enum req_state came_from; /* of CONVERTING */
     struct doc *stored;       /* the candidate in the version that is stored; held by the arena */
+    struct version *versions; /* what was converted for the managers of other versions */
     struct doc *doc;          /* the candidate; a reference of our own */
     struct edit owners;       /* of an apply: its managedFields, not yet in the candidate */
     enum req_effect effect;
@@ -228,6 +229,10 @@ void write_set_doc(struct req *q, struct doc *d);
 bool write_find_base(struct req *q);
 /* What is there is stored in another version than it would be today. */
 bool write_migrates(const struct req *q);
+/* DECODE and MUTATE: how managers of other versions see an object; NULL: as it is. What they miss
+ * is noted, and write_wait_for_version() asks for it. */
+const struct managed_versions *write_versions(struct req *q);
+void write_wait_for_version(struct req *q);
 /* CHECK: the candidate in the version that is stored, where that is another (stored). False: a
  * webhook has been asked. */
 bool write_convert(struct req *q);

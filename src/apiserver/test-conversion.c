@@ -893,3 +893,84 @@ TEST(a_conversion_that_could_never_work_is_refused)
     }
     hook_world_done(&w);
 }
+
+/* ---- who owns what, in which version ---- */
+
+static int patch_by(struct hook_world *w, const char *api, const char *manager,
+                    enum api_patch_type type, const char *spec, bool force)
+{
+    bool alpha = strcmp(api, ALPHA) == 0;
+    return hook_world_send(
+        w, (struct api_request){
+               .verb = API_PATCH,
+               .kind = alpha ? alpha_kind : beta_kind,
+               .ns = STR("ns"),
+               .name = STR("a"),
+               .patch = type,
+               .force = force,
+               .body = fixture_doc(&w->f, text_of(&w->f,
+                                                  "{'apiVersion':'%s','kind':'Gadget','metadata':{"
+                                                  "'name':'a'},'spec':{%s}}",
+                                                  api, spec)
+                                              .p),
+               .field_manager = str_of(manager)});
+}
+
+/* "m1 Apply v1alpha1 {fields of spec}; ..." */
+static str owners(struct hook_world *w)
+{
+    struct strbuf b = STRBUF_INIT(1 << 16);
+    for (struct jiter it = jiter(jpath(doc_root(w->f.doc), "metadata.managedFields")); jnext(&it);)
+        strbuf_printf(&b, "%s%.*s %.*s %.*s %.*s", b.len ? "; " : "",
+                      STR_ARG(jstr(jgetc(it.value, "manager"))),
+                      STR_ARG(jstr(jgetc(it.value, "operation"))),
+                      STR_ARG(str_sub(jstr(jgetc(it.value, "apiVersion")), sizeof(GROUP), 64)),
+                      STR_ARG(jtext(jget(jgetc(it.value, "fieldsV1"), STR("f:spec")))));
+    str out = arena_str(&w->f.arena, strbuf_str(&b));
+    strbuf_done(&b);
+    return out;
+}
+
+TEST(managers_of_other_versions_keep_what_others_leave_alone)
+{
+    struct hook_world w;
+    world_init(&w);
+    CHECK_INT(patch_by(&w, ALPHA, "m1", API_PATCH_APPLY, "'replicas':3", false), 201);
+    CHECK_CSTR(owners(&w), "m1 Apply v1alpha1 {\"f:replicas\":{}}");
+    CHECK_INT(patch_by(&w, BETA, "m2", API_PATCH_MERGE, "'image':{'repo':'r','tag':'1'}", false),
+              200);
+    CHECK_CSTR(owners(&w), "m1 Apply v1alpha1 {\"f:replicas\":{}}; m2 Update v1beta1 {\"f:image\":"
+                           "{\".\":{},\"f:repo\":{},\"f:tag\":{}}}");
+    /* It changes under m1's eyes what is called otherwise there. */
+    CHECK_INT(patch_by(&w, BETA, "m2", API_PATCH_MERGE, "'size':5", false), 200);
+    CHECK_CSTR(owners(&w), "m2 Update v1beta1 {\"f:image\":{\".\":{},\"f:repo\":{},\"f:tag\":{}},"
+                           "\"f:size\":{}}");
+    /* And m1 hears of it in m2's words. */
+    CHECK_INT(patch_by(&w, ALPHA, "m1", API_PATCH_APPLY, "'replicas':4", false), 409);
+    CHECK_CSTR(w.f.message,
+               "Apply failed with 1 conflict: conflict with \"m2\" using " BETA ": .spec.size");
+    CHECK_INT(patch_by(&w, ALPHA, "m1", API_PATCH_APPLY, "'replicas':4", true), 200);
+    CHECK_CSTR(owners(&w), "m1 Apply v1alpha1 {\"f:replicas\":{}}; m2 Update v1beta1 {\"f:image\":"
+                           "{\".\":{},\"f:repo\":{},\"f:tag\":{}}}");
+    CHECK_FIELD(&w, "spec.image", "r:1");
+    CHECK_INT(jint(jgetc(obj_spec(stored(&w, "a")), "size"), 0), 4);
+    hook_world_done(&w);
+}
+
+TEST(who_applies_in_another_version_gives_up_what_is_not_there_any_more)
+{
+    struct hook_world w;
+    world_init(&w);
+    CHECK_INT(patch_by(&w, ALPHA, "m1", API_PATCH_APPLY, "'replicas':3,'image':'r:1'", false), 201);
+    CHECK_INT(patch_by(&w, BETA, "m1", API_PATCH_APPLY, "'size':3", false), 200);
+    CHECK_CSTR(owners(&w), "m1 Apply v1beta1 {\"f:size\":{}}");
+    CHECK_FIELD(&w, "spec.size", "3");
+    CHECK(j_is_absent(jpath(doc_root(w.f.doc), "spec.image")));
+    /* What another owns in the other version stays. */
+    CHECK_INT(patch_by(&w, ALPHA, "m2", API_PATCH_APPLY, "'replicas':3", false), 200);
+    CHECK_INT(patch_by(&w, BETA, "m1", API_PATCH_APPLY, "'image':{'repo':'q'}", false), 200);
+    CHECK_FIELD(&w, "spec.size", "3");
+    CHECK_CSTR(owners(&w), "m1 Apply v1beta1 {\"f:image\":{\"f:repo\":{}}}; m2 Apply v1alpha1 "
+                           "{\"f:replicas\":{}}");
+    hook_world_done(&w);
+}

@@ -392,13 +392,15 @@ static void make_apply(struct req *q)
     struct status *why = NULL;
     edit_done(&q->owners);
     edit_init(&q->owners, &q->arena);
-    struct doc *d = managed_apply_edit(q->kind, q->base ? q->base->doc : NULL, r->body,
-                                       r->field_manager, r->subresource, r->force,
-                                       loop_wall(q->server->loop), &q->arena, &q->owners, &why);
+    struct doc *d = managed_apply_edit(
+        q->kind, q->base ? q->base->doc : NULL, r->body, r->field_manager, r->subresource, r->force,
+        loop_wall(q->server->loop), write_versions(q), &q->arena, &q->owners, &why);
     if (d)
         write_set_doc(q, d);
-    else
+    else if (why)
         req_refuse(q, why);
+    else
+        write_wait_for_version(q);
 }
 
 static struct admit admit_of(struct req *q, struct status **refused)
@@ -486,7 +488,7 @@ static void step_decode(struct req *q)
     if (!write_find_base(q) || !check_subject(q) || !judge_first(q) || !ask_first(q))
         return;
     q->ops->make(q);
-    if (!req_is_refused(q))
+    if (q->state == REQ_DECODE)
         req_move(q, q->ops->admits ? REQ_MUTATE : REQ_CHECK);
 }
 
@@ -582,25 +584,26 @@ static bool drop_unknown(struct req *q)
     return ok;
 }
 
-/* Who changed what, judged before admission adds its own. An apply has its answer already. */
-static void track_managers(struct req *q, struct edit *e)
+/* Who changed what, judged before admission adds its own. An apply has its answer already. False: a
+ * webhook has to be asked first. */
+static bool track_managers(struct req *q, struct edit *e)
 {
     const struct api_request *r = q->r;
     if (r->verb == API_PATCH && r->patch == API_PATCH_APPLY) {
         for (size_t i = 0; i < q->owners.items.len; i++)
             *vec_push(&e->items) = q->owners.items.p[i];
-        return;
+        return true;
     }
     str manager = r->field_manager.len ? r->field_manager : STR("unknown");
-    managed_update_edit(q->kind, q->base ? q->base->doc : NULL, q->doc, manager, r->subresource,
-                        loop_wall(q->server->loop), e);
+    return managed_update_edit(q->kind, q->base ? q->base->doc : NULL, q->doc, manager,
+                               r->subresource, loop_wall(q->server->loop), write_versions(q), e);
 }
 
 /* Stamps, owners and what admission changes, in one go. Usually nothing comes between now and the
  * write, so the version is the one it will have; otherwise it is stamped again. (An update that
  * admission may change is stamped later: its generation depends on that. So is everything that
  * webhooks are asked about: to them a new object has neither UID nor version.) */
-static void mutate(struct req *q, const struct admit *a)
+static bool mutate(struct req *q, const struct admit *a)
 {
     struct edit e;
     bool asks = hooks_concern(q);
@@ -613,8 +616,12 @@ static void mutate(struct req *q, const struct admit *a)
         q->stamped = store_next_revision(q->server->store);
         meta_stamp_update(q, &e, q->doc, q->stamped);
     }
-    track_managers(q, &e);
+    if (!track_managers(q, &e)) {
+        edit_done(&e);
+        return false;
+    }
     write_set_doc(q, admit_mutate(a, q->doc, &e));
+    return true;
 }
 
 const struct status *status_too_large(struct arena *a)
@@ -702,7 +709,10 @@ static void step_mutate(struct req *q)
     if (is_too_much(q, q->doc) || !complete(q))
         return;
     write_set_doc(q, admit_default(&a, q->doc));
-    mutate(q, &a);
+    if (!mutate(q, &a)) {
+        write_wait_for_version(q);
+        return;
+    }
     if (refused)
         req_refuse(q, refused);
     else if (!hooks_concern(q))

@@ -4,6 +4,7 @@
  * defined only apiVersion changes, or a webhook is asked and the write waits (conversion.h).
  */
 #include "apiserver/conversion.h"
+#include "apiserver/managed.h"
 #include "apiserver/request.h"
 #include "apiserver/webhook.h"
 #include "kube/schema.h"
@@ -91,6 +92,85 @@ bool write_find_base(struct req *q)
     q->base = obj_hold(&q->arena, convert_obj(newest, q->kind));
     return true;
 }
+
+/* ---- for managers ---- */
+
+/* A document in another version, or (out is NULL) wanted in it. */
+struct version {
+    struct version *next;
+    struct doc *in, *out; /* held by the arena */
+    const struct kind *kind;
+};
+
+/* More than any object that is not made to be a nuisance has managers with versions of their own.
+ */
+enum { VERSIONS_MAX = 64 };
+
+static const struct kind *version_kind(const struct req *q, str api_version)
+{
+    str group, version;
+    api_version_split(api_version, &group, &version);
+    const struct kind *k = kind_by_name(group, version, str_of(q->kind->kind));
+    return k || !q->kind->stored_as || !str_is(version, q->kind->stored_as->version)
+               ? k
+               : q->kind->stored_as;
+}
+
+static const struct doc *as_version(void *ctx, const struct doc *d, str api_version,
+                                    const struct kind **ret_kind)
+{
+    struct req *q = ctx;
+    const struct kind *k = *ret_kind = version_kind(q, api_version);
+    if (!k || str_eq(jstr(jgetc(doc_root(d), "apiVersion")), api_version))
+        return k ? d : NULL;
+    if (q->base && d == q->base->doc && q->newest->kind == k)
+        return q->newest->doc;
+    for (struct version *v = q->versions; v; v = v->next)
+        if (v->kind == k && str_eq(doc_text(v->in), doc_text(d)))
+            return v->out;
+    struct version *v = arena_new(&q->arena, struct version);
+    *v = (struct version){.next = q->versions, .in = doc_hold(&q->arena, doc_ref(d)), .kind = k};
+    q->versions = v;
+    return NULL;
+}
+
+const struct managed_versions *write_versions(struct req *q)
+{
+    if (LIKELY(!kind_is(q->kind, KIND_HOOKED)) || q->as_stored)
+        return NULL;
+    struct managed_versions *v = arena_new(&q->arena, struct managed_versions);
+    *v = (struct managed_versions){.ctx = q, .as = as_version};
+    return v;
+}
+
+static void on_version(struct conversion *c)
+{
+    struct req *q = c->ctx;
+    for (struct version *v = q->versions; v && !c->failed; v = v->next)
+        if (!v->out && v->kind == c->to && v->in == c->items[0].in)
+            v->out = doc_hold(&q->arena, doc_ref(c->items[0].out));
+    go_back(q, c);
+}
+
+void write_wait_for_version(struct req *q)
+{
+    struct version *wanted = q->versions;
+    size_t n = 0;
+    for (struct version *v = q->versions; v; v = v->next, n++)
+        if (!v->out)
+            wanted = v;
+    if (n > VERSIONS_MAX) {
+        req_refuse(
+            q, status_internal(&q->arena, "managedFields of this object name too many versions"));
+        return;
+    }
+    struct conversion *c = conversion_new(&q->arena, wanted->kind, 1);
+    bool is_base = q->base && wanted->in == q->base->doc;
+    conversion_add(c, wanted->in, is_base ? q->base : NULL);
+    wait_for(q, c, on_version);
+}
+
+/* ---- for the store ---- */
 
 static const struct kind *kind_to_store(const struct req *q)
 {
