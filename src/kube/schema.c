@@ -175,7 +175,8 @@ void schema_unknown(const struct type *t, jval v,
 struct change {
     enum { CHANGE_DROP, CHANGE_REPLACE, CHANGE_ADD } op;
     size_t at;                 /* DROP, REPLACE: start of the value; ADD: end of the object */
-    const struct field *field; /* REPLACE, ADD: whose default */
+    const struct field *field; /* ADD: which */
+    const char *value;         /* REPLACE, ADD: by what */
 };
 
 struct changes {
@@ -185,6 +186,7 @@ struct changes {
     size_t added; /* bytes, of defaults */
     bool rebuild; /* write every container anew, which leaves repeated members out */
     bool builtin; /* defaults of the built-in kinds count */
+    bool go;      /* this part is read into a Go type, also in a custom resource */
     bool overflow;
     bool nested;  /* a default brought an object, whose own defaults are still to come */
     bool unknown; /* there are fields the table does not name */
@@ -200,21 +202,23 @@ static size_t end_of(const struct doc *d, jval v)
     return start_of(d, v) + jtext(v).len;
 }
 
-static void change_add(struct changes *c, int op, size_t at, const struct field *f)
+static void change_add(struct changes *c, int op, size_t at, const struct field *f,
+                       const char *value)
 {
     if (c->items.len >= MAX_CHANGES || c->added > MAX_ADDED) {
         c->overflow = true;
         return;
     }
-    *vec_push(&c->items) = (struct change){.op = op, .at = at, .field = f};
+    *vec_push(&c->items) = (struct change){.op = op, .at = at, .field = f, .value = value};
 }
 
-/* Parsed defaults, by their text. Our own tables have some hundred; those of kinds that users
- * define come and go, so the cache is emptied when it is full. The loop thread's. */
-static jval default_value(const struct field *f)
+/* Parsed defaults (and what null is read as), by their text. Our own tables have some hundred;
+ * those of kinds that users define come and go, so the cache is emptied when it is full. The loop
+ * thread's. */
+static jval default_value(const char *json)
 {
     static struct map cache;
-    str text = str_of(f->dflt);
+    str text = str_of(json);
     struct doc *d = map_get(&cache, text);
 
     if (d)
@@ -260,7 +264,7 @@ static void emit_member(struct changes *c, struct splice *s, const struct jiter 
         return;
     (*count)++;
     if (here)
-        v = default_value(ch->field);
+        v = default_value(ch->value);
     if (here || !is_rewritten(c, v)) {
         if (it->is_object)
             splice_member(s, it->key, v, first);
@@ -291,7 +295,7 @@ static void emit(struct changes *c, struct splice *s, jval v)
         if (ch->op != CHANGE_ADD || ch->at != end)
             break;
         splice_key(s, field_name(ch->field), count++ == 0);
-        splice_value(s, default_value(ch->field));
+        splice_value(s, default_value(ch->value));
     }
     splice_close(s, mark, count);
 }
@@ -335,7 +339,7 @@ static void prune_walk(struct changes *c, const struct type *t, jval v)
         if (f)
             prune_values(c, f, it.value);
         else if (!t->preserve_unknown)
-            change_add(c, CHANGE_DROP, start_of(c->doc, it.value), NULL);
+            change_add(c, CHANGE_DROP, start_of(c->doc, it.value), NULL, NULL);
     }
 }
 
@@ -357,43 +361,87 @@ static bool default_applies(const struct changes *c, const struct field *f)
 static void note_default(struct changes *c, int op, size_t at, const struct field *f)
 {
     c->added += field_name(f).len + strlen(f->dflt);
-    change_add(c, op, at, f);
+    change_add(c, op, at, f, f->dflt);
     if (f->dflt[0] == '{' && f->dflt[1] != '}')
         c->nested = true;
 }
+
+/* ---- nulls ---- */
+
+/*
+ * Null is no value but where a schema says so. What kube-apiserver makes of it depends on who reads
+ * it. A Go type takes it for absent, and as an item of a list or a value of a map for the zero
+ * value of its type. Schemas of custom resources drop members and values of maps; an item of a list
+ * stays and is refused by validation. Metadata is read into its Go type in both.
+ */
+
+/* NULL: it stays null, as times do that Go writes out as null, and whatever has no type. */
+static const char *zero_value(const struct type *t)
+{
+    static const char *const zeros[] = {
+        [TYPE_OBJECT] = "{}",       [TYPE_STRING] = "\"\"",     [TYPE_INT32] = "0",
+        [TYPE_INT64] = "0",         [TYPE_BOOL] = "false",      [TYPE_DOUBLE] = "0",
+        [TYPE_BYTES] = "\"\"",      [TYPE_DURATION] = "\"0s\"", [TYPE_QUANTITY] = "\"0\"",
+        [TYPE_INT_OR_STRING] = "0", [TYPE_TIME] = NULL,         [TYPE_MICRO_TIME] = NULL,
+        [TYPE_RAW] = NULL,          [TYPE_STRING_LIST] = NULL,  [TYPE_NESTED] = NULL,
+    };
+    return t->or_other ? NULL : zeros[t->tag];
+}
+
+static void null_member(struct changes *c, const struct field *f, jval v)
+{
+    bool stays = c->go && f->shape == FIELD_ONE && !zero_value(f->type);
+    if (f->flags & FIELD_NULLABLE)
+        return;
+    if (default_applies(c, f))
+        note_default(c, CHANGE_REPLACE, start_of(c->doc, v), f);
+    else if (!stays)
+        change_add(c, CHANGE_DROP, start_of(c->doc, v), NULL, NULL);
+}
+
+/* An item of a list or a value of a map. */
+static void null_item(struct changes *c, const struct field *f, jval v)
+{
+    const char *zero = c->go ? zero_value(f->type) : NULL;
+    bool drops = !c->go && f->shape == FIELD_MAP &&
+                 !j_is_true(jpath(f->schema, "additionalProperties.nullable"));
+    if (zero) {
+        change_add(c, CHANGE_REPLACE, start_of(c->doc, v), NULL, zero);
+        c->nested |= f->type->tag == TYPE_OBJECT;
+    } else if (drops) {
+        change_add(c, CHANGE_DROP, start_of(c->doc, v), NULL, NULL);
+    }
+}
+
+/* ---- both ---- */
 
 static void default_walk(struct changes *c, const struct type *t, jval v);
 
 static void default_values(struct changes *c, const struct field *f, jval v)
 {
-    if (!has_inside(f->type))
-        return;
     if (f->shape == FIELD_ONE) {
         default_walk(c, f->type, v);
         return;
     }
-    for (struct jiter it = jiter(v); jnext(&it);)
-        default_walk(c, f->type, it.value);
-}
-
-static void default_member(struct changes *c, const struct field *f, jval v)
-{
-    if (LIKELY(!j_is_null(v)))
-        default_values(c, f, v);
-    else if (default_applies(c, f) && !(f->flags & FIELD_NULLABLE))
-        note_default(c, CHANGE_REPLACE, start_of(c->doc, v), f);
-    else if (f->schema.doc && !(f->flags & FIELD_NULLABLE))
-        change_add(c, CHANGE_DROP, start_of(c->doc, v), NULL);
+    bool inside = has_inside(f->type);
+    for (struct jiter it = jiter(v); jnext(&it);) {
+        if (UNLIKELY(j_is_null(it.value)))
+            null_item(c, f, it.value);
+        else if (inside)
+            default_walk(c, f->type, it.value);
+    }
 }
 
 static void default_walk(struct changes *c, const struct type *t, jval v)
 {
     struct field_set seen = {0};
+    bool was_go = c->go;
 
     if (t->tag == TYPE_NESTED)
         default_values(c, t->fields, v);
     if (t->tag != TYPE_OBJECT || jtype(v) != J_OBJECT || c->overflow)
         return;
+    c->go |= t == &type_object_meta;
     for (struct jiter it = jiter(v); jnext(&it);) {
         const struct field *f = type_field(t, it.key);
         if (UNLIKELY(!f)) {
@@ -401,14 +449,22 @@ static void default_walk(struct changes *c, const struct type *t, jval v)
             continue;
         }
         field_set_add(&seen, t, f);
-        if (has_inside(f->type) || f->dflt || f->schema.doc)
-            default_member(c, f, it.value);
+        if (UNLIKELY(j_is_null(it.value)))
+            null_member(c, f, it.value);
+        else if (f->shape != FIELD_ONE || has_inside(f->type))
+            default_values(c, f, it.value);
     }
+    c->go = was_go;
     for (size_t i = 0; i < t->n_fields; i++) {
         const struct field *f = &t->fields[i];
         if (f->dflt && default_applies(c, f) && !field_set_has(&seen, t, i, v))
             note_default(c, CHANGE_ADD, end_of(c->doc, v), f);
     }
+}
+
+bool schema_may_have_null(jval v)
+{
+    return str_find(jtext(v), STR("null")) >= 0;
 }
 
 /* A default may bring an object with fields that have defaults, which the next pass finds. */
@@ -419,7 +475,7 @@ static struct doc *default_passes(const struct type *t, struct doc *d, bool refu
     struct doc *out = doc_ref(d);
 
     for (int i = 0; again && i < MAX_DEFAULT_DEPTH; i++) {
-        struct changes c = {.doc = out, .builtin = builtin};
+        struct changes c = {.doc = out, .builtin = builtin, .go = builtin};
         default_walk(&c, t, doc_root(out));
         if (c.unknown && refuse_unknown) {
             vec_done(&c.items);

@@ -14,14 +14,17 @@ void schema_unknown(const struct type *t, jval v,
  * last of repeated members only; the same document (a new reference) when nothing was removed. */
 struct doc *schema_prune(const struct type *t, struct doc *d);
 /* Fills in defaults of the table for fields that are absent (null too, unless nullable), only
- * inside objects that are present. Defaults marked FIELD_BUILTIN_DEFAULT are left out when t is a
- * custom resource. Same document when nothing changed, or when it would grow without measure. */
+ * inside objects that are present. What else is null goes, or becomes the zero value of its type,
+ * as kube-apiserver reads it. Defaults marked FIELD_BUILTIN_DEFAULT are left out when t is a custom
+ * resource. Same document when nothing changed, or when it would grow without measure. */
 struct doc *schema_default(const struct type *t, struct doc *d);
 /* The same, but NULL when it would. */
 struct doc *schema_default_bounded(const struct type *t, struct doc *d);
 /* The same, in one walk with the question whether schema_unknown would report anything: then NULL,
  * too. */
 struct doc *schema_default_known(const struct type *t, struct doc *d);
+/* False: there is no null in it. */
+bool schema_may_have_null(jval v);
 /* Types, required, enums, patterns, bounds, duplicate list keys: kube-apiserver's words. In a
  * custom resource null is a wrong type; in a built-in kind it counts as absent, duplicates are left
  * to the kind's own rules, and nothing is required inside status. path: of v, "" for a whole

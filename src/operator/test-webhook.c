@@ -120,6 +120,62 @@ static str message(jval response)
 
 /* ---- defaulting ---- */
 
+/* ---- null ---- */
+
+#define SET_WITH(spec, template, clique, pod)                                                      \
+    "{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, metadata: {name: svc, namespace: ml, "    \
+    "labels: null}, spec: {replicas: 1" spec ", template: {cliques: [{name: fe, spec: {roleName: " \
+    "fe, replicas: 2, minAvailable: 1" clique                                                      \
+    ", podSpec: {containers: [{name: c, image: i, env: null}]" pod "}}}]" template "}}}"
+
+static const struct type *type_at(const struct type *t, const char *path)
+{
+    str rest = str_of(path);
+    while (rest.len) {
+        const struct field *f = type_field(t, str_cut(&rest, '.'));
+        REQUIRE(f);
+        t = f->type;
+    }
+    return t;
+}
+
+/* Every field of a set that may be left out may be null: API servers that do not prune pass it on
+ * as it came. */
+TEST(null_counts_as_absent)
+{
+    static const struct {
+        const char *path, *has; /* fields that the set has already */
+        const char *text;
+    } places[] = {
+        {"spec", ",replicas,template,", SET_WITH(", %s: null", "", "", "")},
+        {"spec.template", ",cliques,", SET_WITH("", ", %s: null", "", "")},
+        {"spec.template.cliques.spec", ",roleName,replicas,minAvailable,podSpec,",
+         SET_WITH("", "", ", %s: null", "")},
+        {"spec.template.cliques.spec.podSpec", ",containers,", SET_WITH("", "", "", ", %s: null")},
+    };
+    size_t n = 0;
+    grove_kinds_init();
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        const struct type *t = type_at(kind_pcs.type, places[i].path);
+        for (size_t j = 0; j < t->n_fields; j++) {
+            str name = arena_str(&arena, field_name(&t->fields[j]));
+            str mark = arena_printf(&arena, ",%.*s,", STR_ARG(name));
+            if (str_find(str_of(places[i].has), mark) >= 0)
+                continue;
+            str set = arena_printf(&arena, places[i].text, name.p);
+            str request = arena_printf(&arena, PCS "operation: CREATE, object: %.*s", STR_ARG(set));
+            jval defaulted = ask(DEFAULT, request.p), judged = ask(VALIDATE, request.p);
+            bool ok = CHECK(is_allowed(defaulted)) & CHECK(is_allowed(judged));
+            if (!ok)
+                test_note("%s.%.*s: %.*s%.*s", places[i].path, STR_ARG(name),
+                          STR_ARG(message(defaulted)), STR_ARG(message(judged)));
+            n++;
+        }
+    }
+    test_note("%zu fields", n);
+    CHECK(n > 40);
+}
+
 TEST(defaults_come_as_a_json_patch)
 {
     jval r = ask(DEFAULT, PCS "operation: CREATE, object: {metadata: {name: svc}, spec: {template: "
