@@ -165,10 +165,11 @@ TEST(null_counts_as_absent)
             str set = arena_printf(&arena, places[i].text, name.p);
             str request = arena_printf(&arena, PCS "operation: CREATE, object: %.*s", STR_ARG(set));
             jval defaulted = ask(DEFAULT, request.p), judged = ask(VALIDATE, request.p);
-            bool ok = CHECK(is_allowed(defaulted)) & CHECK(is_allowed(judged));
+            jval plain = ask(VALIDATE, PCS "operation: CREATE, object: " SET_WITH("", "", "", ""));
+            /* The same is said of it as without the field: its default may be missing. */
+            bool ok = CHECK(is_allowed(defaulted)) & CHECK_STR(message(judged), message(plain));
             if (!ok)
-                test_note("%s.%.*s: %.*s%.*s", places[i].path, STR_ARG(name),
-                          STR_ARG(message(defaulted)), STR_ARG(message(judged)));
+                test_note("%s.%.*s", places[i].path, STR_ARG(name));
             n++;
         }
     }
