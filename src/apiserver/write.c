@@ -644,7 +644,7 @@ static bool complete(struct req *q)
     if (!drop_unknown(q))
         return false;
     write_set_doc(q, meta_isolate(q, q->doc));
-    if (!needs_defaults(q) && !schema_may_have_null(jgetc(doc_root(q->doc), "status")))
+    if (!needs_defaults(q) && !(kind_is(q->kind, KIND_CUSTOM) && doc_may_have_null(q->doc)))
         return true;
     d = schema_default_bounded(q->kind->type, q->doc);
     if (!d) {

@@ -95,6 +95,16 @@ size_t doc_memory(const struct doc *d)
     return d ? sizeof(*d) + d->len + TEXT_PAD + d->side_len + d->nodes * sizeof(uint64_t) : 0;
 }
 
+bool jmay_have_null(jval v)
+{
+    const uint64_t *at = v.doc->tape + v.at, *end = v.doc->tape + tape_next(v.doc->tape, v.at);
+    /* What stands beside a container or an escaped string may look like one. */
+    while (at < end)
+        if (node_tag(*at++) == J_NULL)
+            return true;
+    return false;
+}
+
 /* ---- types and scalars ---- */
 
 const uint8_t tape_types[16] = {J_ABSENT,

@@ -63,6 +63,10 @@ jval doc_root(const struct doc *d);
 str doc_text(const struct doc *d);
 /* Bytes of heap this document takes. */
 size_t doc_memory(const struct doc *d);
+/* False: there is no null in it. */
+static inline bool doc_may_have_null(const struct doc *d);
+/* The same of a list or an object in it. */
+bool jmay_have_null(jval v);
 /* Path of the first duplicate key ("spec.replicas"), when parsed with allow_duplicate_keys. */
 bool doc_duplicate_key(const struct doc *d, struct strbuf *ret_path);
 
@@ -168,11 +172,17 @@ struct doc {
     uint32_t side_len; /* bytes of unescaped strings */
     uint32_t dup;      /* tape index of the first repeated key; 0: none */
     uint32_t depth;    /* levels of containers */
+    bool null;         /* one of the documents it was made of has a null */
     const char *text;  /* in room[], as all three; text and tape of large documents are not */
     const char *side;
     uint64_t *tape;
     _Alignas(uint64_t) char room[];
 };
+
+static inline bool doc_may_have_null(const struct doc *d)
+{
+    return d->null;
+}
 
 static inline unsigned node_tag(uint64_t node)
 {

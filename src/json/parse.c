@@ -36,6 +36,7 @@ struct parse {
     uint32_t max_depth;
     uint32_t deepest;
     uint32_t dup; /* tape index of the first repeated key; 0: none */
+    bool null;    /* there is one */
     struct strbuf side;
     struct err *err;
 };
@@ -313,6 +314,7 @@ static const char *word(struct parse *ps, const char *p, uint64_t *node)
                 fail(ps, p + same, "expected true, false or null");
                 return NULL;
             }
+            ps->null |= words[i].type == J_NULL;
             *node = node_make(words[i].type, words[i].len, (size_t)(p - ps->text));
             return p + words[i].len;
         }
@@ -582,6 +584,7 @@ static struct doc *parse_padded(const char *text, size_t len, char *owned,
         return NULL;
     d->dup = ps.dup;
     d->depth = ps.deepest;
+    d->null = ps.null;
     if (d->dup && !(limits && limits->allow_duplicate_keys)) {
         duplicate_error(d, err);
         doc_unref(d);

@@ -205,6 +205,7 @@ void splice_value(struct splice *s, jval v)
 {
     flush(s);
     if (j_is_absent(v)) {
+        s->null = true;
         *vec_push(&s->tape) = node_make(J_NULL, 4, s->text.len);
         strbuf_add_cstr(&s->text, "null");
         return;
@@ -212,6 +213,7 @@ void splice_value(struct splice *s, jval v)
     const struct doc *d = v.doc;
     uint64_t node = d->tape[v.at];
     str text = jtext(v);
+    s->null |= d->null;
     if (!(node & TAPE_ODD)) { /* a scalar: one node, which begins behind a string's quote */
         size_t lead = node_off(node) - (size_t)(text.p - d->text);
         *vec_push(&s->tape) = (uint64_t)(uint32_t)node | (uint64_t)(s->text.len + lead) << 32;
@@ -234,6 +236,7 @@ static void put_run(struct splice *s)
     const struct doc *d = run.doc;
     uint32_t bound = d->depth - (run.at > 0);
     s->run.doc = NULL;
+    s->null |= d->null;
     if (run.deep)
         enter(s, s->depth + bound <= s->max_depth ? bound : depth_of(d, run.at, run.end));
     copy_nodes(s, d, run.at, run.end, run.text_at, (uint32_t)s->text.len);
@@ -309,6 +312,7 @@ struct doc *splice_doc(struct splice *s, struct err *err)
     } else {
         d = doc_assemble(strbuf_str(&s->text), s->tape.p, s->tape.len, strbuf_str(&s->side));
         d->depth = s->deepest;
+        d->null = s->null;
     }
     splice_done(s);
     return d;

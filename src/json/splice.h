@@ -30,6 +30,7 @@ struct splice {
     uint32_t depth;
     uint32_t deepest;
     uint32_t max_depth;
+    bool null; /* it may have one */
     struct splice_run run;
 };
 

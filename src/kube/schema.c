@@ -186,7 +186,7 @@ struct changes {
     size_t added; /* bytes, of defaults */
     bool rebuild; /* write every container anew, which leaves repeated members out */
     bool builtin; /* defaults of the built-in kinds count */
-    bool go;      /* this part is read into a Go type, also in a custom resource */
+    bool nulls;   /* there may be some */
     bool overflow;
     bool nested;  /* a default brought an object, whose own defaults are still to come */
     bool unknown; /* there are fields the table does not name */
@@ -388,9 +388,16 @@ static const char *zero_value(const struct type *t)
     return t->or_other ? NULL : zeros[t->tag];
 }
 
+/* It is read into a Go type. */
+static bool is_go(const struct changes *c, const struct field *f)
+{
+    const struct type *meta = &type_object_meta;
+    return c->builtin || (f >= meta->fields && f < meta->fields + meta->n_fields);
+}
+
 static void null_member(struct changes *c, const struct field *f, jval v)
 {
-    bool stays = c->go && f->shape == FIELD_ONE && !zero_value(f->type);
+    bool stays = is_go(c, f) && f->shape == FIELD_ONE && !zero_value(f->type);
     if (f->flags & FIELD_NULLABLE)
         return;
     if (default_applies(c, f))
@@ -402,8 +409,8 @@ static void null_member(struct changes *c, const struct field *f, jval v)
 /* An item of a list or a value of a map. */
 static void null_item(struct changes *c, const struct field *f, jval v)
 {
-    const char *zero = c->go ? zero_value(f->type) : NULL;
-    bool drops = !c->go && f->shape == FIELD_MAP &&
+    const char *zero = is_go(c, f) ? zero_value(f->type) : NULL;
+    bool drops = !is_go(c, f) && f->shape == FIELD_MAP &&
                  !j_is_true(jpath(f->schema, "additionalProperties.nullable"));
     if (zero) {
         change_add(c, CHANGE_REPLACE, start_of(c->doc, v), NULL, zero);
@@ -415,6 +422,12 @@ static void null_item(struct changes *c, const struct field *f, jval v)
 
 /* ---- both ---- */
 
+/* Of a value that is there. */
+static inline bool is_null(jval v)
+{
+    return node_tag(v.doc->tape[v.at]) == J_NULL;
+}
+
 static void default_walk(struct changes *c, const struct type *t, jval v);
 
 static void default_values(struct changes *c, const struct field *f, jval v)
@@ -425,7 +438,7 @@ static void default_values(struct changes *c, const struct field *f, jval v)
     }
     bool inside = has_inside(f->type);
     for (struct jiter it = jiter(v); jnext(&it);) {
-        if (UNLIKELY(j_is_null(it.value)))
+        if (UNLIKELY(is_null(it.value)))
             null_item(c, f, it.value);
         else if (inside)
             default_walk(c, f->type, it.value);
@@ -435,13 +448,11 @@ static void default_values(struct changes *c, const struct field *f, jval v)
 static void default_walk(struct changes *c, const struct type *t, jval v)
 {
     struct field_set seen = {0};
-    bool was_go = c->go;
 
     if (t->tag == TYPE_NESTED)
         default_values(c, t->fields, v);
     if (t->tag != TYPE_OBJECT || jtype(v) != J_OBJECT || c->overflow)
         return;
-    c->go |= t == &type_object_meta;
     for (struct jiter it = jiter(v); jnext(&it);) {
         const struct field *f = type_field(t, it.key);
         if (UNLIKELY(!f)) {
@@ -449,22 +460,17 @@ static void default_walk(struct changes *c, const struct type *t, jval v)
             continue;
         }
         field_set_add(&seen, t, f);
-        if (UNLIKELY(j_is_null(it.value)))
+        if (UNLIKELY(is_null(it.value)))
             null_member(c, f, it.value);
-        else if (f->shape != FIELD_ONE || has_inside(f->type))
+        else if (has_inside(f->type) ||
+                 (UNLIKELY(c->nulls) && f->shape != FIELD_ONE && jmay_have_null(it.value)))
             default_values(c, f, it.value);
     }
-    c->go = was_go;
     for (size_t i = 0; i < t->n_fields; i++) {
         const struct field *f = &t->fields[i];
         if (f->dflt && default_applies(c, f) && !field_set_has(&seen, t, i, v))
             note_default(c, CHANGE_ADD, end_of(c->doc, v), f);
     }
-}
-
-bool schema_may_have_null(jval v)
-{
-    return str_find(jtext(v), STR("null")) >= 0;
 }
 
 /* A default may bring an object with fields that have defaults, which the next pass finds. */
@@ -475,7 +481,7 @@ static struct doc *default_passes(const struct type *t, struct doc *d, bool refu
     struct doc *out = doc_ref(d);
 
     for (int i = 0; again && i < MAX_DEFAULT_DEPTH; i++) {
-        struct changes c = {.doc = out, .builtin = builtin, .go = builtin};
+        struct changes c = {.doc = out, .builtin = builtin, .nulls = doc_may_have_null(out)};
         default_walk(&c, t, doc_root(out));
         if (c.unknown && refuse_unknown) {
             vec_done(&c.items);

@@ -23,8 +23,6 @@ struct doc *schema_default_bounded(const struct type *t, struct doc *d);
 /* The same, in one walk with the question whether schema_unknown would report anything: then NULL,
  * too. */
 struct doc *schema_default_known(const struct type *t, struct doc *d);
-/* False: there is no null in it. */
-bool schema_may_have_null(jval v);
 /* Types, required, enums, patterns, bounds, duplicate list keys: kube-apiserver's words. In a
  * custom resource null is a wrong type; in a built-in kind it counts as absent, duplicates are left
  * to the kind's own rules, and nothing is required inside status. path: of v, "" for a whole
