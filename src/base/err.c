@@ -110,6 +110,7 @@ const char *err_code_name(int code)
         [-ERR_IO] = "input/output error",
         [-ERR_USAGE] = "wrong usage",
         [-ERR_INTERNAL] = "internal error",
+        [-ERR_NO_SPACE] = "no space",
     };
     if (code > 0 || code <= -(int)ARRAY_LEN(names))
         return "unknown error";

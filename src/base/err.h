@@ -27,6 +27,7 @@ enum err_code {
     ERR_IO = -12,          /* the operating system said no */
     ERR_USAGE = -13,       /* wrong command line */
     ERR_INTERNAL = -14,
+    ERR_NO_SPACE = -15, /* disk or memory is full: goes on when there is room */
 };
 
 struct err {

@@ -19,12 +19,25 @@
  * What is handed to the disk at once is limited, because one LMDB transaction has a limit on dirty
  * pages and one publication should not hold up the loop: the rest of a larger filling batch follows
  * in the next commit.
+ *
+ * Full disk. When a commit reports that the reserve is touched, writes that make the store larger
+ * are refused (check_room) and commits shrink it: the window is given up, so that everything
+ * superseded may go; a tombstone is written without its document, for no watch can ask for it; and
+ * commits without a write of their own remove what is left to remove. Such a commit needs pages
+ * too, before it gives any back, so it is small at first try and smaller at the next: halved until
+ * it fits. Nobody tells us when others make room on the file system: it is looked at every two
+ * seconds while the disk is full.
  */
 #include "base/log.h"
 #include "store/internal.h"
 
 #define COMMIT_MAX_ITEMS 4096
 #define COMMIT_MAX_BYTES (64u << 20)
+#define STEP_MAX 256
+#define LOOK_AFTER (2 * USEC_PER_SEC)
+/* How much an object that is being deleted may grow while the disk is full: by the marks of its
+ * deletion and the last words of its status. */
+#define LAST_WORDS 4096
 
 /* ---- pending ---- */
 
@@ -43,6 +56,108 @@ static bool has_nul(str s)
     return str_find_char(s, '\0') >= 0;
 }
 
+/* ---- room ---- */
+
+static size_t memory_used(const struct store *s)
+{
+    return s->memory + s->pending_memory;
+}
+
+static bool is_growing(const struct store *s, const struct store_write *w)
+{
+    const struct obj *before = w->delete ? NULL : store_newest(s, w->kind, w->ns, w->name);
+    if (w->delete || !before)
+        return !w->delete;
+    size_t allowed = doc_text(before->doc).len + (w->obj->deleting ? LAST_WORDS : 0);
+    return doc_text(w->obj->doc).len > allowed;
+}
+
+static int disk_full(const struct store *s, struct err *err)
+{
+    return err_set(
+        err, ERR_NO_SPACE,
+        "the store is full: %s. Objects can be read, deleted, and changed as long as they "
+        "do not become larger. Delete objects or make room on that file system; then "
+        "writing goes on by itself",
+        s->room.why);
+}
+
+static int memory_full(const struct store *s, struct err *err)
+{
+    enum { MIB = 1 << 20 };
+    return err_set(
+        err, ERR_NO_SPACE,
+        "the memory for stored objects is full: %zu of %zu MiB are in use. Objects can be "
+        "read, deleted, and changed as long as they do not become larger. Delete objects, "
+        "or start the server with more memory or a larger --object-memory",
+        (memory_used(s) + MIB - 1) / MIB, s->memory_limit / MIB);
+}
+
+static bool is_memory_full(const struct store *s, size_t more)
+{
+    return s->memory_limit && memory_used(s) + more > s->memory_limit;
+}
+
+static int check_room(const struct store *s, const struct store_write *w, struct err *err)
+{
+    if (UNLIKELY(s->room.is_full) && is_growing(s, w))
+        return disk_full(s, err);
+    if (UNLIKELY(is_memory_full(s, obj_cost(w->obj))) && is_growing(s, w))
+        return memory_full(s, err);
+    return 0;
+}
+
+void store_room(const struct store *s, struct store_room *ret)
+{
+    *ret = (struct store_room){.memory = memory_used(s) + s->history.bytes,
+                               .memory_limit = s->memory_limit,
+                               .disk_bytes = s->disk ? s->room.bytes : 0};
+    if (s->room.is_full)
+        (void)disk_full(s, &ret->why);
+    else if (is_memory_full(s, s->memory_limit / 64))
+        (void)memory_full(s, &ret->why);
+    ret->is_full = ret->why.code != 0;
+}
+
+/* The window gets what live objects leave of the memory, and nothing while the disk is full. */
+void store_trim(struct store *s)
+{
+    size_t allowed = SIZE_MAX;
+    if (s->memory_limit)
+        allowed = s->memory_limit > s->memory ? s->memory_limit - s->memory : 0;
+    history_trim(&s->history, s->room.is_full ? 0 : allowed);
+}
+
+void batch_set_room(struct store *s, const struct disk_room *room)
+{
+    bool was_full = s->room.is_full;
+    s->room = *room;
+    if (s->room.is_full) {
+        loop_timer_set(&s->look, loop_now(s->loop) + LOOK_AFTER);
+        store_trim(s);
+    }
+    if (s->room.is_full == was_full)
+        return;
+    s->step = STEP_MAX;
+    if (s->room.is_full) {
+        log_error("the store is full: writes that make it larger are refused",
+                  LOG_C("reason", s->room.why));
+        return;
+    }
+    loop_timer_cancel(&s->look);
+    log_warn("the store has room again: all writes are taken");
+}
+
+static void on_look(struct loop_timer *t)
+{
+    struct store *s = container_of(t, struct store, look);
+    s->look_now = true;
+    s->step = STEP_MAX;
+    loop_defer(s->loop, LOOP_SYNC, &s->sync);
+}
+
+/* ---- applying ---- */
+
 static int check_write(const struct store *s, const struct store_write *w, struct err *err)
 {
     if (s->read_only || s->closing) {
@@ -56,7 +171,7 @@ static int check_write(const struct store *s, const struct store_write *w, struc
     BUG_ON(!str_eq(w->ns, w->obj->ns) || !str_eq(w->name, w->obj->name));
     BUG_ON(w->obj->rv != store_next_revision(s));
     BUG_ON(w->delete &&!store_newest(s, w->kind, w->ns, w->name));
-    return 0;
+    return check_room(s, w, err);
 }
 
 int store_apply(struct store *s, struct store_write *w, struct err *err)
@@ -78,14 +193,17 @@ int store_apply(struct store *s, struct store_write *w, struct err *err)
     n->pending = w->obj;
     n->pending_delete = w->delete;
     n->n_pending++;
+    s->pending_memory += obj_cost(w->obj);
     if (!s->flight)
         loop_defer(s->loop, LOOP_SYNC, &s->sync);
     return 0;
 }
 
-static void pending_end(struct node *n)
+static void pending_end(struct store *s, const struct batch_item *it)
 {
+    struct node *n = it->node;
     BUG_ON(n->n_pending == 0);
+    s->pending_memory -= obj_cost(it->obj);
     if (--n->n_pending == 0) {
         n->pending = NULL;
         n->pending_delete = false;
@@ -107,23 +225,30 @@ static void batch_run(struct loop_job *j)
 {
     struct batch *b = container_of(j, struct batch, job);
     if (b->store->disk)
-        (void)disk_commit(b->store->disk, &b->commit, &b->err);
+        (void)disk_commit(b->store->disk, &b->commit, &b->room, &b->err);
     b->ran = true;
 }
 
 /* How many items of the filling batch go into one commit. */
-static size_t commit_size(const batch_items *filling)
+static size_t commit_size(const struct store *s)
 {
-    size_t bytes = 0;
+    const batch_items *filling = &s->filling;
+    size_t bytes = 0, max = s->room.is_full ? MAX(s->step, 1u) : COMMIT_MAX_ITEMS;
     for (size_t i = 0; i < filling->len; i++) {
         bytes += doc_text(filling->p[i].obj->doc).len;
-        if (i > 0 && (i == COMMIT_MAX_ITEMS || bytes > COMMIT_MAX_BYTES))
+        if (i > 0 && (i == max || bytes > COMMIT_MAX_BYTES))
             return i;
     }
     return filling->len;
 }
 
-static struct record record_of(const struct batch_item *it)
+/* How many superseded records go with it. */
+static size_t removals_size(const struct store *s, size_t items)
+{
+    return MIN(history_garbage_len(&s->history), s->room.is_full ? 2 * s->step : 2 * items);
+}
+
+static struct record record_of(const struct batch_item *it, bool is_brief)
 {
     return (struct record){
         .revision = it->revision,
@@ -131,19 +256,25 @@ static struct record record_of(const struct batch_item *it)
         .storage = str_of(it->storage->key),
         .ns = it->obj->ns,
         .name = it->obj->name,
-        .doc = doc_text(it->obj->doc),
+        .doc = it->delete &&is_brief ? STR_NONE : doc_text(it->obj->doc),
     };
 }
 
 static void prepare_commit(struct store *s, struct batch *b)
 {
     struct commit *c = &b->commit;
+    size_t removals = removals_size(s, b->items.len);
+    c->is_shrinking = s->room.is_full;
     for (size_t i = 0; i < b->items.len; i++)
-        *vec_push(&c->records) = record_of(&b->items.p[i]);
-    vec_reserve(&c->removals, 2 * b->items.len);
-    c->removals.len = history_take_garbage(&s->history, c->removals.p, 2 * b->items.len);
-    c->oldest = s->history.oldest;
-    c->revision = vec_last(&b->items)->revision;
+        *vec_push(&c->records) = record_of(&b->items.p[i], c->is_shrinking);
+    vec_reserve(&c->removals, removals);
+    if (removals > 0)
+        memcpy(c->removals.p, history_garbage(&s->history), removals * sizeof(*c->removals.p));
+    c->removals.len = removals;
+    c->revision = b->items.len ? vec_last(&b->items)->revision : s->revision;
+    c->oldest = c->is_shrinking ? c->revision : s->history.oldest;
+    c->oldest_before = s->disk_oldest;
+    c->revision_before = s->revision;
 }
 
 static void on_committed(struct loop_job *j);
@@ -151,18 +282,22 @@ static void on_committed(struct loop_job *j);
 static void on_sync(struct loop_task *t)
 {
     struct store *s = container_of(t, struct store, sync);
-    size_t n = commit_size(&s->filling);
-    if (s->flight || n == 0)
+    size_t n = commit_size(s);
+    bool compact = s->room.is_full && (s->look_now || (s->step > 0 && removals_size(s, 0) > 0));
+    if (s->flight || (n == 0 && !compact))
         return;
+    s->look_now = false;
     struct batch *b = xnew(struct batch);
     b->store = s;
     b->job.run = batch_run;
     b->job.done = on_committed;
-    vec_reserve(&b->items, n);
-    memcpy(b->items.p, s->filling.p, n * sizeof(*b->items.p));
-    b->items.len = n;
-    s->filling.len -= n;
-    memmove(s->filling.p, s->filling.p + n, s->filling.len * sizeof(*s->filling.p));
+    if (n > 0) {
+        vec_reserve(&b->items, n);
+        memcpy(b->items.p, s->filling.p, n * sizeof(*b->items.p));
+        b->items.len = n;
+        s->filling.len -= n;
+        memmove(s->filling.p, s->filling.p + n, s->filling.len * sizeof(*s->filling.p));
+    }
     if (s->disk)
         prepare_commit(s, b);
     s->flight = b;
@@ -184,6 +319,12 @@ void version_publish(struct store *s, struct storage *st, struct node *n, struct
         .obj = obj,
         .prev = prev,
     };
+    if (!prev && !delete)
+        s->memory += node_cost(n);
+    else if (prev && delete)
+        s->memory -= node_cost(n);
+    s->memory += delete ? 0 : obj_cost(obj);
+    s->memory -= obj_cost(prev);
     history_push(&s->history, &e);
     s->revision = obj->rv;
 }
@@ -191,7 +332,7 @@ void version_publish(struct store *s, struct storage *st, struct node *n, struct
 static void make_visible(struct store *s, const struct batch_item *it)
 {
     version_publish(s, it->storage, it->node, it->obj, it->delete);
-    pending_end(it->node);
+    pending_end(s, it);
     node_drop_if_unused(it->storage, it->node);
 }
 
@@ -220,19 +361,20 @@ static void publish(struct store *s, const struct batch *b)
         make_visible(s, &b->items.p[i]);
     for (size_t i = 0; i < b->items.len; i++)
         tell_subscribers(s, &history_at(&s->history, first + i)->event);
-    tell_subscribers(s, NULL);
-    history_trim(&s->history);
+    if (b->items.len > 0)
+        tell_subscribers(s, NULL);
+    store_trim(s);
     for (size_t i = 0; i < b->items.len; i++)
         b->items.p[i].write->done(b->items.p[i].write, NULL);
 }
 
 /* ---- failure ---- */
 
-static void drop_pending(const batch_items *items)
+static void drop_pending(struct store *s, const batch_items *items)
 {
     for (size_t i = 0; i < items->len; i++) {
         const struct batch_item *it = &items->p[i];
-        pending_end(it->node);
+        pending_end(s, it);
         node_drop_if_unused(it->storage, it->node);
         obj_unref(it->obj);
     }
@@ -245,20 +387,53 @@ static void tell_failed(const batch_items *items, const struct err *err)
 }
 
 /* Drops what is filling and, when given, the batch that failed; tells the writers in order. */
-static void fail_pending(struct store *s, struct batch *b)
+static void fail_pending(struct store *s, struct batch *b, const struct err *err)
 {
     batch_items filling = s->filling;
+    struct err why = *err;
     s->filling = (batch_items){0};
     s->assigned = s->revision;
     if (b)
-        drop_pending(&b->items);
-    drop_pending(&filling);
-    struct err err = s->failure;
+        drop_pending(s, &b->items);
+    drop_pending(s, &filling);
     if (b)
-        tell_failed(&b->items, &err);
-    tell_failed(&filling, &err);
+        tell_failed(&b->items, &why);
+    tell_failed(&filling, &why);
     vec_done(&filling);
 }
+
+/* ---- a commit that found no room: nothing of it was written ---- */
+
+/* Its writes become the first of those that wait, as they were before. */
+static void put_back(struct store *s, const struct batch *b)
+{
+    size_t n = b->items.len;
+    if (n == 0)
+        return;
+    vec_reserve(&s->filling, s->filling.len + n);
+    memmove(s->filling.p + n, s->filling.p, s->filling.len * sizeof(*s->filling.p));
+    memcpy(s->filling.p, b->items.p, n * sizeof(*s->filling.p));
+    s->filling.len += n;
+}
+
+static void complete_without_room(struct store *s, struct batch *b)
+{
+    struct err why = ERR_INIT;
+    if (b->commit.is_shrinking && s->step > 0) {
+        size_t step = s->step / 2;
+        batch_set_room(s, &b->room);
+        s->step = step;
+        put_back(s, b);
+        return;
+    }
+    /* What grows and what does not cannot be told apart any more: revisions are dense. Whoever only
+     * deletes will find room when it asks again. */
+    batch_set_room(s, &b->room);
+    (void)disk_full(s, &why);
+    fail_pending(s, b, &why);
+}
+
+/* ---- the end of a commit ---- */
 
 static void become_read_only(struct store *s, const struct err *why)
 {
@@ -267,14 +442,28 @@ static void become_read_only(struct store *s, const struct err *why)
     log_error("the store is read-only until restart", LOG_C("reason", why->message));
 }
 
+static void complete_durable(struct store *s, struct batch *b)
+{
+    history_drop_garbage(&s->history, b->commit.removals.len);
+    s->disk_oldest = b->commit.oldest;
+    publish(s, b);
+    if (!s->disk)
+        return;
+    if (b->commit.is_shrinking)
+        s->step = MIN(2 * s->step + 1, (size_t)STEP_MAX);
+    batch_set_room(s, &b->room);
+}
+
 static void complete(struct store *s, struct batch *b)
 {
     s->flight = NULL;
-    if (b->err.code) {
+    if (b->err.code == ERR_NO_SPACE) {
+        complete_without_room(s, b);
+    } else if (b->err.code) {
         become_read_only(s, &b->err);
-        fail_pending(s, b);
+        fail_pending(s, b, &s->failure);
     } else {
-        publish(s, b);
+        complete_durable(s, b);
     }
     batch_free(b);
 }
@@ -284,7 +473,7 @@ static void on_committed(struct loop_job *j)
     struct batch *b = container_of(j, struct batch, job);
     struct store *s = b->store;
     complete(s, b);
-    if (s->filling.len > 0)
+    if (s->filling.len > 0 || s->room.is_full)
         loop_defer(s->loop, LOOP_SYNC, &s->sync);
 }
 
@@ -293,6 +482,8 @@ static void on_committed(struct loop_job *j)
 void batch_init(struct store *s)
 {
     loop_task_init(&s->sync, on_sync);
+    loop_timer_init(s->loop, &s->look, on_look);
+    s->step = STEP_MAX;
     list_init(&s->subs);
     list_init(&s->cursor);
 }
@@ -303,6 +494,7 @@ void batch_finish(struct store *s)
     if (!s->read_only)
         err_set(&s->failure, ERR_UNAVAILABLE, "the store is being closed");
     loop_task_cancel(&s->sync);
+    loop_timer_cancel(&s->look);
     struct batch *b = s->flight;
     if (b) {
         loop_job_cancel(&b->job);
@@ -310,7 +502,8 @@ void batch_finish(struct store *s)
             batch_run(&b->job);
         complete(s, b);
     }
-    fail_pending(s, NULL);
+    loop_timer_cancel(&s->look);
+    fail_pending(s, NULL, &s->failure);
     vec_done(&s->filling);
     while (list_pop_front(&s->subs))
         ;

@@ -60,7 +60,7 @@ static void grow(struct history *h)
     h->first = 0;
 }
 
-static size_t obj_cost(const struct obj *o)
+size_t obj_cost(const struct obj *o)
 {
     return o ? sizeof(*o) + doc_memory(o->doc) : 0;
 }
@@ -84,9 +84,9 @@ void history_add_garbage(struct history *h, uint64_t revision)
         *vec_push(&h->garbage) = revision;
 }
 
-void history_trim(struct history *h)
+void history_trim(struct history *h, size_t max_bytes)
 {
-    while (h->len > 0 && (h->len > h->max_events || h->bytes > h->max_bytes)) {
+    while (h->len > 0 && (h->len > h->max_events || h->bytes > MIN(h->max_bytes, max_bytes))) {
         struct history_entry *e = history_at(h, 0);
         h->oldest = e->event.revision;
         if (e->event.prev)
@@ -105,19 +105,21 @@ size_t history_garbage_len(const struct history *h)
     return h->garbage.len - h->garbage_done;
 }
 
-size_t history_take_garbage(struct history *h, uint64_t *ret, size_t max)
+const uint64_t *history_garbage(const struct history *h)
 {
-    size_t n = MIN(max, history_garbage_len(h));
-    if (n > 0)
-        memcpy(ret, h->garbage.p + h->garbage_done, n * sizeof(*ret));
+    return h->garbage.p + h->garbage_done;
+}
+
+void history_drop_garbage(struct history *h, size_t n)
+{
     h->garbage_done += n;
     /* Close the gap when it is the larger half: amortised constant per element. */
     if (h->garbage_done > h->garbage.len / 2) {
         h->garbage.len -= h->garbage_done;
-        memmove(h->garbage.p, h->garbage.p + h->garbage_done, h->garbage.len * sizeof(*ret));
+        memmove(h->garbage.p, h->garbage.p + h->garbage_done,
+                h->garbage.len * sizeof(*h->garbage.p));
         h->garbage_done = 0;
     }
-    return n;
 }
 
 void history_rewrap(struct history *h, uint32_t storage,

@@ -94,6 +94,8 @@ struct node *node_next(const struct node *n);
 struct node *node_get_or_add(struct storage_table *t, struct storage *st, str ns, str name);
 /* Makes obj (taken over; NULL: none) the durable version; the one before is the caller's. */
 struct obj *node_set_obj(struct storage *st, struct node *n, struct obj *obj);
+/* What a key costs while it has an object, the object apart. */
+size_t node_cost(const struct node *n);
 /* Frees the node when nothing hangs on it any more. */
 void node_drop_if_unused(struct storage *st, struct node *n);
 
@@ -129,12 +131,16 @@ void history_done(struct history *h);
 struct history_entry *history_at(const struct history *h, size_t i);
 /* Takes over the references. Does not trim. */
 void history_push(struct history *h, const struct store_event *e);
-/* Lets go of the oldest events until the window is within its bounds. */
-void history_trim(struct history *h);
+/* What lives because of an object. */
+size_t obj_cost(const struct obj *o);
+/* Lets go of the oldest events until the window is within its bounds, and within max_bytes. */
+void history_trim(struct history *h, size_t max_bytes);
 void history_add_garbage(struct history *h, uint64_t revision);
-/* Moves up to max revisions to the end of an array; returns how many. */
-size_t history_take_garbage(struct history *h, uint64_t *ret, size_t max);
+/* What the disk may forget, first that which goes first. */
+const uint64_t *history_garbage(const struct history *h);
 size_t history_garbage_len(const struct history *h);
+/* The disk has forgotten the first n. */
+void history_drop_garbage(struct history *h, size_t n);
 /* Puts another object into an entry's place (store_adopt_kind). */
 void history_rewrap(struct history *h, uint32_t storage,
                     struct obj *(*rewrap)(void *ctx, struct obj *o), void *ctx);
@@ -154,6 +160,15 @@ struct commit {
     VEC(uint64_t) removals;
     uint64_t oldest;
     uint64_t revision;
+    uint64_t oldest_before, revision_before; /* as the disk has them */
+    bool is_shrinking;                       /* leaves the store no larger: may use the reserve */
+};
+
+/* What a commit leaves. */
+struct disk_room {
+    bool is_full;   /* only commits that shrink are taken */
+    uint64_t bytes; /* that can be used without asking the file system */
+    char why[400];  /* when full: "the file system of DIR has 12 KiB free of 8 MiB" */
 };
 
 struct disk_head {
@@ -163,8 +178,10 @@ struct disk_head {
 
 struct disk;
 
-struct disk *disk_open(const char *dir, struct err *err);
+struct disk *disk_open(const char *dir, struct disk_room *ret, struct err *err);
 void disk_close(struct disk *d);
+/* Adds to the message about a damaged file what to do. */
+int disk_advise(const char *dir, struct err *err);
 /* One read transaction, for the scan at start-up only; slices given to fn live until its end. */
 int disk_read_begin(struct disk *d, struct disk_head *ret, struct err *err);
 /* Records with from <= revision <= to in order. fn returns 0 or a negative code, which ends it.
@@ -173,8 +190,10 @@ int disk_read(struct disk *d, uint64_t from, uint64_t to, bool whole,
               int (*fn)(void *ctx, const struct record *r, struct err *err), void *ctx,
               struct err *err);
 void disk_read_end(struct disk *d);
-/* On the disk worker. */
-int disk_commit(struct disk *d, const struct commit *c, struct err *err);
+/* On the disk worker. ERR_NO_SPACE: nothing was written and nothing is lost, later commits may
+ * succeed. ERR_IO: it is not known what the disk holds; there is no other commit. Without records
+ * and removals it only looks whether there is room (again). */
+int disk_commit(struct disk *d, const struct commit *c, struct disk_room *ret, struct err *err);
 
 /* ---- batch.c: writes ---- */
 
@@ -195,6 +214,7 @@ struct batch {
     struct commit commit;
     bool ran;
     struct err err;
+    struct disk_room room;
 };
 
 struct store {
@@ -202,19 +222,30 @@ struct store {
     struct disk *disk; /* NULL: memory only */
     struct storage_table storages;
     struct history history;
-    uint64_t revision; /* durable */
-    uint64_t assigned; /* newest given to a pending write */
+    uint64_t revision;    /* durable */
+    uint64_t assigned;    /* newest given to a pending write */
+    uint64_t disk_oldest; /* as the last commit stored it */
     batch_items filling;
     struct batch *flight; /* on the disk worker, or NULL */
     struct loop_task sync;
     bool closing;
     bool read_only;
     struct err failure; /* why it is read-only */
+    /* Room. Memory is counted for objects that are durable and, apart from them, pending. */
+    size_t memory, pending_memory, memory_limit; /* limit 0: none */
+    struct disk_room room;                       /* as the last commit left it */
+    struct loop_timer look;                      /* while the disk is full: is it still? */
+    bool look_now;
+    size_t step; /* writes in one commit while the disk is full */
     struct list subs;
     struct list cursor; /* in subs while publishing: where it is */
 };
 
 void batch_init(struct store *s);
+/* The disk is full, or is not any more. */
+void batch_set_room(struct store *s, const struct disk_room *room);
+/* Lets go of what the window may not hold. */
+void store_trim(struct store *s);
 /* Makes obj (taken over) the durable version of a key, or the mark of its deletion, and remembers
  * the event. The caller drops the node when it is unused. */
 void version_publish(struct store *s, struct storage *st, struct node *n, struct obj *obj,

@@ -18,8 +18,13 @@
  *    become durable together or not at all. It runs on the disk worker, one at a time.
  * 2. No read transaction exists after start-up, so pages freed by a commit are reused by the next
  *    but one and the file stays near the size of what it holds.
- * 3. The lock file is held while the environment is open; LMDB's own lock file is not relied upon
- * to keep a second process out.
+ * 3. The lock file is held while the environment is open, which keeps a second process out. LMDB's
+ *    own locks are not used (MDB_NOLOCK): there is one process, one writer, and no reader after
+ *    start-up. A lock file of LMDB's would be one more file that can be damaged, and it is written
+ *    through a map, which on a full file system ends in SIGBUS.
+ * 4. LMDB sees a file only after pages_verify() has walked it, and its map ends where the allocated
+ *    part of the file ends (room.h).
+ * 5. After an assertion inside LMDB has failed, LMDB is not called again.
  *
  * A value is put with MDB_RESERVE, that is written straight from the document into LMDB's page, and
  * with MDB_APPEND: revisions ascend, and LMDB refuses one that does not.
@@ -28,28 +33,54 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <lmdb.h>
+#include <setjmp.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/xxh.h"
 #include "store/internal.h"
+#include "store/pages.h"
+#include "store/room.h"
 
 #define FORMAT 1
 #define RECORD_VERSION 1
 #define RECORD_HEAD 8
 #define RECORD_SUM 8
-#define MAP_MAX ((size_t)256 << 30)
-#define MAP_MIN ((size_t)1 << 30)
+#define MAP_NEW ((size_t)1 << 20) /* of a file that is being made */
+#define FIRST_PAGES 256           /* allocated beyond what is in use, to begin with */
 
-enum { OP_PUT = 1, OP_DELETE = 2 };
+enum { OP_PUT = 1, OP_DELETE = 2, FREE_DBI = 0 };
 
 struct disk {
     MDB_env *env;
     MDB_dbi log, meta;
     MDB_txn *read; /* start-up only */
     int lock_fd;
+    struct room room;
+    bool is_full;
+    bool broken; /* an assertion in LMDB failed, or it has no map any more */
+    jmp_buf escape;
+    char assertion[200];
+    char dir[]; /* for messages */
 };
+
+/* LMDB aborts when this returns. Whoever called it is told instead. */
+static void on_assert(MDB_env *env, const char *what)
+{
+    struct disk *d = mdb_env_get_userctx(env);
+    (void)snprintf(d->assertion, sizeof(d->assertion), "%s", what);
+    d->broken = true;
+    longjmp(d->escape, 1);
+}
+
+static int asserted(const struct disk *d, struct err *err)
+{
+    return err_set(err, ERR_IO,
+                   "the database is damaged: LMDB says %s; stop, and look at it with "
+                   "grove up --check %s",
+                   d->assertion, d->dir);
+}
 
 static int lmdb_error(struct err *err, int code, const char *what)
 {
@@ -180,6 +211,8 @@ static int record_decode(const MDB_val *key, const MDB_val *value, bool whole, s
 
 int disk_read_begin(struct disk *d, struct disk_head *ret, struct err *err)
 {
+    if (setjmp(d->escape))
+        return asserted(d, err);
     int r = mdb_txn_begin(d->env, NULL, MDB_RDONLY, &d->read);
     if (r)
         return lmdb_error(err, r, "cannot begin to read");
@@ -193,7 +226,8 @@ int disk_read_begin(struct disk *d, struct disk_head *ret, struct err *err)
 
 void disk_read_end(struct disk *d)
 {
-    mdb_txn_abort(d->read);
+    if (!d->broken)
+        mdb_txn_abort(d->read);
     d->read = NULL;
 }
 
@@ -225,6 +259,8 @@ int disk_read(struct disk *d, uint64_t from, uint64_t to, bool whole,
               struct err *err)
 {
     MDB_cursor *c;
+    if (setjmp(d->escape))
+        return asserted(d, err);
     int r = mdb_cursor_open(d->read, d->log, &c);
     if (r)
         return lmdb_error(err, r, "cannot read the log");
@@ -279,13 +315,180 @@ static int commit_all(struct disk *d, const struct commit *c)
     return r;
 }
 
-int disk_commit(struct disk *d, const struct commit *c, struct err *err)
+/* ---- room ---- */
+
+/* What a commit finds. */
+struct pages_left {
+    uint64_t tail;   /* allocated and never used */
+    uint64_t freed;  /* given back by earlier commits: may be used now */
+    uint64_t coming; /* given back by the last commit: may be used by the next but one */
+};
+
+static uint64_t tail_pages(const struct disk *d)
 {
-    int r = commit_all(d, c);
+    MDB_envinfo info;
+    mdb_env_info(d->env, &info);
+    /* LMDB leaves the last page of its map alone. */
+    uint64_t used = info.me_last_pgno + 2;
+    return d->room.pages > used ? d->room.pages - used : 0;
+}
+
+/* Walks the free list: one number per record of it. */
+static int count_left(struct disk *d, struct pages_left *ret)
+{
+    MDB_txn *txn;
+    MDB_cursor *c;
+    MDB_val key, value;
+    *ret = (struct pages_left){.tail = tail_pages(d)};
+    int r = mdb_txn_begin(d->env, NULL, MDB_RDONLY, &txn);
+    if (r)
+        return r;
+    size_t last = mdb_txn_id(txn);
+    r = mdb_cursor_open(txn, FREE_DBI, &c);
+    if (r == 0) {
+        while ((r = mdb_cursor_get(c, &key, &value, MDB_NEXT)) == 0) {
+            size_t id, n;
+            memcpy(&id, key.mv_data, sizeof(id));
+            memcpy(&n, value.mv_data, sizeof(n));
+            *(id < last ? &ret->freed : &ret->coming) += n;
+        }
+        mdb_cursor_close(c);
+    }
+    mdb_txn_abort(txn);
+    return r == MDB_NOTFOUND ? 0 : r;
+}
+
+/* No more pages than this, however the tree looks: small records fill leaves at least to the half,
+ * large ones have pages of their own, a removal copies a leaf and perhaps a branch. */
+static uint64_t commit_pages(const struct disk *d, const struct commit *c)
+{
+    enum { PATHS = 32, BRANCHES_PER_LEAF = 16 };
+    uint64_t pages = 0, bytes = 0;
+    for (size_t i = 0; i < c->records.len; i++) {
+        size_t len = record_len(&c->records.p[i]);
+        if (len > d->room.page_size / 2 - 32)
+            pages += len / d->room.page_size + 1, bytes += 64;
+        else
+            bytes += len + 32;
+    }
+    uint64_t leaves = 2 * bytes / d->room.page_size + 2 * c->removals.len;
+    return pages + leaves + leaves / BRANCHES_PER_LEAF + PATHS;
+}
+
+/* Adds pages at the end until there are so many that were never used. */
+static int extend(struct disk *d, uint64_t tail)
+{
+    size_t before = d->room.pages;
+    uint64_t now = tail_pages(d);
+    if (now >= tail || !room_extend(&d->room, d->room.pages + (tail - now), true))
+        return 0;
+    int r = mdb_env_set_mapsize(d->env, d->room.pages * d->room.page_size);
+    if (r == 0)
+        return 0;
+    /* No address space for the larger map; LMDB has let go of the old one. */
+    d->room.pages = before;
+    d->broken = mdb_env_set_mapsize(d->env, before * d->room.page_size) != 0;
+    return d->broken ? r : 0;
+}
+
+/* Pages that a commit gives back can be used two commits later. */
+static int turn_over(struct disk *d, const struct commit *c)
+{
+    const struct commit nothing = {.oldest = c->oldest_before, .revision = c->revision_before};
+    return commit_all(d, &nothing);
+}
+
+/* Is there room for `want` pages? */
+static int find_room(struct disk *d, const struct commit *c, uint64_t want, bool *ret)
+{
+    struct pages_left left = {0};
+    int r = extend(d, want);
+    *ret = true;
+    if (r || tail_pages(d) >= want)
+        return r;
+    r = count_left(d, &left);
+    if (r == 0 && left.tail + left.freed < want && left.tail + left.freed + left.coming >= want) {
+        r = turn_over(d, c);
+        r = r ? r : count_left(d, &left);
+    }
+    *ret = left.tail + left.freed >= want;
+    return r;
+}
+
+/* Half of the reserve is for what was on its way when the store became full. */
+static int check_room(struct disk *d, const struct commit *c, bool *ret)
+{
+    uint64_t need = commit_pages(d, c);
+    *ret = true;
+    if (c->is_shrinking || (c->records.len == 0 && c->removals.len == 0))
+        return 0;
+    if (room_is_scarce(&d->room, need + room_reserve(&d->room) / 2)) {
+        *ret = false;
+        return 0;
+    }
+    return find_room(d, c, need + room_reserve(&d->room) / 2, ret);
+}
+
+/* Says what is left, extending the file when that is little. The store is full when the reserve is
+ * touched, and no longer when there is half as much again: so it does not change with each write.
+ */
+static int measure_room(struct disk *d, struct disk_room *ret)
+{
+    uint64_t reserve = room_reserve(&d->room),
+             enough = d->is_full ? reserve + reserve / 2 : reserve;
+    struct pages_left left = {0};
+    int r = extend(d, enough);
+    if (r == 0 && (left.tail = tail_pages(d)) < enough)
+        r = count_left(d, &left);
+    uint64_t all = left.tail + left.freed + left.coming;
+    d->is_full = all < enough || room_is_scarce(&d->room, enough);
+    ret->is_full = d->is_full;
+    ret->bytes = all * d->room.page_size;
+    if (d->is_full)
+        room_describe(&d->room, d->dir, ret->why, sizeof(ret->why));
+    return r;
+}
+
+static int no_room(struct disk *d, struct disk_room *ret, struct err *err)
+{
+    d->is_full = ret->is_full = true;
+    room_describe(&d->room, d->dir, ret->why, sizeof(ret->why));
+    return err_set(err, ERR_NO_SPACE, "%s", ret->why);
+}
+
+static int commit_in_room(struct disk *d, const struct commit *c, struct disk_room *ret,
+                          struct err *err)
+{
+    bool fits = true;
+    int r = check_room(d, c, &fits);
+    if (r == 0 && fits && (c->records.len > 0 || c->removals.len > 0))
+        r = commit_all(d, c);
+    /* Nothing has been written: the transaction was aborted for want of pages. */
+    if (!fits || r == MDB_MAP_FULL)
+        return no_room(d, ret, err);
+    r = r ? r : measure_room(d, ret);
     return r ? lmdb_error(err, r, "the disk did not take a commit") : 0;
 }
 
+int disk_commit(struct disk *d, const struct commit *c, struct disk_room *ret, struct err *err)
+{
+    if (d->broken)
+        return err_set(err, ERR_IO, "the database cannot be used any more");
+    if (setjmp(d->escape))
+        return asserted(d, err);
+    return commit_in_room(d, c, ret, err);
+}
+
 /* ---- open ---- */
+
+static struct disk *disk_new(const char *dir)
+{
+    size_t len = strlen(dir) + 1;
+    struct disk *d = xcalloc(1, sizeof(*d) + len);
+    memcpy(d->dir, dir, len);
+    d->lock_fd = -1;
+    return d;
+}
 
 static int lock_holder(int fd)
 {
@@ -308,66 +511,56 @@ static int lock_dir(struct disk *d, int dir_fd, const char *dir, struct err *err
         return err_set(err, ERR_CONFLICT, "%s is in use by another grove (pid %d)", dir,
                        lock_holder(d->lock_fd));
     }
-    if (ftruncate(d->lock_fd, 0) < 0 || dprintf(d->lock_fd, "%d\n", (int)getpid()) < 0)
+    /* The number is for people; on a full file system there is no room for it. */
+    if ((ftruncate(d->lock_fd, 0) < 0 || dprintf(d->lock_fd, "%d\n", (int)getpid()) < 0) &&
+        errno != ENOSPC && errno != EDQUOT)
         return err_errno(err, ERR_IO, "cannot write %s/lock", dir);
     return 0;
 }
 
-/* The map is address space, not memory or disk; where a limit forbids so much of it, less will do
- * for as long as the data fits. */
-static int open_env(struct disk *d, const char *path, unsigned flags, struct err *err)
+static int open_env(struct disk *d, const char *path, unsigned flags, size_t map, struct err *err)
 {
-    int r = ENOMEM;
-    for (size_t size = MAP_MAX; r == ENOMEM && size >= MAP_MIN; size /= 4) {
-        if (d->env)
-            mdb_env_close(d->env);
-        d->env = NULL;
-        r = mdb_env_create(&d->env);
-        r = r ? r : mdb_env_set_maxdbs(d->env, 2);
-        r = r ? r : mdb_env_set_mapsize(d->env, size);
-        r = r ? r : mdb_env_open(d->env, path, flags, 0600);
-    }
+    int r = mdb_env_create(&d->env);
+    r = r ? r : mdb_env_set_userctx(d->env, d);
+    r = r ? r : mdb_env_set_assert(d->env, on_assert);
+    r = r ? r : mdb_env_set_maxdbs(d->env, 2);
+    r = r ? r : mdb_env_set_mapsize(d->env, map);
+    r = r ? r : mdb_env_open(d->env, path, flags | MDB_NOLOCK, 0600);
     if (r)
         return err_set(err, ERR_IO, "cannot open the database in %s: %s", path, mdb_strerror(r));
     return 0;
 }
 
-/* Slots of readers that died keep pages from being reused. */
-static int clear_readers(struct disk *d, const char *dir, struct err *err)
-{
-    int dead, r = mdb_reader_check(d->env, &dead);
-    return r ? lmdb_error(err, r, dir) : 0;
-}
-
-/* A file that was cut short would kill us with SIGBUS when a lost page is looked at; as zeros it is
- * found to be damaged. (Pages at the end that were never written are legal, and are not looked at.)
- */
-static int fill_up(struct disk *d, const char *dir, struct err *err)
+/* Allocates what is there, holes included, and the reserve. Where there is no room for that, the
+ * file has at least the length that the commits so far speak of (pages at the end may never have
+ * been written), and the store begins full. */
+static int open_room(struct disk *d, struct err *err)
 {
     MDB_envinfo info;
     MDB_stat st;
     struct stat file;
-    int fd;
+    int fd, r = mdb_env_get_fd(d->env, &fd);
     mdb_env_info(d->env, &info);
     mdb_env_stat(d->env, &st);
-    off_t need = (off_t)(info.me_last_pgno + 1) * (off_t)st.ms_psize;
-    if (mdb_env_get_fd(d->env, &fd) || fstat(fd, &file) < 0)
-        return err_errno(err, ERR_IO, "cannot look at %s/data.mdb", dir);
-    if (file.st_size < need && ftruncate(fd, need) < 0)
-        return err_errno(err, ERR_IO, "cannot extend %s/data.mdb", dir);
-    return 0;
+    uint64_t used = info.me_last_pgno + 1;
+    if (r || fstat(fd, &file) < 0)
+        return err_errno(err, ERR_IO, "cannot look at %s/data.mdb", d->dir);
+    room_init(&d->room, fd, st.ms_psize);
+    uint64_t there = MAX(used, (uint64_t)file.st_size / st.ms_psize);
+    if (!room_extend(&d->room, MAX(there, used + FIRST_PAGES), false)) {
+        if (file.st_size < (off_t)(used * st.ms_psize) &&
+            ftruncate(fd, (off_t)(used * st.ms_psize)) < 0)
+            return err_errno(err, ERR_IO, "cannot extend %s/data.mdb", d->dir);
+        d->room.pages = there;
+    }
+    r = mdb_env_set_mapsize(d->env, d->room.pages * d->room.page_size);
+    return r ? lmdb_error(err, r, d->dir) : 0;
 }
 
 static int check_format(struct disk *d, MDB_txn *txn, const char *dir, struct err *err)
 {
     uint64_t format;
     int r = meta_get(d, txn, "format", &format);
-    if (r == MDB_NOTFOUND) {
-        r = meta_put(d, txn, "format", FORMAT);
-        r = r ? r : meta_put(d, txn, "oldest", STORE_FIRST_REVISION);
-        r = r ? r : meta_put(d, txn, "revision", STORE_FIRST_REVISION);
-        return r ? lmdb_error(err, r, dir) : 0;
-    }
     if (r)
         return lmdb_error(err, r, dir);
     if (format != FORMAT)
@@ -377,21 +570,42 @@ static int check_format(struct disk *d, MDB_txn *txn, const char *dir, struct er
     return 0;
 }
 
-static int open_databases(struct disk *d, const char *dir, struct err *err)
+static int make_databases(struct disk *d, MDB_txn *txn, struct err *err)
+{
+    int r = meta_put(d, txn, "format", FORMAT);
+    r = r ? r : meta_put(d, txn, "oldest", STORE_FIRST_REVISION);
+    r = r ? r : meta_put(d, txn, "revision", STORE_FIRST_REVISION);
+    return r ? lmdb_error(err, r, d->dir) : 0;
+}
+
+static int open_databases(struct disk *d, bool is_new, struct err *err)
 {
     MDB_txn *txn;
+    unsigned flags = is_new ? MDB_CREATE : 0;
+    if (setjmp(d->escape))
+        return asserted(d, err);
     int r = mdb_txn_begin(d->env, NULL, 0, &txn);
     if (r)
-        return lmdb_error(err, r, dir);
-    r = mdb_dbi_open(txn, "log", MDB_CREATE, &d->log);
-    r = r ? r : mdb_dbi_open(txn, "meta", MDB_CREATE, &d->meta);
-    int e = r ? lmdb_error(err, r, dir) : check_format(d, txn, dir, err);
+        return lmdb_error(err, r, d->dir);
+    r = mdb_dbi_open(txn, "log", flags, &d->log);
+    r = r ? r : mdb_dbi_open(txn, "meta", flags, &d->meta);
+    int e = r        ? lmdb_error(err, r, d->dir)
+            : is_new ? make_databases(d, txn, err)
+                     : check_format(d, txn, d->dir, err);
     if (e < 0) {
         mdb_txn_abort(txn);
         return e;
     }
     r = mdb_txn_commit(txn);
-    return r ? lmdb_error(err, r, dir) : 0;
+    return r ? lmdb_error(err, r, d->dir) : 0;
+}
+
+static int path_in(const char *dir, const char *name, char *buf, struct err *err)
+{
+    int n = snprintf(buf, PATH_MAX, "%s/%s", dir, name);
+    if (n < 0 || n >= PATH_MAX)
+        return err_set(err, ERR_INVALID, "the name of the directory is too long");
+    return 0;
 }
 
 /* LMDB does not sync the first pages of a new file before it is used: a crash at that moment would
@@ -399,19 +613,17 @@ static int open_databases(struct disk *d, const char *dir, struct err *err)
  * complete and durable. */
 static int create_database(int dir_fd, const char *dir, struct err *err)
 {
-    if (faccessat(dir_fd, "data.mdb", F_OK, 0) == 0)
-        return 0;
     char path[PATH_MAX];
-    int n = snprintf(path, sizeof(path), "%s/new.mdb", dir);
-    if (n < 0 || (size_t)n >= sizeof(path))
-        return err_set(err, ERR_INVALID, "the name of the directory is too long");
+    if (faccessat(dir_fd, "data.mdb", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return 0;
+    if (path_in(dir, "new.mdb", path, err) < 0)
+        return err->code;
     (void)unlinkat(dir_fd, "new.mdb", 0);
-    struct disk d = {0};
-    int r = open_env(&d, path, MDB_NOSUBDIR | MDB_NOLOCK, err);
-    r = r < 0 ? r : open_databases(&d, dir, err);
-    int e = r < 0 ? 0 : mdb_env_sync(d.env, 1);
-    if (d.env)
-        mdb_env_close(d.env);
+    struct disk *d = disk_new(dir);
+    int r = open_env(d, path, MDB_NOSUBDIR, MAP_NEW, err);
+    r = r < 0 ? r : open_databases(d, true, err);
+    int e = r < 0 ? 0 : mdb_env_sync(d->env, 1);
+    disk_close(d);
     if (r < 0 || e)
         return r < 0 ? r : lmdb_error(err, e, dir);
     /* The directory is synced by open_in(), before anything is written to the file. */
@@ -420,17 +632,40 @@ static int create_database(int dir_fd, const char *dir, struct err *err)
     return 0;
 }
 
-static int open_in(struct disk *d, int dir_fd, const char *dir, struct err *err)
+/* So that people know what to do with a file that cannot be used. */
+int disk_advise(const char *dir, struct err *err)
 {
-    int r = lock_dir(d, dir_fd, dir, err);
-    r = r < 0 ? r : create_database(dir_fd, dir, err);
+    struct err why = *err;
+    return err_set(
+        err, why.code,
+        "%s: %s. Nothing was changed. `grove up --check %s` says what is damaged and what can "
+        "be saved; or put back a copy of the directory, or start with another one",
+        dir, why.message, dir);
+}
+
+static int open_file(struct disk *d, struct err *err)
+{
+    char path[PATH_MAX];
+    int r = path_in(d->dir, "data.mdb", path, err);
+    r = r < 0 ? r : pages_verify(path, NULL, err);
+    if (r < 0)
+        return r;
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return err_errno(err, ERR_IO, "cannot look at %s", path);
+    r = open_env(d, d->dir, 0, (size_t)st.st_size, err);
+    r = r < 0 ? r : open_room(d, err);
+    return r < 0 ? r : open_databases(d, false, err);
+}
+
+static int open_in(struct disk *d, int dir_fd, struct err *err)
+{
+    int r = lock_dir(d, dir_fd, d->dir, err);
+    r = r < 0 ? r : create_database(dir_fd, d->dir, err);
     /* The files themselves must survive too, not only what is in them. */
     if (r == 0 && fsync(dir_fd) < 0)
-        return err_errno(err, ERR_IO, "cannot sync %s", dir);
-    r = r < 0 ? r : open_env(d, dir, 0, err);
-    r = r < 0 ? r : clear_readers(d, dir, err);
-    r = r < 0 ? r : fill_up(d, dir, err);
-    return r < 0 ? r : open_databases(d, dir, err);
+        return err_errno(err, ERR_IO, "cannot sync %s", d->dir);
+    return r < 0 ? r : open_file(d, err);
 }
 
 static int sync_parent(int dir_fd)
@@ -458,17 +693,27 @@ static int open_dir(const char *dir, struct err *err)
     return ERR_IO;
 }
 
-struct disk *disk_open(const char *dir, struct err *err)
+static int first_look(struct disk *d, struct disk_room *ret, struct err *err)
+{
+    if (setjmp(d->escape))
+        return asserted(d, err);
+    int r = measure_room(d, ret);
+    return r ? lmdb_error(err, r, d->dir) : 0;
+}
+
+struct disk *disk_open(const char *dir, struct disk_room *ret, struct err *err)
 {
     int dir_fd = open_dir(dir, err);
     if (dir_fd < 0)
         return NULL;
-    struct disk *d = xnew(struct disk);
-    d->lock_fd = -1;
-    int r = open_in(d, dir_fd, dir, err);
+    struct disk *d = disk_new(dir);
+    int r = open_in(d, dir_fd, err);
     close(dir_fd);
+    r = r < 0 ? r : first_look(d, ret, err);
     if (r == 0)
         return d;
+    if (r == ERR_INVALID)
+        (void)disk_advise(dir, err);
     disk_close(d);
     return NULL;
 }
@@ -477,7 +722,7 @@ void disk_close(struct disk *d)
 {
     if (!d)
         return;
-    if (d->env)
+    if (d->env && !d->broken)
         mdb_env_close(d->env);
     if (d->lock_fd >= 0)
         close(d->lock_fd);

@@ -248,6 +248,12 @@ struct node *node_get_or_add(struct storage_table *t, struct storage *st, str ns
     return n;
 }
 
+size_t node_cost(const struct node *n)
+{
+    enum { MAP_SLOT = 32 }; /* a hash map is half full on average, twice over */
+    return sizeof(*n) + n->key_len + MAP_SLOT;
+}
+
 struct obj *node_set_obj(struct storage *st, struct node *n, struct obj *obj)
 {
     struct obj *before = n->obj;

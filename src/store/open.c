@@ -99,7 +99,9 @@ static int pass_state(void *ctx, const struct record *r, struct err *err)
     struct obj *o = obj_of(st, r, err);
     if (!o)
         return damaged(r, err);
-    node_set_obj(st, node_get_or_add(&s->storages, st, r->ns, r->name), o);
+    struct node *n = node_get_or_add(&s->storages, st, r->ns, r->name);
+    s->memory += node_cost(n) + obj_cost(o);
+    node_set_obj(st, n, o);
     return 0;
 }
 
@@ -117,7 +119,7 @@ static int pass_window(void *ctx, const struct record *r, struct err *err)
     struct node *n = node_get_or_add(&s->storages, st, r->ns, r->name);
     version_publish(s, st, n, o, r->delete);
     node_drop_if_unused(st, n);
-    history_trim(&s->history);
+    store_trim(s);
     return 0;
 }
 
@@ -135,6 +137,7 @@ static int load_records(struct load *l, struct err *err)
         r = err_set(err, ERR_INVALID, "the log ends at revision %llu instead of %llu",
                     (unsigned long long)s->revision, (unsigned long long)l->head.revision);
     s->assigned = s->revision;
+    s->disk_oldest = l->head.oldest;
     return r;
 }
 
@@ -175,6 +178,7 @@ struct store *store_open(struct loop *l, const struct store_options *o, struct e
     struct store *s = xnew(struct store);
     s->loop = l;
     s->revision = s->assigned = STORE_FIRST_REVISION;
+    s->memory_limit = o->memory_limit;
     storages_init(&s->storages, loop_random_u64(l));
     history_init(&s->history, o);
     batch_init(s);
@@ -182,11 +186,14 @@ struct store *store_open(struct loop *l, const struct store_options *o, struct e
         storage_of(&s->storages, kinds_at(i));
     if (!o->dir)
         return s;
-    s->disk = disk_open(o->dir, err);
-    if (s->disk && load(s, err) == 0)
+    struct disk_room room = {0};
+    s->disk = disk_open(o->dir, &room, err);
+    if (s->disk && load(s, err) == 0) {
+        batch_set_room(s, &room);
         return s;
+    }
     if (s->disk)
-        err_wrap(err, "%s", o->dir);
+        (void)disk_advise(o->dir, err);
     store_free(s);
     return NULL;
 }

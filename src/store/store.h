@@ -15,7 +15,10 @@
  *    store read-only until restart; a sync is never retried.
  * 5. A delete is a tombstone at its own revision. Compaction has no transaction of its own: each
  *    commit also removes superseded records below the history window, up to twice its batch.
- * 6. Without a directory the same path is taken, a job on the disk worker included, only that the
+ * 6. A full disk or a full memory is no failure: writes that would make the store larger are
+ *    refused with ERR_NO_SPACE, deletes and writes that do not enlarge an object are taken, and all
+ *    writes again when there is room. While the disk is full the window is empty.
+ * 7. Without a directory the same path is taken, a job on the disk worker included, only that the
  *    job writes nothing: simulations see the order and the delays of the real thing.
  *
  * Kinds that share storage (another version of a group, events of both groups) are one collection:
@@ -48,6 +51,7 @@ struct store_options {
     const char *dir;       /* NULL: memory only; made when missing */
     size_t history_bytes;  /* what the watch window may hold beyond live objects, 0: 64 MiB */
     size_t history_events; /* 0: 100,000 */
+    size_t memory_limit;   /* for objects and the window together, 0: none */
 };
 
 struct store_write {
@@ -106,10 +110,19 @@ void store_warn_unknown(const struct store *s);
 struct obj *store_newest(const struct store *s, const struct kind *k, str ns, str name);
 uint64_t store_next_revision(const struct store *s);
 /* Applies to pending; done() comes later, never from inside. Fails at once, without done(), when
- * the store is read-only or the key holds a NUL byte (ERR_INVALID). Deleting what store_newest does
- * not show, or an object of another key or revision, is a bug. */
+ * the store is read-only, has no room (ERR_NO_SPACE) or the key holds a NUL byte (ERR_INVALID).
+ * Deleting what store_newest does not show, or an object of another key or revision, is a bug. */
 int store_apply(struct store *s, struct store_write *w, struct err *err);
 bool store_is_read_only(const struct store *s);
+
+/* Room for more, on disk and in memory. */
+struct store_room {
+    bool is_full;                /* writes that make the store larger are refused */
+    struct err why;              /* when full: what is full, how much there is, what to do */
+    size_t memory, memory_limit; /* bytes of objects and the window; limit 0: none */
+    uint64_t disk_bytes;         /* that can be written without asking the file system for more */
+};
+void store_room(const struct store *s, struct store_room *ret);
 
 /* ---- watching ---- */
 

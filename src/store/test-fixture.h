@@ -14,7 +14,8 @@ struct fixture {
     struct store_options options;
     char dir[64]; /* of a store on disk; empty otherwise */
     struct store_sub sub;
-    size_t unfinished; /* writes whose done has not come */
+    struct loop_timer timer; /* for tests that let time pass */
+    size_t unfinished;       /* writes whose done has not come */
     size_t batches;
     int last_error;
     uint64_t failed_from; /* first revision whose write failed, or 0 */

@@ -123,6 +123,77 @@ TEST(every_call_to_the_disk_may_fail_in_every_way)
     test_note("%zu runs", runs);
 }
 
+static void watch_and_fail(struct fixture *f)
+{
+    char path[96];
+    snprintf(path, sizeof(path), "%s/data.mdb", f->dir);
+    faulty_watch(path, NULL, 1, FAULTY_EIO);
+}
+
+TEST(a_failed_commit_makes_the_store_read_only)
+{
+    struct fixture f;
+    fixture_init_disk(&f, false);
+    put(&f, "a", "1");
+    settle(&f);
+    CHECK_DIARY(&f, "event ADDED a 2; batch; done a 2; ");
+    watch_and_fail(&f);
+    char *big = xcalloc(1, 1 << 20);
+    memset(big, 'x', (1 << 20) - 1);
+    put(&f, "a", big);
+    put(&f, "b", "1");
+    settle(&f);
+    faulty_unwatch();
+    CHECK_DIARY(&f, "failed a 3; failed b 4; ");
+    CHECK_INT(f.last_error, ERR_IO);
+    CHECK(store_is_read_only(f.store));
+    /* Reads go on; nothing of the failed batch is seen by anybody. */
+    CHECK_STR(durable(&f, "a"), STR("1"));
+    CHECK_STR(newest(&f, "a"), STR("1"));
+    CHECK_STR(newest(&f, "b"), STR("-"));
+    CHECK_INT(store_revision(f.store), 2);
+    /* A sync is never retried, also when the disk works again. */
+    CHECK_INT(put(&f, "c", "1"), 0);
+    CHECK_INT(f.last_error, ERR_IO);
+    fixture_reopen(&f);
+    CHECK(!store_is_read_only(f.store));
+    CHECK_INT(store_revision(f.store), 2);
+    CHECK_STR(durable(&f, "a"), STR("1"));
+    CHECK_INT(put(&f, "b", big), 3);
+    settle(&f);
+    CHECK_DIARY(&f, "event ADDED b 3; batch; done b 3; ");
+    free(big);
+    fixture_done(&f);
+}
+
+static struct fixture *late_fixture;
+
+static void write_late(struct loop_timer *t)
+{
+    put(late_fixture, "late", "1");
+}
+
+TEST(a_failed_commit_drops_the_filling_batch_too)
+{
+    struct fixture f;
+    fixture_init_disk(&f, true);
+    char *big = xcalloc(1, 1 << 20);
+    struct loop_timer t;
+    memset(big, 'x', (1 << 20) - 1);
+    loop_timer_init(f.loop, &t, write_late);
+    late_fixture = &f;
+    put(&f, "a", big);
+    loop_timer_set(&t, loop_now(f.loop) + 1);
+    watch_and_fail(&f);
+    settle(&f);
+    faulty_unwatch();
+    CHECK_DIARY(&f, "failed a 2; failed late 3; ");
+    CHECK_INT(store_next_revision(f.store), 2);
+    CHECK_INT(store_count(f.store, &kind_config_map), 0);
+    free(big);
+    fixture_done(&f);
+}
+
 /* ---- power cuts ---- */
 
 /* What the marks before a point of the trace say. */
