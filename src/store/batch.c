@@ -89,7 +89,7 @@ static int memory_full(const struct store *s, struct err *err)
         err, ERR_NO_SPACE,
         "the memory for stored objects is full: %zu of %zu MiB are in use. Objects can be "
         "read, deleted, and changed as long as they do not become larger. Delete objects, "
-        "or start the server with more memory or a larger --object-memory",
+        "or start the server with more memory or a larger --object-memory-limit",
         (memory_used(s) + MIB - 1) / MIB, s->memory_limit / MIB);
 }
 
@@ -117,6 +117,7 @@ void store_room(const struct store *s, struct store_room *ret)
     else if (is_memory_full(s, s->memory_limit / 64))
         (void)memory_full(s, &ret->why);
     ret->is_full = ret->why.code != 0;
+    ret->what = s->room.is_full ? "disk" : "memory";
 }
 
 /* The window gets what live objects leave of the memory, and nothing while the disk is full. */

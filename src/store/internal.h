@@ -4,8 +4,12 @@
  *   mem.c      storages and their ordered index; pending chains hang on its nodes
  *   history.c  the window of past events: replay, lists in the past, what may be compacted
  *   batch.c    apply, group commit, publication
+ *   record.c   one version of an object as bytes
  *   lmdb.c     the disk: knows the format, nothing of kinds or documents
+ *   pages.c    whether LMDB can be let loose on a file
+ *   room.c     space on the file system
  *   open.c     start-up: from records to the state in memory; close
+ *   check.c    looks at a directory without starting; saves what can be saved
  *
  * Everything runs on the loop thread except disk_commit(), which runs on the disk worker and
  * touches only the commit it is given and the LMDB environment.
@@ -145,7 +149,7 @@ void history_drop_garbage(struct history *h, size_t n);
 void history_rewrap(struct history *h, uint32_t storage,
                     struct obj *(*rewrap)(void *ctx, struct obj *o), void *ctx);
 
-/* ---- lmdb.c: the disk ---- */
+/* ---- record.c: one version of an object as bytes ---- */
 
 struct record {
     uint64_t revision;
@@ -154,6 +158,18 @@ struct record {
     str storage, ns, name;
     str doc;
 };
+
+/* Big-endian numbers of n bytes. */
+void put_be(void *to, uint64_t v, size_t n);
+uint64_t get_be(const void *from, size_t n);
+
+size_t record_len(const struct record *r);
+/* p has room for record_len(r) bytes. */
+void record_encode(const struct record *r, uint8_t *p);
+/* key is the revision. Without `whole` the checksum is not verified. */
+int record_decode(str key, str value, bool whole, struct record *ret, struct err *err);
+
+/* ---- lmdb.c: the disk ---- */
 
 struct commit {
     VEC(struct record) records; /* ascending revisions */
@@ -194,6 +210,11 @@ void disk_read_end(struct disk *d);
  * succeed. ERR_IO: it is not known what the disk holds; there is no other commit. Without records
  * and removals it only looks whether there is room (again). */
 int disk_commit(struct disk *d, const struct commit *c, struct disk_room *ret, struct err *err);
+
+/* ---- open.c ---- */
+
+/* Of a record's document; checks that it is the record's. */
+struct obj *record_obj(const struct kind *k, const struct record *r, struct err *err);
 
 /* ---- batch.c: writes ---- */
 

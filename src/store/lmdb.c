@@ -2,16 +2,8 @@
  * The disk: one LMDB environment per directory, two databases in it. Described byte by byte in
  * docs/store-format.md; in short:
  *
- *   log    key: revision, 8 bytes big-endian       value: a record
+ *   log    key: revision, 8 bytes big-endian       value: a record (record.c)
  *   meta   key: "format", "oldest", "revision"     value: a number, 8 bytes big-endian
- *
- *   record:  0  version of the record, 1
- *            1  operation: 1 put, 2 delete
- *            2  0, 0
- *            4  length of the key, 4 bytes big-endian
- *            8  key: storage, NUL, namespace, NUL, name
- *               document: JSON text as on the wire (of a delete: the last state)
- *               XXH3 (64 bits, big-endian) of all bytes before
  *
  * Invariants:
  * 1. A commit is one transaction with LMDB's full durability: records, removals and both numbers
@@ -38,19 +30,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/xxh.h"
 #include "store/internal.h"
 #include "store/pages.h"
 #include "store/room.h"
 
 #define FORMAT 1
-#define RECORD_VERSION 1
-#define RECORD_HEAD 8
-#define RECORD_SUM 8
 #define MAP_NEW ((size_t)1 << 20) /* of a file that is being made */
 #define FIRST_PAGES 256           /* allocated beyond what is in use, to begin with */
 
-enum { OP_PUT = 1, OP_DELETE = 2, FREE_DBI = 0 };
+enum { FREE_DBI = 0 };
 
 struct disk {
     MDB_env *env;
@@ -89,23 +77,14 @@ static int lmdb_error(struct err *err, int code, const char *what)
 
 /* ---- numbers ---- */
 
-static void put_be(uint8_t *p, uint64_t v, size_t n)
-{
-    for (size_t i = n; i-- > 0; v >>= 8)
-        p[i] = (uint8_t)v;
-}
-
-static uint64_t get_be(const uint8_t *p, size_t n)
-{
-    uint64_t v = 0;
-    for (size_t i = 0; i < n; i++)
-        v = v << 8 | p[i];
-    return v;
-}
-
 static MDB_val val(void *p, size_t n)
 {
     return (MDB_val){.mv_size = n, .mv_data = p};
+}
+
+static str str_of_val(const MDB_val *v)
+{
+    return str_n(v->mv_data, v->mv_size);
 }
 
 static MDB_val name_val(const char *name)
@@ -131,80 +110,6 @@ static int meta_get(struct disk *d, MDB_txn *txn, const char *name, uint64_t *re
         return MDB_CORRUPTED;
     *ret = get_be(value.mv_data, 8);
     return 0;
-}
-
-/* ---- records ---- */
-
-static size_t record_key_len(const struct record *r)
-{
-    return r->storage.len + 1 + r->ns.len + 1 + r->name.len;
-}
-
-static size_t record_len(const struct record *r)
-{
-    return RECORD_HEAD + record_key_len(r) + r->doc.len + RECORD_SUM;
-}
-
-static uint8_t *put_str(uint8_t *p, str s)
-{
-    if (s.len)
-        memcpy(p, s.p, s.len);
-    return p + s.len;
-}
-
-/* p has room for record_len(r) bytes. */
-static void record_encode(const struct record *r, uint8_t *p)
-{
-    uint8_t *at = p + RECORD_HEAD;
-    p[0] = RECORD_VERSION;
-    p[1] = r->delete ? OP_DELETE : OP_PUT;
-    p[2] = p[3] = 0;
-    put_be(p + 4, record_key_len(r), 4);
-    at = put_str(at, r->storage);
-    *at++ = 0;
-    at = put_str(at, r->ns);
-    *at++ = 0;
-    at = put_str(at, r->name);
-    at = put_str(at, r->doc);
-    put_be(at, XXH3_64bits(p, (size_t)(at - p)), RECORD_SUM);
-}
-
-static int record_split_key(struct record *r, struct err *err)
-{
-    str rest = r->key;
-    r->storage = str_cut(&rest, '\0');
-    bool has_ns = rest.p != NULL;
-    r->ns = str_cut(&rest, '\0');
-    r->name = rest;
-    if (!has_ns || !rest.p || str_is_empty(r->storage) || str_find_char(rest, '\0') >= 0)
-        return err_set(err, ERR_INVALID, "its key is malformed");
-    return 0;
-}
-
-static int record_decode(const MDB_val *key, const MDB_val *value, bool whole, struct record *ret,
-                         struct err *err)
-{
-    const uint8_t *p = value->mv_data;
-    size_t len = value->mv_size;
-    *ret = (struct record){0};
-    if (key->mv_size != 8)
-        return err_set(err, ERR_INVALID, "a revision has %zu bytes instead of 8", key->mv_size);
-    ret->revision = get_be(key->mv_data, 8);
-    if (len < RECORD_HEAD + RECORD_SUM)
-        return err_set(err, ERR_INVALID, "it is too short");
-    if (p[0] != RECORD_VERSION)
-        return err_set(err, ERR_UNSUPPORTED, "its version %u is not known", p[0]);
-    if (p[1] != OP_PUT && p[1] != OP_DELETE)
-        return err_set(err, ERR_INVALID, "its operation %u is not known", p[1]);
-    size_t body = len - RECORD_HEAD - RECORD_SUM, key_len = get_be(p + 4, 4);
-    if (key_len > body)
-        return err_set(err, ERR_INVALID, "its key is longer than the record");
-    if (whole && XXH3_64bits(p, len - RECORD_SUM) != get_be(p + len - RECORD_SUM, RECORD_SUM))
-        return err_set(err, ERR_INVALID, "its checksum is wrong");
-    ret->delete = p[1] == OP_DELETE;
-    ret->key = str_n((const char *)p + RECORD_HEAD, key_len);
-    ret->doc = str_n(ret->key.p + key_len, body - key_len);
-    return record_split_key(ret, err);
 }
 
 /* ---- reading at start-up ---- */
@@ -241,7 +146,7 @@ static int read_range(MDB_cursor *c, uint64_t from, uint64_t to, bool whole,
     int r = mdb_cursor_get(c, &key, &value, MDB_SET_RANGE);
     for (; r == 0; r = mdb_cursor_get(c, &key, &value, MDB_NEXT)) {
         struct record rec;
-        int e = record_decode(&key, &value, whole, &rec, err);
+        int e = record_decode(str_of_val(&key), str_of_val(&value), whole, &rec, err);
         if (e < 0)
             return err_wrap(err, "the record at revision %llu is damaged",
                             (unsigned long long)rec.revision);

@@ -51,18 +51,28 @@ static int damaged(const struct record *r, struct err *err)
                     STR_ARG(r->name));
 }
 
-static struct obj *obj_of(struct storage *st, const struct record *r, struct err *err)
+static struct obj *wrap(const struct kind *k, struct doc *d, const struct record *r,
+                        struct err *err)
 {
-    struct doc *d = doc_parse(r->doc, &limits, err);
-    if (!d)
-        return NULL;
-    struct obj *o = obj_new(kind_of(st, d), d, err);
+    struct obj *o = obj_new(k, d, err);
     if (o && o->rv == r->revision && str_eq(o->ns, r->ns) && str_eq(o->name, r->name))
         return o;
     if (o)
         err_set(err, ERR_INVALID, "its document is another object's");
     obj_unref(o);
     return NULL;
+}
+
+struct obj *record_obj(const struct kind *k, const struct record *r, struct err *err)
+{
+    struct doc *d = doc_parse(r->doc, &limits, err);
+    return d ? wrap(k, d, r, err) : NULL;
+}
+
+static struct obj *obj_of(struct storage *st, const struct record *r, struct err *err)
+{
+    struct doc *d = doc_parse(r->doc, &limits, err);
+    return d ? wrap(kind_of(st, d), d, r, err) : NULL;
 }
 
 /* ---- the three passes ---- */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "store/internal.h"
 
 /* LMDB's format (mdb.c of 0.9): offsets in bytes. */
 enum {
@@ -362,7 +363,6 @@ static void on_free(struct tree *t, str key, str value, unsigned flags)
 static void on_log(struct tree *t, str key, str value, unsigned flags)
 {
     struct walk *w = t->w;
-    w->r->entries++;
     if (flags)
         finding(w, "a record of the log has the unknown flags %u", flags);
     else if (w->r->on_record)
@@ -371,16 +371,16 @@ static void on_log(struct tree *t, str key, str value, unsigned flags)
 
 static void on_meta(struct tree *t, str key, str value, unsigned flags)
 {
-    uint64_t *revision = &t->w->r->revision;
+    struct pages_report *r = t->w->r;
+    uint64_t *numbers[] = {&r->format, &r->oldest, &r->revision};
+    static const char *const names[] = {"format", "oldest", "revision"};
     if (flags || value.len != 8) {
         finding(t->w, "a number of database meta is damaged");
         return;
     }
-    if (!str_is(key, "revision"))
-        return;
-    *revision = 0;
-    for (size_t i = 0; i < 8; i++)
-        *revision = *revision << 8 | (uint8_t)value.p[i];
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_is(key, names[i]))
+            *numbers[i] = get_be(value.p, 8);
 }
 
 static const struct {
@@ -454,7 +454,7 @@ static void walk_commit(struct walk *w, const struct meta *m)
     free_pages.flags &= FLAGS_MASK;
     w->n = m->last + 1;
     w->r->pages = w->n;
-    w->r->commits = m->txn;
+    w->r->commit = m->txn;
     w->seen = xcalloc(w->n / 8 + 1, 1);
     walk_tree(w, &main, on_database, &found);
     if (!w->stop && found != (1u << ARRAY_LEN(databases)) - 1)
@@ -487,8 +487,10 @@ static void walk_file(struct walk *w)
                 "the meta pages are of the transactions %llu and %llu, which do not follow each "
                 "other",
                 (unsigned long long)past->txn, (unsigned long long)now->txn);
-    if (!w->stop)
-        walk_commit(w, now);
+    if (w->r->past && !both)
+        finding(w, "there is no meta page of the commit before the newest one");
+    else if (!w->stop)
+        walk_commit(w, w->r->past ? past : now);
 }
 
 /* ---- the file ---- */

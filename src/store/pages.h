@@ -25,20 +25,22 @@
 #include "base/err.h"
 
 struct pages_report {
+    /* in */
+    bool past; /* walk the commit before the newest one */
     /* Something is wrong. NULL: the first finding ends the walk. */
     void (*on_finding)(void *ctx, const char *what);
     /* A record of the database "log" in the order of the tree, also where other parts are damaged.
-     * May be NULL. The slices point into the file. */
+     * May be NULL. The slices point into the file and live until pages_verify() returns. */
     void (*on_record)(void *ctx, str key, str value);
     void *ctx;
     /* out */
     size_t page_size;
-    uint64_t pages;    /* that the newest commit knows of */
-    uint64_t free;     /* of these, not in use */
-    uint64_t entries;  /* of the log, that were reached */
-    uint64_t commits;  /* the newest transaction's number */
-    uint64_t revision; /* as the database "meta" has it, 0: not found */
+    uint64_t pages;  /* that the commit knows of */
+    uint64_t free;   /* of these, not in use */
+    uint64_t commit; /* the transaction's number */
     size_t findings;
+    /* The numbers of the database "meta"; 0: not found. */
+    uint64_t format, oldest, revision;
 };
 
 /* Opens, reads and walks the file at path, for messages called by that name. 0 when it is whole;

@@ -119,6 +119,7 @@ bool store_is_read_only(const struct store *s);
 struct store_room {
     bool is_full;                /* writes that make the store larger are refused */
     struct err why;              /* when full: what is full, how much there is, what to do */
+    const char *what;            /* "disk" or "memory" */
     size_t memory, memory_limit; /* bytes of objects and the window; limit 0: none */
     uint64_t disk_bytes;         /* that can be written without asking the file system for more */
 };
