@@ -97,15 +97,27 @@ static bool check_controllers(const struct front *f)
     return f->ready;
 }
 
+static bool check_room(const struct front *f)
+{
+    struct store_room room;
+    store_room(apiserver_store(f->server), &room);
+    return !room.is_full;
+}
+
+/* A check that is no more than a warning is told and does not fail the whole: a server whose store
+ * is full must stay among those that are asked, for it serves reads and takes deletes. */
 static const struct {
     const char *name;
     bool (*check)(const struct front *f);
     bool ready_only;
+    const char *warning;
 } checks[] = {
-    {"ping", check_ping, false},
-    {"log", check_ping, false},
-    {"etcd", check_store, false}, /* what monitoring calls the store of a cluster */
-    {"controllers", check_controllers, true},
+    {"ping", check_ping, false, NULL},
+    {"log", check_ping, false, NULL},
+    {"etcd", check_store, false, NULL}, /* what monitoring calls the store of a cluster */
+    {"controllers", check_controllers, true, NULL},
+    {"storage", check_room, true,
+     "full: writes that make the store larger are refused, reads and deletes are served"},
 };
 
 static const char *const endpoints[] = {"healthz", "livez", "readyz"};
@@ -124,21 +136,29 @@ static bool is_excluded(struct call *c, const char *name)
 static void serve_checks(struct call *c, const char *endpoint)
 {
     struct strbuf text = STRBUF_INIT(4096);
-    bool all = true, ready = str_is(str_of(endpoint), "readyz");
+    bool all = true, warned = false, ready = str_is(str_of(endpoint), "readyz");
     str verbose;
     for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
         if (checks[i].ready_only && !ready)
             continue;
         bool excluded = is_excluded(c, checks[i].name);
         bool good = excluded || checks[i].check(c->front);
-        all = all && good;
-        strbuf_printf(&text, "[%c]%s %s\n", good ? '+' : '-', checks[i].name,
-                      excluded ? "excluded: ok"
-                      : good   ? "ok"
-                               : "failed: reason withheld");
+        const char *warning = good ? NULL : checks[i].warning;
+        all = all && (good || warning);
+        warned = warned || warning;
+        strbuf_printf(&text, "[%c]%s %s\n",
+                      good      ? '+'
+                      : warning ? '!'
+                                : '-',
+                      checks[i].name,
+                      excluded  ? "excluded: ok"
+                      : good    ? "ok"
+                      : warning ? warning
+                                : "failed: reason withheld");
     }
     strbuf_printf(&text, "%s check %s\n", endpoint, all ? "passed" : "failed");
-    bool brief = all && !http_query_get(&c->arena, c->x->query, STR("verbose"), &verbose);
+    bool brief =
+        all && !warned && !http_query_get(&c->arena, c->x->query, STR("verbose"), &verbose);
     call_reply_text(c, all ? 200 : 500, brief ? STR("ok") : strbuf_str(&text));
     strbuf_done(&text);
 }
@@ -150,7 +170,9 @@ static bool serve_one_check(struct call *c, str name, bool ready)
             continue;
         bool good = checks[i].check(c->front);
         call_reply_text(c, good ? 200 : 500,
-                        good ? STR("ok") : STR("internal server error: check failed\n"));
+                        good                ? STR("ok")
+                        : checks[i].warning ? str_of(checks[i].warning)
+                                            : STR("internal server error: check failed\n"));
         return true;
     }
     return false;

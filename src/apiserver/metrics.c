@@ -40,6 +40,13 @@ static struct metric objects =
     METRIC_GAUGE("apiserver_resource_objects", "Objects stored.", "group", "resource");
 static struct metric read_only =
     METRIC_GAUGE("grove_store_read_only", "1 when a write failed and the store takes no more.");
+static struct metric full = METRIC_GAUGE(
+    "grove_store_full", "1 while writes that would make the store larger are refused.");
+static struct metric store_memory =
+    METRIC_GAUGE("grove_store_memory_bytes",
+                 "What stored objects and their history hold, as --object-memory-limit counts it.");
+static struct metric store_memory_limit =
+    METRIC_GAUGE("grove_store_memory_limit_bytes", "The limit of it; 0: none.");
 static struct metric iterations =
     METRIC_COUNTER("grove_loop_iterations_total", "Turns of the event loop.");
 static struct metric cpu = METRIC_COUNTER("process_cpu_seconds_total", "CPU time used.");
@@ -150,6 +157,15 @@ static void collect_objects(const struct store *s)
     }
 }
 
+static void collect_room(const struct store *s)
+{
+    struct store_room room;
+    store_room(s, &room);
+    metric_set(metric_with(&full), room.is_full);
+    metric_set(metric_with(&store_memory), (double)room.memory);
+    metric_set(metric_with(&store_memory_limit), (double)room.memory_limit);
+}
+
 void metrics_write(struct front *f, struct strbuf *out)
 {
     struct loop *l = apiserver_loop(f->server);
@@ -162,6 +178,7 @@ void metrics_write(struct front *f, struct strbuf *out)
     metric_set(metric_with(&held), (double)turns_held(f));
     metric_set(metric_with(&revision), (double)store_revision(s));
     metric_set(metric_with(&read_only), store_is_read_only(s));
+    collect_room(s);
     set_counter(&iterations, (double)loop_iterations(l));
     set_counter(&cpu, cpu_seconds());
     metric_set(metric_with(&resident), resident_bytes());

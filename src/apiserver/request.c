@@ -140,6 +140,8 @@ void request_answer_later(struct req *q)
 
 static struct status *store_failure(struct req *q, const struct err *err)
 {
+    if (err->code == ERR_NO_SPACE)
+        return status_new(&q->arena, 507, status_reason_of_code(507), "%s", err->message);
     return status_new(&q->arena, 500, "InternalError", "Internal error occurred: %s", err->message);
 }
 

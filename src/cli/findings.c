@@ -276,25 +276,40 @@ static void look_at_update(struct look *l)
                                 STR_ARG(l->pcs->name)));
 }
 
+/* Nothing about a set is wrong by itself, and little or nothing about it changes any more. */
+static const struct {
+    const char *verdict, *constraint, *help[2];
+} servers[] = {
+    [STORE_FULL] =
+        {"the API server's store is full: it refuses what would make it larger, and what "
+         "is said here may not change",
+         "/readyz/storage of the server fails",
+         {"delete objects, or make room on the disk of its store; the answer to a refused "
+          "write, and its log, say what is full",
+          "it goes on by itself when there is room"}},
+    [STORE_READ_ONLY] = {"the API server takes no writes: its store is read-only, and nothing "
+                         "changes, whatever else is said here",
+                         "/readyz/etcd of the server fails",
+                         {"look at the disk of its store; its log says what the disk answered",
+                          "then start the server again: one that could not write once does not try "
+                          "again"}},
+};
+
 str findings_of_server(const struct picture *p)
 {
-    return p->read_only ? STR("the API server takes no writes: its store is read-only or full, and "
-                              "nothing changes, whatever else is said here")
-                        : STR_NONE;
+    return p->store == STORE_WRITES ? STR_NONE : str_of(servers[p->store].verdict);
 }
 
-/* Nothing about the set is wrong by itself, and nothing about it changes any more. */
 static void look_at_server(struct look *l)
 {
-    str verdict = findings_of_server(l->picture);
-    if (str_is_empty(verdict))
+    enum picture_store store = l->picture->store;
+    if (store == STORE_WRITES)
         return;
     struct finding *f = add(l, FINDING_FAILED, 0, l->pcs);
-    f->verdict = verdict;
-    f->constraint = STR("/readyz/etcd of the server fails");
-    unblock(f, STR("make room on the disk of its store; its log says what the disk answered"));
-    unblock(f, STR("then start the server again: one that could not write once does not try "
-                   "again"));
+    f->verdict = findings_of_server(l->picture);
+    f->constraint = str_of(servers[store].constraint);
+    for (size_t i = 0; i < ARRAY_LEN(servers[store].help); i++)
+        unblock(f, str_of(servers[store].help[i]));
 }
 
 /* What it has made already says more than a status that is not written yet. */

@@ -53,16 +53,24 @@ static int read_part(struct session *s, enum picture_part part, unsigned mask,
     return session_send_list(s, &q, ret, err);
 }
 
-/* Servers of Kubernetes answer this to everybody, 500 when a write would fail. One that does not
- * know it or does not let us ask has said nothing. */
-static bool is_read_only(struct session *s, unsigned mask)
+/* Servers of Kubernetes answer /readyz/etcd to everybody, 500 when a write would fail. One that
+ * does not know a check or does not let us ask has said nothing. */
+static bool check_fails(struct session *s, str path)
 {
-    struct api_request q = {.verb = API_GET, .path = STR("/readyz/etcd")};
+    struct api_request q = {.verb = API_GET, .path = path};
     struct err ignored = ERR_INIT;
     int code = 0;
-    if (mask & PICTURE_SERVER)
-        (void)session_send(s, &q, NULL, &code, &ignored);
+    (void)session_send(s, &q, NULL, &code, &ignored);
     return code == 500;
+}
+
+static enum picture_store ask_store(struct session *s, unsigned mask)
+{
+    if (!(mask & PICTURE_SERVER))
+        return STORE_WRITES;
+    if (check_fails(s, STR("/readyz/etcd")))
+        return STORE_READ_ONLY;
+    return check_fails(s, STR("/readyz/storage")) ? STORE_FULL : STORE_WRITES;
 }
 
 int picture_read(struct session *s, unsigned mask, struct picture *p, struct err *err)
@@ -76,7 +84,8 @@ int picture_read(struct session *s, unsigned mask, struct picture *p, struct err
         if (r)
             return r;
     }
-    p->read_only = p->read_only || is_read_only(s, mask);
+    if (mask & PICTURE_SERVER)
+        p->store = ask_store(s, mask);
     return 0;
 }
 
@@ -212,7 +221,8 @@ struct live {
     void *ctx;
     int error;
     struct err *err;
-    bool over, again, read_only;
+    bool over, again;
+    enum picture_store store;
 };
 
 static void stop(struct live *l)
@@ -225,7 +235,7 @@ static void on_redraw(struct loop_timer *t)
 {
     struct live *l = container_of(t, struct live, redraw);
     struct picture p = {
-        .ns = l->session->ns, .now = loop_wall(l->session->loop), .read_only = l->read_only};
+        .ns = l->session->ns, .now = loop_wall(l->session->loop), .store = l->store};
     for (unsigned i = 0; i < PICTURE_PARTS; i++)
         p.parts[i] = (struct session_list){l->streams[i].items.p, l->streams[i].items.len, 0};
     l->drawn_at = loop_now(l->session->loop);
@@ -370,7 +380,7 @@ static int begin_all(struct live *l)
         if (!(l->mask >> i & 1))
             forget(&l->streams[i]);
     }
-    l->read_only = is_read_only(l->session, l->mask);
+    l->store = ask_store(l->session, l->mask);
     return 0;
 }
 

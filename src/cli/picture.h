@@ -33,11 +33,14 @@ enum picture_part {
 #define PICTURE_WITH_REFUSALS (PICTURE_WITH_EVENTS | PICTURE_REFUSALS)
 #define REASON_REFUSED "DisruptionRefused"
 
+/* What the store of the server takes. */
+enum picture_store { STORE_WRITES, STORE_FULL, STORE_READ_ONLY };
+
 struct picture {
     struct session_list parts[PICTURE_PARTS]; /* in the order of their names */
     str ns;                                   /* empty: of all namespaces */
     usec now;                                 /* wall time when it was taken */
-    bool read_only; /* its server says that its store takes no writes; when reading began */
+    enum picture_store store;                 /* as its server says; when reading began */
 };
 
 /* Reads the parts of the mask into *p, which keeps its others. Lives as long as the session. */

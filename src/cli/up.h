@@ -15,6 +15,7 @@ struct up_options {
     const struct operator_config *config; /* NULL: none; must outlive it */
     str without;                          /* as plane_options has it; must outlive it */
     struct front_limits limits;
+    size_t object_memory; /* for what is stored; 0: no limit */
     /* Files; empty: our own. Looked at again when they change. */
     str tls_cert, tls_key, client_ca;
     usec cert_lifetime; /* of our own; 0: a year */

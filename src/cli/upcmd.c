@@ -10,12 +10,14 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/memlimit.h"
 #include "base/quantity.h"
 #include "cli/cli.h"
 #include "cli/instance.h"
 #include "cli/paint.h"
 #include "cli/up.h"
 #include "operator/config.h"
+#include "store/check.h"
 #include "store/store.h"
 
 /* How long to wait for the nodes to register before saying what there is. */
@@ -29,7 +31,8 @@ struct up_args {
     usec start_delay, stop_delay;
     int log_level;
     bool log_json;
-    str tls_cert, tls_key, client_ca, memory;
+    str tls_cert, tls_key, client_ca, memory, object_memory;
+    str check, save;
     int64_t connections, user_connections, user_requests, user_watches;
     usec request_timeout, cert_lifetime;
 };
@@ -69,6 +72,15 @@ static const struct opt up_opts[] = {
         struct up_args, memory, 0, "memory-limit", "SIZE",
         "Memory that requests, answers and watches may use, e.g. 512Mi (default: a quarter of "
         "the machine's memory); beyond it requests are answered with 429"),
+    OPT_STRING(
+        struct up_args, object_memory, 0, "object-memory-limit", "SIZE",
+        "Memory that stored objects and their recent history may use, e.g. 2Gi (default: half "
+        "of the machine's memory); beyond it writes that need more are answered with 507"),
+    OPT_STRING(struct up_args, check, 0, "check", "DIR",
+               "Start nothing; say whether the state in DIR is whole, and what can be saved. Exits "
+               "with 0 when it is, 1 when it is damaged, 2 when it cannot be looked at"),
+    OPT_STRING(struct up_args, save, 0, "save", "NEW-DIR",
+               "With --check: put every object that can be read into a new state directory"),
     OPT_INT(struct up_args, connections, 0, "max-connections", "N", 2, 1000000, "10000",
             "Connections of all clients"),
     OPT_INT(struct up_args, user_connections, 0, "max-connections-per-user", "N", 0, 1000000, "0",
@@ -338,34 +350,38 @@ static int64_t log_clock(void *ctx)
     return loop_wall(ctx);
 }
 
-/* Of the machine, or of the part of it that we may use. */
-static size_t available_memory(void)
+/* A size of an option, or a share of what there is. */
+static int read_size(str text, const char *name, size_t share, size_t *ret, struct err *err)
 {
-    uint64_t limit = 0;
-    struct strbuf text = STRBUF_INIT(4096);
-    size_t all = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-    if (file_read("/sys/fs/cgroup/memory.max", &text, NULL) == 0 &&
-        str_to_uint(str_trim(strbuf_str(&text)), &limit) && limit < all)
-        all = (size_t)limit;
-    strbuf_done(&text);
-    return all;
+    enum { LEAST = 16 << 20 };
+    struct quantity q;
+    *ret = share;
+    if (!text.len)
+        return 0;
+    if (quantity_parse(text, &q, NULL) || quantity_value(&q) < LEAST)
+        return err_set(err, ERR_USAGE, "--%s is a size of at least 16Mi, e.g. 512Mi", name);
+    *ret = (size_t)quantity_value(&q);
+    return 0;
 }
 
-static int set_limits(const struct up_args *a, struct front_limits *l, struct err *err)
+/* Of what there is, clients may use a quarter and stored objects a half; the rest is for the
+ * controllers' indexes, which grow with the objects, and for the program itself. */
+static int set_limits(const struct up_args *a, struct up_options *o, struct err *err)
 {
-    enum { SHARE = 4, LEAST = 16 << 20 };
-    struct quantity memory = quantity_from_value(0, QUANTITY_BINARY_SI);
-    if (a->memory.len &&
-        (quantity_parse(a->memory, &memory, NULL) || quantity_value(&memory) < LEAST))
-        return err_set(err, ERR_USAGE, "--memory-limit is a size of at least 16Mi, e.g. 512Mi");
+    enum { REQUEST_SHARE = 4, OBJECT_SHARE = 2 };
+    size_t all = memory_limit(""), requests;
+    if (read_size(a->memory, "memory-limit", all / REQUEST_SHARE, &requests, err) ||
+        read_size(a->object_memory, "object-memory-limit", all / OBJECT_SHARE, &o->object_memory,
+                  err))
+        return err->code;
     if (str_is_empty(a->tls_cert) != str_is_empty(a->tls_key))
         return err_set(err, ERR_USAGE, "--tls-cert-file and --tls-private-key-file go together");
-    *l = (struct front_limits){
+    o->limits = (struct front_limits){
         .connections = (size_t)a->connections,
         .user_connections = (size_t)a->user_connections,
         .user_requests = (size_t)a->user_requests,
         .user_watches = (size_t)a->user_watches,
-        .memory = a->memory.len ? (size_t)quantity_value(&memory) : available_memory() / SHARE,
+        .memory = requests,
         .request_timeout = a->request_timeout,
     };
     return 0;
@@ -437,7 +453,7 @@ static int run_with_config(const struct up_args *a, const struct operator_config
     struct up_run r = {.args = a};
     set_options(a, &o);
     o.config = config;
-    if (check_words(a, &err) || set_limits(a, &o.limits, &err))
+    if (check_words(a, &err) || set_limits(a, &o, &err))
         return cli_fail(&err);
     r.loop = loop_new_real(&err);
     if (!r.loop)
@@ -518,6 +534,46 @@ static int run_detached(const struct up_args *a)
     return code;
 }
 
+/* ---- grove up --check ---- */
+
+/* The store is a part of the state; its own directory, which messages name, is understood too. */
+static str store_in(struct arena *a, str dir)
+{
+    str inner = arena_printf(a, "%.*s/store", STR_ARG(dir));
+    return access(inner.p, F_OK) == 0 ? inner : arena_str(a, dir);
+}
+
+static int run_check(const struct up_args *a)
+{
+    struct arena arena = ARENA_INIT;
+    struct err err = ERR_INIT;
+    int code = CHECK_IMPOSSIBLE;
+    str save = a->save.len ? arena_printf(&arena, "%.*s/store", STR_ARG(a->save)) : STR_NONE;
+    if (save.len && access(arena_str(&arena, a->save).p, F_OK) == 0)
+        (void)err_set(&err, ERR_USAGE,
+                      "--save: %.*s is there already; name a directory that is not",
+                      STR_ARG(a->save));
+    else if (!save.len || dir_make(arena_str(&arena, a->save).p, 0700, &err) == 0)
+        code = store_check(store_in(&arena, a->check).p, save.len ? save.p : NULL, stdout);
+    if (err.code)
+        (void)cli_fail(&err);
+    arena_done(&arena);
+    return code;
+}
+
+/* Through a map, an error of the disk is no answer but a signal. */
+static void on_bus_error(int signo)
+{
+    static const char text[] =
+        "grove: a page of the data file could not be read: its disk failed, or somebody cut the "
+        "file short while it was in use. What was acknowledged is on the disk as far as the disk "
+        "is "
+        "good: look at it with `grove up --check DIR` before you start it again.\n";
+    (void)signo;
+    (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+    _exit(EXIT_NO);
+}
+
 static int run_up(void *ctx, const void *opts, const struct command_call *call)
 {
     const struct up_args *a = opts;
@@ -525,8 +581,16 @@ static int run_up(void *ctx, const void *opts, const struct command_call *call)
     (void)call;
     log_set_level((enum log_level)a->log_level);
     log_set_format(a->log_json ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
-    /* A file limit is an answer of the disk, not the end: the store becomes read-only. */
+    /* A file limit is an answer of the disk, not the end: the store is full. */
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGBUS, on_bus_error);
+    if (a->save.len && !a->check.len) {
+        struct err err = ERR_INIT;
+        (void)err_set(&err, ERR_USAGE, "--save goes with --check DIR");
+        return cli_fail(&err);
+    }
+    if (a->check.len)
+        return run_check(a);
     return a->detach ? run_detached(a) : run_plane(a);
 }
 
@@ -540,7 +604,8 @@ const struct command cmd_up = {
     .opts = up_opts,
     .opts_size = sizeof(struct up_args),
     .examples = "  $ grove up\n  $ grove up --detach --nodes 100 --profile gb200\n"
-                "  $ grove up --data /var/lib/grove --listen 0.0.0.0:6443",
+                "  $ grove up --data /var/lib/grove --listen 0.0.0.0:6443\n"
+                "  $ grove up --check /var/lib/grove",
     .run = run_up,
 };
 

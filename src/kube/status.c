@@ -366,6 +366,7 @@ const char *status_reason_of_code(int code)
         {500, "InternalError"},
         {503, "ServiceUnavailable"},
         {504, "Timeout"},
+        {507, "InsufficientStorage"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(reasons); i++)

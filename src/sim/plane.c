@@ -303,7 +303,7 @@ struct plane *plane_new(struct loop *l, const struct plane_options *o,
                         void (*ready)(void *ctx, const struct err *err), void *ctx, struct err *err)
 {
     grove_kinds_init();
-    struct store_options so = {.dir = o->data_dir};
+    struct store_options so = {.dir = o->data_dir, .memory_limit = o->object_memory};
     struct store *store = store_open(l, &so, err);
     if (!store)
         return NULL;

@@ -24,6 +24,7 @@ typedef struct api *plane_wrap(void *ctx, struct api *api, const char *component
 
 struct plane_options {
     const char *data_dir; /* NULL: memory only */
+    size_t object_memory; /* limit for what the store holds; 0: none */
     struct nodes_options nodes;
     str ca_pem; /* for the root CA ConfigMap of every namespace; may be empty */
     /* Signs what token Secrets hold; NULL: they stay empty. Must outlive the plane. */
