@@ -7,6 +7,8 @@
  */
 #include "cli/pki.h"
 
+#include <sys/stat.h>
+
 #include "apiserver/token.h"
 #include "base/b64.h"
 #include "base/file.h"
@@ -196,6 +198,17 @@ static void put_b64(struct strbuf *out, const char *key, const struct strbuf *pe
     strbuf_add_char(out, '\n');
 }
 
+/* A file that is as it should be is left alone: there may be no room to write it again. */
+static bool is_same(const char *path, const struct strbuf *want)
+{
+    struct strbuf text = STRBUF_INIT(256 << 10);
+    struct stat st;
+    bool same = stat(path, &st) == 0 && (st.st_mode & 0777) == 0600 &&
+                file_read(path, &text, NULL) == 0 && str_eq(strbuf_str(&text), strbuf_str(want));
+    strbuf_done(&text);
+    return same;
+}
+
 int plane_pki_kubeconfig(const struct plane_pki *p, const struct strbuf *trust_pem,
                          const char *address, const char *path, struct err *err)
 {
@@ -209,7 +222,7 @@ int plane_pki_kubeconfig(const struct plane_pki *p, const struct strbuf *trust_p
     put_b64(&out, "client-key-data", &p->admin.key_pem);
     strbuf_add_cstr(&out, "contexts:\n- name: grove\n  context:\n    cluster: grove\n"
                           "    user: grove-admin\n    namespace: default\n");
-    int r = file_write(path, strbuf_str(&out), 0600, err);
+    int r = is_same(path, &out) ? 0 : file_write(path, strbuf_str(&out), 0600, err);
     strbuf_done(&out);
     return r;
 }

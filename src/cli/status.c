@@ -208,6 +208,8 @@ struct doc *status_build(const struct picture *p, const struct view_target *t, s
     jw_init(&w);
     jw_object(&w);
     jw_put_str(&w, "namespace", p->ns);
+    if (!str_is_empty(findings_of_server(p)))
+        jw_put_str(&w, "server", findings_of_server(p));
     jw_put_array(&w, "sets");
     for (size_t i = 0; i < sets.n; i++)
         put_set(&w, p, sets.items[i], a);
@@ -365,9 +367,13 @@ void status_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
             strbuf_add_char(out, '\n');
         write_set(it.value, wide, a, out);
     }
-    if (jlen(sets) == 0)
-        strbuf_printf(out, "No PodCliqueSets in namespace %.*s.\n",
-                      STR_ARG(jstr(jgetc(doc, "namespace"))));
+    if (jlen(sets) > 0)
+        return;
+    /* Where there are sets it is the first thing that is said about each. */
+    if (j_has(jgetc(doc, "server")))
+        strbuf_printf(out, "%.*s\n", STR_ARG(jstr(jgetc(doc, "server"))));
+    strbuf_printf(out, "No PodCliqueSets in namespace %.*s.\n",
+                  STR_ARG(jstr(jgetc(doc, "namespace"))));
 }
 
 static int run_status(void *ctx, const void *opts, const struct command_call *call)

@@ -557,6 +557,11 @@ static int run_check(const struct up_args *a)
         code = store_check(store_in(&arena, a->check).p, save.len ? save.p : NULL, stdout);
     if (err.code)
         (void)cli_fail(&err);
+    else if (save.len && code != CHECK_IMPOSSIBLE)
+        printf(
+            "start with it: grove up --data %.*s (copy pki/ to it first to keep the certificates "
+            "and kubeconfigs)\n",
+            STR_ARG(a->save));
     arena_done(&arena);
     return code;
 }

@@ -21,12 +21,12 @@
  * in the next commit.
  *
  * Full disk. When a commit reports that the reserve is touched, writes that make the store larger
- * are refused (check_room) and commits shrink it: the window is given up, so that everything
- * superseded may go; a tombstone is written without its document, for no watch can ask for it; and
- * commits without a write of their own remove what is left to remove. Such a commit needs pages
- * too, before it gives any back, so it is small at first try and smaller at the next: halved until
- * it fits. Nobody tells us when others make room on the file system: it is looked at every two
- * seconds while the disk is full.
+ * are refused (check_room) and commits shrink it: the disk gives up the window, so that everything
+ * superseded may go (memory keeps it); a tombstone is written without its document, which nobody
+ * reads after a restart; and commits without a write of their own remove what is left to remove.
+ * Such a commit needs pages too, before it gives any back, so it is small at first try and smaller
+ * at the next: halved until it fits. Nobody tells us when others make room on the file system: it
+ * is looked at every two seconds while the disk is full.
  */
 #include "base/log.h"
 #include "store/internal.h"
@@ -35,6 +35,7 @@
 #define COMMIT_MAX_BYTES (64u << 20)
 #define STEP_MAX 256
 #define LOOK_AFTER (2 * USEC_PER_SEC)
+#define SAY_AGAIN_AFTER (10 * USEC_PER_SEC)
 /* How much an object that is being deleted may grow while the disk is full: by the marks of its
  * deletion and the last words of its status. */
 #define LAST_WORDS 4096
@@ -93,9 +94,16 @@ static int memory_full(const struct store *s, struct err *err)
         (memory_used(s) + MIB - 1) / MIB, s->memory_limit / MIB);
 }
 
+/* Of a limited memory the window has a small part for itself, so that watches can always begin
+ * where a list ended, and what live objects leave. */
+static size_t window_share(const struct store *s)
+{
+    return MIN(s->history.max_bytes, s->memory_limit / 16);
+}
+
 static bool is_memory_full(const struct store *s, size_t more)
 {
-    return s->memory_limit && memory_used(s) + more > s->memory_limit;
+    return s->memory_limit && memory_used(s) + more > s->memory_limit - window_share(s);
 }
 
 static int check_room(const struct store *s, const struct store_write *w, struct err *err)
@@ -120,13 +128,29 @@ void store_room(const struct store *s, struct store_room *ret)
     ret->what = s->room.is_full ? "disk" : "memory";
 }
 
-/* The window gets what live objects leave of the memory, and nothing while the disk is full. */
 void store_trim(struct store *s)
 {
     size_t allowed = SIZE_MAX;
     if (s->memory_limit)
         allowed = s->memory_limit > s->memory ? s->memory_limit - s->memory : 0;
-    history_trim(&s->history, s->room.is_full ? 0 : allowed);
+    history_trim(&s->history, MAX(allowed, window_share(s)));
+    if (s->room.is_full)
+        history_forget(&s->history);
+}
+
+/* At the edge it may change with every write: that is said once in a while. */
+static void say_room(struct store *s)
+{
+    usec now = loop_now(s->loop);
+    if (s->room.is_full && (!s->said_at || now - s->said_at >= SAY_AGAIN_AFTER)) {
+        log_error("the store is full: writes that make it larger are refused",
+                  LOG_C("reason", s->room.why));
+        s->said_at = now;
+        s->said_full = true;
+    } else if (!s->room.is_full && s->said_full) {
+        log_warn("the store has room again: all writes are taken");
+        s->said_full = false;
+    }
 }
 
 void batch_set_room(struct store *s, const struct disk_room *room)
@@ -140,13 +164,9 @@ void batch_set_room(struct store *s, const struct disk_room *room)
     if (s->room.is_full == was_full)
         return;
     s->step = STEP_MAX;
-    if (s->room.is_full) {
-        log_error("the store is full: writes that make it larger are refused",
-                  LOG_C("reason", s->room.why));
-        return;
-    }
-    loop_timer_cancel(&s->look);
-    log_warn("the store has room again: all writes are taken");
+    if (!s->room.is_full)
+        loop_timer_cancel(&s->look);
+    say_room(s);
 }
 
 static void on_look(struct loop_timer *t)
@@ -273,8 +293,8 @@ static void prepare_commit(struct store *s, struct batch *b)
         memcpy(c->removals.p, history_garbage(&s->history), removals * sizeof(*c->removals.p));
     c->removals.len = removals;
     c->revision = b->items.len ? vec_last(&b->items)->revision : s->revision;
-    c->oldest = c->is_shrinking ? c->revision : s->history.oldest;
-    c->oldest_before = s->disk_oldest;
+    c->oldest = c->is_shrinking ? c->revision : s->history.disk_oldest;
+    c->oldest_before = s->history.disk_oldest;
     c->revision_before = s->revision;
 }
 
@@ -446,7 +466,6 @@ static void become_read_only(struct store *s, const struct err *why)
 static void complete_durable(struct store *s, struct batch *b)
 {
     history_drop_garbage(&s->history, b->commit.removals.len);
-    s->disk_oldest = b->commit.oldest;
     publish(s, b);
     if (!s->disk)
         return;

@@ -43,6 +43,7 @@ struct look {
     /* Saving. */
     struct disk *target;
     struct commit commit;
+    struct arena held; /* its records: the file is let go of before the last commit */
     uint64_t revision; /* the newest of them all: what the next write follows */
     size_t saved;
     int error;
@@ -172,7 +173,7 @@ static int walk(struct look *l, const char *path, bool past,
 /* 0, or why the file cannot be looked at. */
 static int look_at(struct look *l, const char *path, bool past, FILE *out, struct err *err)
 {
-    *l = (struct look){.out = out, .last = MAP_INIT, .arena = ARENA_INIT};
+    *l = (struct look){.out = out, .last = MAP_INIT, .arena = ARENA_INIT, .held = ARENA_INIT};
     int r = walk(l, path, past, on_record, err);
     if (r < 0)
         return r;
@@ -198,6 +199,17 @@ static void save_flush(struct look *l)
     l->error = disk_commit(l->target, c, &room, &l->err);
     l->saved += l->error ? 0 : c->records.len;
     c->records.len = 0;
+    arena_done(&l->held);
+    l->held = ARENA_INIT;
+}
+
+static struct record hold(struct arena *a, struct record r)
+{
+    r.storage = arena_str(a, r.storage);
+    r.ns = arena_str(a, r.ns);
+    r.name = arena_str(a, r.name);
+    r.doc = arena_str(a, r.doc);
+    return r;
 }
 
 static void on_save(void *ctx, str key, str value)
@@ -209,7 +221,7 @@ static void on_save(void *ctx, str key, str value)
     const struct last *last = map_get(&l->last, r.key);
     if (!last || last->delete || last->revision != r.revision)
         return;
-    *vec_push(&l->commit.records) = r;
+    *vec_push(&l->commit.records) = hold(&l->held, r);
     if (l->commit.records.len == SAVE_RECORDS)
         save_flush(l);
 }
@@ -229,6 +241,7 @@ static int save(struct look *l, const char *path, const char *to, FILE *out)
     l->target = disk_open(to, &room, &err);
     int r = l->target ? walk(l, path, past, on_save, &err) : err.code;
     save_flush(l);
+    arena_done(&l->held);
     vec_done(&l->commit.records);
     disk_close(l->target);
     if (r == 0 && l->error)
@@ -237,7 +250,7 @@ static int save(struct look *l, const char *path, const char *to, FILE *out)
         fprintf(out, "not saved: %s\n", err.message);
         return CHECK_IMPOSSIBLE;
     }
-    fprintf(out, "saved: %zu objects in %s; start with grove up --data %s\n", l->saved, to, to);
+    fprintf(out, "saved: %zu objects in %s\n", l->saved, to);
     return 0;
 }
 
@@ -245,8 +258,7 @@ static int save(struct look *l, const char *path, const char *to, FILE *out)
 
 static void say_objects(const struct look *l, FILE *out)
 {
-    fprintf(out, "%s: %zu object%s can be read\n", l->pages.past ? "the commit before" : "objects",
-            l->objects, l->objects == 1 ? "" : "s");
+    fprintf(out, "%zu object%s can be read\n", l->objects, l->objects == 1 ? "" : "s");
 }
 
 static void say_pages(const struct look *l, const char *path, FILE *out)

@@ -11,7 +11,9 @@
  * becomes r: nobody can ask for a state before r any more, so the record of the version that r
  * replaced is garbage from then on, and not earlier (the state at `oldest` and the prev of the
  * first retained event still need it after a restart). A tombstone becomes garbage at the same
- * moment, after the last older record of its key. Garbage is a first-in first-out queue of 8 bytes
+ * moment, after the last older record of its key. While the disk is full, it forgets all of the
+ * window (history_forget) and memory keeps it: watches go on as before, and only after a restart is
+ * that past gone. Garbage is a first-in first-out queue of 8 bytes
  * per record, so a tombstone never leaves the disk before what it covers.
  */
 #include "store/internal.h"
@@ -25,6 +27,7 @@ void history_init(struct history *h, const struct store_options *o)
         .max_bytes = o->history_bytes ? o->history_bytes : DEFAULT_BYTES,
         .max_events = o->history_events ? o->history_events : DEFAULT_EVENTS,
         .oldest = STORE_FIRST_REVISION,
+        .disk_oldest = STORE_FIRST_REVISION,
         .on_disk = o->dir != NULL,
     };
 }
@@ -84,15 +87,30 @@ void history_add_garbage(struct history *h, uint64_t revision)
         *vec_push(&h->garbage) = revision;
 }
 
+/* The state before this event is asked for by nobody who reads the disk. */
+static void forget(struct history *h, const struct store_event *e)
+{
+    if (e->revision <= h->disk_oldest)
+        return;
+    h->disk_oldest = e->revision;
+    if (e->prev)
+        history_add_garbage(h, e->prev->rv);
+    if (e->type == STORE_DELETED)
+        history_add_garbage(h, e->revision);
+}
+
+void history_forget(struct history *h)
+{
+    for (size_t i = (size_t)(h->disk_oldest - h->oldest); i < h->len; i++)
+        forget(h, &history_at(h, i)->event);
+}
+
 void history_trim(struct history *h, size_t max_bytes)
 {
     while (h->len > 0 && (h->len > h->max_events || h->bytes > MIN(h->max_bytes, max_bytes))) {
         struct history_entry *e = history_at(h, 0);
         h->oldest = e->event.revision;
-        if (e->event.prev)
-            history_add_garbage(h, e->event.prev->rv);
-        if (e->event.type == STORE_DELETED)
-            history_add_garbage(h, e->event.revision);
+        forget(h, &e->event);
         h->bytes -= e->cost;
         entry_done(e);
         h->first = (h->first + 1) & (h->cap - 1);

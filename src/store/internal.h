@@ -124,6 +124,7 @@ struct history {
     size_t max_bytes;
     size_t max_events;
     uint64_t oldest;
+    uint64_t disk_oldest; /* not before it: what the disk keeps a window after */
     bool on_disk;
     /* Records nobody needs any more, in the order they may go: removed from the front. */
     VEC(uint64_t) garbage;
@@ -139,6 +140,8 @@ void history_push(struct history *h, const struct store_event *e);
 size_t obj_cost(const struct obj *o);
 /* Lets go of the oldest events until the window is within its bounds, and within max_bytes. */
 void history_trim(struct history *h, size_t max_bytes);
+/* Lets the disk forget the whole window, which stays in memory. */
+void history_forget(struct history *h);
 void history_add_garbage(struct history *h, uint64_t revision);
 /* What the disk may forget, first that which goes first. */
 const uint64_t *history_garbage(const struct history *h);
@@ -243,9 +246,8 @@ struct store {
     struct disk *disk; /* NULL: memory only */
     struct storage_table storages;
     struct history history;
-    uint64_t revision;    /* durable */
-    uint64_t assigned;    /* newest given to a pending write */
-    uint64_t disk_oldest; /* as the last commit stored it */
+    uint64_t revision; /* durable */
+    uint64_t assigned; /* newest given to a pending write */
     batch_items filling;
     struct batch *flight; /* on the disk worker, or NULL */
     struct loop_task sync;
@@ -257,6 +259,8 @@ struct store {
     struct disk_room room;                       /* as the last commit left it */
     struct loop_timer look;                      /* while the disk is full: is it still? */
     bool look_now;
+    usec said_at; /* the log has it that the disk is full */
+    bool said_full;
     size_t step; /* writes in one commit while the disk is full */
     struct list subs;
     struct list cursor; /* in subs while publishing: where it is */

@@ -140,14 +140,13 @@ static int load_records(struct load *l, struct err *err)
     if (r == 0)
         r = disk_read(s->disk, 0, l->head.oldest, true, pass_state, l, err);
     l->next = l->head.oldest + 1;
-    s->history.oldest = s->revision = l->head.oldest;
+    s->history.oldest = s->history.disk_oldest = s->revision = l->head.oldest;
     if (r == 0)
         r = disk_read(s->disk, l->next, UINT64_MAX, true, pass_window, l, err);
     if (r == 0 && s->revision != l->head.revision)
         r = err_set(err, ERR_INVALID, "the log ends at revision %llu instead of %llu",
                     (unsigned long long)s->revision, (unsigned long long)l->head.revision);
     s->assigned = s->revision;
-    s->disk_oldest = l->head.oldest;
     return r;
 }
 

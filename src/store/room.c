@@ -18,6 +18,9 @@
 #define RESERVE_MAX_PAGES 1024
 #define RESERVE_MIN_PAGES 64
 #define RESERVE_SHARE 16 /* of a small file system */
+/* What is left to others: certificates, the kubeconfig and the log may be on the same one. */
+#define MARGIN_MAX ((uint64_t)1 << 20)
+#define MARGIN_SHARE 64
 
 #ifndef ZFS_SUPER_MAGIC
 #define ZFS_SUPER_MAGIC 0x2fc12fc1
@@ -45,8 +48,8 @@ static uint64_t file_system_size(int fd, uint64_t *ret_free)
     *ret_free = UINT64_MAX;
     if (fstatvfs(fd, &fs) < 0)
         return UINT64_MAX;
-    /* What is kept for the superuser is ours when we are it. */
-    *ret_free = (uint64_t)(geteuid() == 0 ? fs.f_bfree : fs.f_bavail) * fs.f_frsize;
+    /* What the file system keeps for the superuser is not for us, also when we are it. */
+    *ret_free = (uint64_t)fs.f_bavail * fs.f_frsize;
     return fs.f_blocks ? (uint64_t)fs.f_blocks * fs.f_frsize : UINT64_MAX;
 }
 
@@ -98,13 +101,13 @@ static bool give_back(int fd, off_t size)
 static bool allocate(const struct room *r, uint64_t pages)
 {
     off_t from = (off_t)(r->pages * r->page_size), to = (off_t)(pages * r->page_size);
-    uint64_t unused;
+    uint64_t unused, all = file_system_size(r->fd, &unused);
+    uint64_t margin = MIN(all / MARGIN_SHARE, MARGIN_MAX);
     struct stat st;
     if (fstat(r->fd, &st) < 0)
         return false;
-    (void)file_system_size(r->fd, &unused);
-    if (to > st.st_size && (uint64_t)(to - MAX(st.st_size, from)) > unused) {
-        errno = ENOSPC; /* not tried: an attempt takes the rest away from others for a moment */
+    if (to > st.st_size && (uint64_t)(to - MAX(st.st_size, from)) + margin > unused) {
+        errno = ENOSPC;
         return false;
     }
     int e;

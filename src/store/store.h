@@ -17,7 +17,8 @@
  *    commit also removes superseded records below the history window, up to twice its batch.
  * 6. A full disk or a full memory is no failure: writes that would make the store larger are
  *    refused with ERR_NO_SPACE, deletes and writes that do not enlarge an object are taken, and all
- *    writes again when there is room. While the disk is full the window is empty.
+ *    writes again when there is room. While the disk is full it keeps no window: that past is there
+ *    until the restart.
  * 7. Without a directory the same path is taken, a job on the disk worker included, only that the
  *    job writes nothing: simulations see the order and the delays of the real thing.
  *

@@ -296,11 +296,13 @@ TEST(a_full_disk_gives_up_the_window_to_make_room)
         run_for(&f, USEC_PER_MSEC);
     }
     CHECK_INT(f.last_error, 0);
-    CHECK(store_oldest_revision(f.store) > 3000);
+    /* Those who watch do not notice before a restart. */
+    CHECK_INT(store_oldest_revision(f.store), 1);
     CHECK(put(&f, "two", page) > 0);
     settle(&f);
     CHECK_INT(f.last_error, 0);
     fixture_reopen(&f);
+    CHECK(store_oldest_revision(f.store) > 3000);
     CHECK_STR(durable(&f, "one"), str_of(page));
     CHECK_STR(durable(&f, "two"), str_of(page));
     limit_file_size(RLIM_INFINITY);
