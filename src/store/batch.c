@@ -36,8 +36,10 @@
 #define STEP_MAX 256
 #define LOOK_AFTER (2 * USEC_PER_SEC)
 #define SAY_AGAIN_AFTER (10 * USEC_PER_SEC)
-/* How much an object that is being deleted may grow while the disk is full: by the marks of its
- * deletion and the last words of its status. */
+/* By how much an object may become larger with a write that does not count as growing: the digits
+ * of its revision and of counters; one that is being deleted, by the marks of its deletion and the
+ * last words of its status. It ends when most of the reserve is gone. */
+#define SLACK 64
 #define LAST_WORDS 4096
 
 /* ---- pending ---- */
@@ -64,13 +66,13 @@ static size_t memory_used(const struct store *s)
     return s->memory + s->pending_memory;
 }
 
-static bool is_growing(const struct store *s, const struct store_write *w)
+/* Compared with the newest version, which may be none. */
+static bool is_growing(const struct obj *before, const struct store_write *w, bool may_slack)
 {
-    const struct obj *before = w->delete ? NULL : store_newest(s, w->kind, w->ns, w->name);
     if (w->delete || !before)
         return !w->delete;
-    size_t allowed = doc_text(before->doc).len + (w->obj->deleting ? LAST_WORDS : 0);
-    return doc_text(w->obj->doc).len > allowed;
+    size_t slack = !may_slack ? 0 : w->obj->deleting ? LAST_WORDS : SLACK;
+    return doc_text(w->obj->doc).len > doc_text(before->doc).len + slack;
 }
 
 static int disk_full(const struct store *s, struct err *err)
@@ -106,11 +108,14 @@ static bool is_memory_full(const struct store *s, size_t more)
     return s->memory_limit && memory_used(s) + more > s->memory_limit - window_share(s);
 }
 
-static int check_room(const struct store *s, const struct store_write *w, struct err *err)
+static int check_room(const struct store *s, const struct store_write *w, const struct obj *before,
+                      struct err *err)
 {
-    if (UNLIKELY(s->room.is_full) && is_growing(s, w))
+    size_t cost = obj_cost(w->obj);
+    if (UNLIKELY(s->room.is_full) && !w->delete &&(s->room.is_tight || is_growing(before, w, true)))
         return disk_full(s, err);
-    if (UNLIKELY(is_memory_full(s, obj_cost(w->obj))) && is_growing(s, w))
+    if (UNLIKELY(is_memory_full(s, cost)) &&
+        is_growing(before, w, memory_used(s) + cost <= s->memory_limit))
         return memory_full(s, err);
     return 0;
 }
@@ -191,8 +196,12 @@ static int check_write(const struct store *s, const struct store_write *w, struc
                              "a name must not contain a NUL character");
     BUG_ON(!str_eq(w->ns, w->obj->ns) || !str_eq(w->name, w->obj->name));
     BUG_ON(w->obj->rv != store_next_revision(s));
-    BUG_ON(w->delete &&!store_newest(s, w->kind, w->ns, w->name));
-    return check_room(s, w, err);
+    return 0;
+}
+
+static struct obj *newest_of(const struct node *n)
+{
+    return n->n_pending == 0 ? n->obj : n->pending_delete ? NULL : n->pending;
 }
 
 int store_apply(struct store *s, struct store_write *w, struct err *err)
@@ -202,6 +211,13 @@ int store_apply(struct store *s, struct store_write *w, struct err *err)
         return r;
     struct storage *st = storage_of(&s->storages, w->kind);
     struct node *n = node_get_or_add(&s->storages, st, w->ns, w->name);
+    struct obj *before = newest_of(n);
+    BUG_ON(w->delete &&!before);
+    r = check_room(s, w, before, err);
+    if (r < 0) {
+        node_drop_if_unused(st, n);
+        return r;
+    }
     w->revision = ++s->assigned;
     *vec_push(&s->filling) = (struct batch_item){
         .write = w,
@@ -210,6 +226,7 @@ int store_apply(struct store *s, struct store_write *w, struct err *err)
         .obj = obj_ref(w->obj),
         .revision = w->revision,
         .delete = w->delete,
+        .grows = is_growing(before, w, true),
     };
     n->pending = w->obj;
     n->pending_delete = w->delete;
@@ -286,8 +303,10 @@ static void prepare_commit(struct store *s, struct batch *b)
     struct commit *c = &b->commit;
     size_t removals = removals_size(s, b->items.len);
     c->is_shrinking = s->room.is_full;
-    for (size_t i = 0; i < b->items.len; i++)
+    for (size_t i = 0; i < b->items.len; i++) {
         *vec_push(&c->records) = record_of(&b->items.p[i], c->is_shrinking);
+        c->grows = c->grows || b->items.p[i].grows;
+    }
     vec_reserve(&c->removals, removals);
     if (removals > 0)
         memcpy(c->removals.p, history_garbage(&s->history), removals * sizeof(*c->removals.p));
@@ -391,67 +410,82 @@ static void publish(struct store *s, const struct batch *b)
 
 /* ---- failure ---- */
 
-static void drop_pending(struct store *s, const batch_items *items)
+static void drop_pending(struct store *s, const struct batch_item *items, size_t n)
 {
-    for (size_t i = 0; i < items->len; i++) {
-        const struct batch_item *it = &items->p[i];
-        pending_end(s, it);
-        node_drop_if_unused(it->storage, it->node);
-        obj_unref(it->obj);
+    for (size_t i = 0; i < n; i++) {
+        pending_end(s, &items[i]);
+        node_drop_if_unused(items[i].storage, items[i].node);
+        obj_unref(items[i].obj);
     }
 }
 
-static void tell_failed(const batch_items *items, const struct err *err)
+static void tell_failed(const struct batch_item *items, size_t n, const struct err *err)
 {
-    for (size_t i = 0; i < items->len; i++)
-        items->p[i].write->done(items->p[i].write, err);
+    for (size_t i = 0; i < n; i++)
+        items[i].write->done(items[i].write, err);
 }
 
-/* Drops what is filling and, when given, the batch that failed; tells the writers in order. */
-static void fail_pending(struct store *s, struct batch *b, const struct err *err)
+/* The first of a batch become the first of those that wait, as they were before. */
+static void put_back(struct store *s, const struct batch *b, size_t n)
 {
-    batch_items filling = s->filling;
-    struct err why = *err;
-    s->filling = (batch_items){0};
-    s->assigned = s->revision;
-    if (b)
-        drop_pending(s, &b->items);
-    drop_pending(s, &filling);
-    if (b)
-        tell_failed(&b->items, &why);
-    tell_failed(&filling, &why);
-    vec_done(&filling);
-}
-
-/* ---- a commit that found no room: nothing of it was written ---- */
-
-/* Its writes become the first of those that wait, as they were before. */
-static void put_back(struct store *s, const struct batch *b)
-{
-    size_t n = b->items.len;
     if (n == 0)
         return;
     vec_reserve(&s->filling, s->filling.len + n);
     memmove(s->filling.p + n, s->filling.p, s->filling.len * sizeof(*s->filling.p));
     memcpy(s->filling.p, b->items.p, n * sizeof(*s->filling.p));
     s->filling.len += n;
+    for (size_t i = 0; i < s->filling.len; i++) {
+        s->filling.p[i].node->pending = s->filling.p[i].obj;
+        s->filling.p[i].node->pending_delete = s->filling.p[i].delete;
+    }
 }
 
+/* Drops all that is pending after the first `keep` writes of the batch, which wait again; tells the
+ * writers in order. The batch may be none. */
+static void fail_pending(struct store *s, struct batch *b, size_t keep, const struct err *err)
+{
+    batch_items filling = s->filling;
+    struct err why = *err;
+    const struct batch_item *rest = b ? b->items.p + keep : NULL;
+    size_t n = b ? b->items.len - keep : 0;
+    s->filling = (batch_items){0};
+    s->assigned = s->revision + keep;
+    drop_pending(s, rest, n);
+    drop_pending(s, filling.p, filling.len);
+    if (b)
+        put_back(s, b, keep);
+    tell_failed(rest, n, &why);
+    tell_failed(filling.p, filling.len, &why);
+    vec_done(&filling);
+}
+
+/* ---- a commit that found no room: nothing of it was written ---- */
+
+static size_t before_growth(const struct batch *b)
+{
+    size_t n = 0;
+    while (n < b->items.len && !b->items.p[n].grows)
+        n++;
+    return n;
+}
+
+/* What comes after a write that grows has to fail with it, for revisions are dense. What comes
+ * before it is tried again: as a commit that shrinks the store, or as two smaller ones. */
 static void complete_without_room(struct store *s, struct batch *b)
 {
     struct err why = ERR_INIT;
-    if (b->commit.is_shrinking && s->step > 0) {
-        size_t step = s->step / 2;
-        batch_set_room(s, &b->room);
-        s->step = step;
-        put_back(s, b);
+    size_t keep = before_growth(b), step = s->step;
+    bool may_retry = !b->commit.is_shrinking || b->commit.grows || step > 0;
+    b->room.is_tight = !may_retry;
+    batch_set_room(s, &b->room);
+    if (b->commit.is_shrinking && !b->commit.grows)
+        s->step = step / 2;
+    if (may_retry && keep == b->items.len) {
+        put_back(s, b, keep);
         return;
     }
-    /* What grows and what does not cannot be told apart any more: revisions are dense. Whoever only
-     * deletes will find room when it asks again. */
-    batch_set_room(s, &b->room);
     (void)disk_full(s, &why);
-    fail_pending(s, b, &why);
+    fail_pending(s, b, may_retry ? keep : 0, &why);
 }
 
 /* ---- the end of a commit ---- */
@@ -481,7 +515,7 @@ static void complete(struct store *s, struct batch *b)
         complete_without_room(s, b);
     } else if (b->err.code) {
         become_read_only(s, &b->err);
-        fail_pending(s, b, &s->failure);
+        fail_pending(s, b, 0, &s->failure);
     } else {
         complete_durable(s, b);
     }
@@ -523,7 +557,7 @@ void batch_finish(struct store *s)
         complete(s, b);
     }
     loop_timer_cancel(&s->look);
-    fail_pending(s, NULL, &s->failure);
+    fail_pending(s, NULL, 0, &s->failure);
     vec_done(&s->filling);
     while (list_pop_front(&s->subs))
         ;

@@ -180,12 +180,14 @@ struct commit {
     uint64_t oldest;
     uint64_t revision;
     uint64_t oldest_before, revision_before; /* as the disk has them */
-    bool is_shrinking;                       /* leaves the store no larger: may use the reserve */
+    bool is_shrinking; /* made while the disk is full: its window ends with it */
+    bool grows;        /* makes the store larger: may not use all of the reserve */
 };
 
 /* What a commit leaves. */
 struct disk_room {
     bool is_full;   /* only commits that shrink are taken */
+    bool is_tight;  /* most of the reserve is gone: only deletes are taken */
     uint64_t bytes; /* that can be used without asking the file system */
     char why[400];  /* when full: "the file system of DIR has 12 KiB free of 8 MiB" */
 };
@@ -228,6 +230,7 @@ struct batch_item {
     struct obj *obj; /* owned until published */
     uint64_t revision;
     bool delete;
+    bool grows; /* makes the store larger */
 };
 typedef VEC(struct batch_item) batch_items;
 

@@ -325,7 +325,7 @@ static int check_room(struct disk *d, const struct commit *c, bool *ret)
 {
     uint64_t need = commit_pages(d, c);
     *ret = true;
-    if (c->is_shrinking || (c->records.len == 0 && c->removals.len == 0))
+    if (!c->grows)
         return 0;
     if (room_is_scarce(&d->room, need + room_reserve(&d->room) / 2)) {
         *ret = false;
@@ -348,6 +348,7 @@ static int measure_room(struct disk *d, struct disk_room *ret)
     uint64_t all = left.tail + left.freed + left.coming;
     d->is_full = all < enough || room_is_scarce(&d->room, enough);
     ret->is_full = d->is_full;
+    ret->is_tight = d->is_full && all < reserve / 4;
     ret->bytes = all * d->room.page_size;
     if (d->is_full)
         room_describe(&d->room, d->dir, ret->why, sizeof(ret->why));

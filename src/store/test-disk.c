@@ -387,6 +387,65 @@ TEST(a_large_object_can_be_deleted_when_the_disk_is_full)
     fixture_done(&f);
 }
 
+enum { FULL_KEYS = 60 };
+
+static void check_lengths(struct fixture *f, const size_t *lengths)
+{
+    for (int i = 0; i < FULL_KEYS; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "k%d", i);
+        const struct obj *o = store_get(f->store, &kind_config_map, STR("ns"), str_of(name));
+        CHECK_INT(o ? test_payload(o).len : 0, lengths[i]);
+    }
+}
+
+/* One write of a random size to a random key, or a delete; lengths follows what was acknowledged.
+ * True when it was refused, which never happens to a delete. */
+static bool write_at_random(struct fixture *f, size_t *lengths)
+{
+    static const size_t sizes[] = {50, 900, 3000, 15000, 60000};
+    uint64_t key = rng_below(test_rng(), FULL_KEYS);
+    bool delete = lengths[key] && rng_chance(test_rng(), 40);
+    char name[16],
+        *payload = big_payload(1 + rng_below(test_rng(), sizes[rng_below(test_rng(), 5)]));
+    snprintf(name, sizeof(name), "k%d", (int)key);
+    uint64_t taken = delete ? del(f, name) : put(f, name, payload);
+    settle(f);
+    CHECK(f->last_error == 0 || f->last_error == ERR_NO_SPACE);
+    CHECK(!delete || f->last_error == 0);
+    if (taken && !f->last_error)
+        lengths[key] = delete ? 0 : strlen(payload);
+    free(payload);
+    return f->last_error != 0;
+}
+
+TEST(what_was_acknowledged_at_the_edge_of_a_full_disk_is_there)
+{
+    size_t lengths[FULL_KEYS] = {0}, refused = 0;
+    struct fixture f;
+    fixture_init_disk(&f, true);
+    log_set_sink(quiet, NULL);
+    signal(SIGXFSZ, SIG_IGN);
+    limit_file_size(data_size(&f));
+    for (size_t i = 0; i < test_cases(3000); i++) {
+        refused += write_at_random(&f, lengths);
+        strbuf_reset(&f.diary);
+        if (rng_chance(test_rng(), 10))
+            run_for(&f, USEC_PER_SEC * (int64_t)rng_below(test_rng(), 4));
+        if (rng_chance(test_rng(), 1))
+            fixture_reopen(&f);
+        if (i % 100 == 0)
+            check_lengths(&f, lengths);
+    }
+    fixture_reopen(&f);
+    check_lengths(&f, lengths);
+    limit_file_size(RLIM_INFINITY);
+    log_set_sink(NULL, NULL);
+    test_note("%zu refused", refused);
+    CHECK(refused > test_cases(3000) / 100);
+    fixture_done(&f);
+}
+
 /* ---- memory ---- */
 
 TEST(a_memory_limit_refuses_what_grows_and_takes_deletes)

@@ -9,7 +9,12 @@
  *
  * In both, what is found must be exactly the announced writes up to the revision found.
  */
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
 #include "base/log.h"
+#include "base/xxh.h"
 #include "faulty-file.h"
 #include "store/test-model.h"
 
@@ -242,4 +247,114 @@ TEST(a_power_cut_at_any_point_loses_nothing_acknowledged)
         load_done(&l);
     }
     test_note("%zu images", images);
+}
+
+/* ---- power cuts while the disk is full ---- */
+
+/* What each revision looked like. */
+struct past {
+    VEC(uint64_t) digests; /* by revision */
+};
+
+static uint64_t digest_of(const struct store *s)
+{
+    uint64_t h = store_revision(s);
+    struct obj *o;
+    struct store_iter it = store_range(s, &kind_config_map, STR_NONE, STR_NONE, STR_NONE);
+    while ((o = store_next(&it))) {
+        str text = doc_text(o->doc);
+        h = XXH3_64bits_withSeed(text.p, text.len, h);
+    }
+    return h;
+}
+
+static void remember(struct past *p, const struct store *s)
+{
+    while (p->digests.len <= store_revision(s))
+        *vec_push(&p->digests) = 0;
+    p->digests.p[store_revision(s)] = digest_of(s);
+}
+
+static void limit_file_size(rlim_t size)
+{
+    struct rlimit r;
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &r) == 0);
+    r.rlim_cur = size;
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &r) == 0);
+}
+
+static void fill_up(struct fixture *f, const char *path, const char *payload)
+{
+    struct stat st;
+    signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(stat(path, &st) == 0);
+    limit_file_size((rlim_t)st.st_size);
+    for (int i = 0; i < 1000; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "n%d", i);
+        if (!put(f, name, payload))
+            break;
+        settle(f);
+    }
+    CHECK_INT(f->last_error, ERR_NO_SPACE);
+    strbuf_reset(&f->diary);
+}
+
+/* Deletes, and writes that make an object smaller; whatever it is, it is taken. */
+static void write_while_full(struct fixture *f, struct past *past, const char *payload)
+{
+    for (int i = 0; i < 30; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "n%d", i / 2);
+        CHECK(i % 2 ? del(f, name) > 0 : put(f, name, payload + 1) > 0);
+        settle(f);
+        CHECK_INT(f->last_error, 0);
+        remember(past, f->store);
+        faulty_mark(store_revision(f->store));
+    }
+    strbuf_reset(&f->diary);
+}
+
+static void check_cut(const struct past *past, const struct faulty_trace *t, size_t upto)
+{
+    struct fixture f;
+    char path[96];
+    fixture_init_disk(&f, true);
+    store_close(f.store);
+    f.store = NULL;
+    snprintf(path, sizeof(path), "%s/data.mdb", f.dir);
+    REQUIRE(faulty_image(t, upto, test_rng(), path) == 0);
+    fixture_reopen(&f);
+    uint64_t revision = store_revision(f.store);
+    CHECK(revision >= acked_before(t, upto) && revision < past->digests.len);
+    if (revision < past->digests.len)
+        CHECK(digest_of(f.store) == past->digests.p[revision]);
+    fixture_done(&f);
+}
+
+TEST(a_power_cut_while_the_disk_is_full_loses_nothing_acknowledged)
+{
+    struct fixture f;
+    struct past past = {0};
+    struct faulty_trace t = {0};
+    char path[96], payload[3001];
+    log_set_sink(quiet, NULL);
+    memset(payload, 'x', 3000);
+    payload[3000] = 0;
+    fixture_init_disk(&f, true);
+    snprintf(path, sizeof(path), "%s/data.mdb", f.dir);
+    fill_up(&f, path, payload);
+    remember(&past, f.store);
+    faulty_watch(path, &t, 0, FAULTY_NONE);
+    faulty_mark(store_revision(f.store));
+    write_while_full(&f, &past, payload);
+    faulty_unwatch();
+    limit_file_size(RLIM_INFINITY);
+    for (size_t upto = 1; upto <= t.calls.len; upto++)
+        check_cut(&past, &t, upto);
+    test_note("%zu images", t.calls.len);
+    log_set_sink(NULL, NULL);
+    vec_done(&past.digests);
+    faulty_trace_done(&t);
+    fixture_done(&f);
 }
