@@ -299,6 +299,7 @@ static int worker_start(struct eloop *e, struct worker *w, struct err *err)
     pthread_cond_init(&w->finished, NULL);
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* what the thread itself causes cannot go to another */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     errno = pthread_create(&w->thread, NULL, worker_main, w);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -345,6 +345,51 @@ TEST(a_file_cut_short_anywhere)
     damage_done(&d);
 }
 
+/* ---- damage while it is in use ---- */
+
+/* A branch with one child, which LMDB asserts there never is. */
+static void break_branches(const struct damage *d)
+{
+    static const uint16_t lower = 18;
+    for (size_t i = 0; i < d->pages[BRANCH].len; i++)
+        patch(d, d->pages[BRANCH].p[i] * PAGE + 12, (const char *)&lower, sizeof(lower));
+}
+
+static int child_assertion(const struct damage *d)
+{
+    struct err err = ERR_INIT;
+    log_set_sink(quiet, NULL);
+    struct loop *l = loop_new_virtual(1, 0);
+    struct store *s = store_open(l, &d->options, &err);
+    if (!s)
+        return OTHER;
+    break_branches(d);
+    struct obj *o =
+        test_obj(&kind_config_map, STR("ns"), STR("new"), store_next_revision(s), STR("x"));
+    if (write_one(s, l, o, false) != NOT_WORKING || !store_is_read_only(s))
+        return SILENT;
+    bool told = str_find(str_of(s->failure.message), STR("Assertion")) >= 0;
+    bool serves = store_get(s, &kind_config_map, STR("ns"), STR("o1"));
+    store_close(s);
+    return told && serves ? SAME : NOT_WORKING;
+}
+
+TEST(an_assertion_inside_lmdb_is_an_error_and_not_the_end)
+{
+    struct damage d;
+    int status;
+    damage_init(&d);
+    write_file(&d, d.good, d.len);
+    pid_t pid = fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0)
+        _exit(child_assertion(&d));
+    REQUIRE(waitpid(pid, &status, 0) == pid);
+    CHECK(WIFEXITED(status));
+    CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, SAME);
+    damage_done(&d);
+}
+
 /* ---- things that are no data file ---- */
 
 static void check_message(struct damage *d, const char *want)
