@@ -18,6 +18,7 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,6 +50,7 @@ struct eloop {
     struct list ios;
     struct loop_io wake;
     struct loop_io signal_io;
+    struct loop_io set_io; /* a timer that only ends when the wall clock is set; fd -1: none */
     struct list signals;
     sigset_t signal_set;       /* those with handlers: what signal_io reads */
     sigset_t foreign_set;      /* those of them that were blocked before we came */
@@ -84,6 +86,11 @@ static usec real_cpu(struct loop *l)
 static usec real_wall(struct loop *l)
 {
     return read_clock(CLOCK_REALTIME);
+}
+
+static usec real_boottime(struct loop *l)
+{
+    return read_clock(CLOCK_BOOTTIME);
 }
 
 static void real_random(struct loop *l, void *p, size_t n)
@@ -196,6 +203,32 @@ static void real_reads(struct loop *l)
             io->fn(io, events);
     }
     e->batch_len = e->batch_next = 0;
+}
+
+/* ---- the wall clock ---- */
+
+/* Due never, and cancelled whenever somebody sets the clock. */
+static void arm_set_io(struct eloop *e)
+{
+    struct itimerspec never = {.it_value = {.tv_sec = INT32_MAX * (time_t)8}};
+    (void)timerfd_settime(e->set_io.fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+}
+
+static void on_wall_set(struct loop_io *io, unsigned events)
+{
+    uint64_t count;
+    (void)!read(io->fd, &count, sizeof(count)); /* ECANCELED: what we wait for */
+    arm_set_io(eloop_of(io->loop));
+}
+
+static bool real_wall_was_set(struct loop *l)
+{
+    const struct eloop *e = eloop_of(l);
+    for (size_t i = e->batch_next; i < e->batch_len; i++) {
+        if (e->batch[i].data.ptr == &e->set_io)
+            return true;
+    }
+    return false;
 }
 
 /* ---- workers ---- */
@@ -416,6 +449,8 @@ static void real_done(struct loop *l)
     while (!list_is_empty(&e->ios))
         list_entry(list_pop_front(&e->ios), struct loop_io, link)->loop = NULL;
     close(e->signal_io.fd);
+    if (e->set_io.fd >= 0)
+        close(e->set_io.fd);
     close(e->wake.fd);
     close(e->epoll_fd);
 }
@@ -425,6 +460,8 @@ static const struct loop_ops real_ops = {
     .now = real_now,
     .cpu = real_cpu,
     .wall = real_wall,
+    .boottime = real_boottime,
+    .wall_was_set = real_wall_was_set,
     .random = real_random,
     .order = real_order,
     .wait = real_wait,
@@ -454,6 +491,12 @@ static int real_init(struct eloop *e, struct err *err)
         return err_errno(err, ERR_IO, "cannot make the event loop's descriptors");
     int r = add_own_io(e, &e->wake, err);
     r = r ? r : add_own_io(e, &e->signal_io, err);
+    /* Without it the clock is looked at when something else happens. */
+    e->set_io.fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (e->set_io.fd >= 0)
+        arm_set_io(e);
+    if (e->set_io.fd >= 0)
+        r = r ? r : add_own_io(e, &e->set_io, err);
     for (size_t i = 0; !r && i < LOOP_WORKERS; i++)
         r = worker_start(e, &e->workers[i], err);
     return r;
@@ -464,6 +507,8 @@ struct loop *loop_new_real(struct err *err)
     struct eloop *e = xnew(struct eloop);
     e->wake.fn = on_wake;
     e->signal_io.fn = on_signal;
+    e->set_io.fn = on_wall_set;
+    e->set_io.fd = -1;
     list_init(&e->ios);
     list_init(&e->signals);
     sigemptyset(&e->signal_set);

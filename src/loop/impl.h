@@ -15,6 +15,9 @@ struct loop_ops {
     usec (*now)(struct loop *l);
     usec (*cpu)(struct loop *l);
     usec (*wall)(struct loop *l);
+    usec (*boottime)(struct loop *l);
+    /* The kernel said in this iteration that the wall clock was set; NULL: it never does. */
+    bool (*wall_was_set)(struct loop *l);
     void (*random)(struct loop *l, void *p, size_t n);
     /* Rank among timers of one due time. */
     uint64_t (*order)(struct loop *l);
@@ -44,6 +47,11 @@ struct loop {
     uint64_t iterations;
     struct heap timers;
     struct list tasks[LOOP_PHASES];
+    usec offset;    /* wall − monotonic, as last noticed */
+    usec offset_at; /* monotonic: it was so then */
+    usec set_by;    /* loop_set_wall_by */
+    usec slept;     /* loop_sleep */
+    struct list wall_watches;
 };
 
 void loop_init(struct loop *l, const struct loop_ops *ops);

@@ -33,6 +33,55 @@ static void loop_tick(struct loop *l)
     l->now = l->ops->now(l);
 }
 
+/* ---- the wall clock ---- */
+
+/* Less is what reading two clocks one after the other may show. */
+#define NOTICED USEC_PER_MSEC
+enum { READS = 4 };
+
+/* Both clocks at one moment; false: we were never let do that without a pause. */
+static bool read_offset(struct loop *l, usec *ret)
+{
+    for (int i = 0; i < READS; i++) {
+        usec before = l->ops->now(l), wall = loop_wall(l), after = l->ops->now(l);
+        *ret = wall - after;
+        if (after - before < NOTICED / 2)
+            return true;
+    }
+    return false;
+}
+
+static void notice_wall(struct loop *l, bool just_now)
+{
+    struct list all;
+    usec since = just_now ? l->now : l->offset_at;
+    if (!read_offset(l, &l->offset))
+        return;
+    l->offset_at = l->now;
+    loop_take_list(&l->wall_watches, &all);
+    for (struct list *n; (n = list_pop_front(&all));) {
+        struct loop_wall_watch *w = list_entry(n, struct loop_wall_watch, link);
+        list_push_back(&l->wall_watches, n);
+        w->fn(w, since);
+    }
+}
+
+/* Once per iteration. On a virtual loop it moves when somebody moves it. */
+static void check_wall(struct loop *l)
+{
+    if (l->is_virtual)
+        return;
+    usec offset = 0, moved = loop_wall(l) - l->now - l->offset;
+    if ((moved > NOTICED || moved < -NOTICED) && read_offset(l, &offset)) {
+        moved = offset - l->offset;
+        if (moved > NOTICED || moved < -NOTICED) {
+            notice_wall(l, l->ops->wall_was_set && l->ops->wall_was_set(l));
+            return;
+        }
+    }
+    l->offset_at = l->now;
+}
+
 static bool has_tasks(const struct loop *l)
 {
     for (size_t i = 0; i < LOOP_PHASES; i++)
@@ -81,6 +130,7 @@ static void iterate(struct loop *l)
     l->iterations++;
     l->iterating = true;
     loop_tick(l);
+    check_wall(l);
     run_timers(l);
     loop_tick(l);
     l->ops->reads(l);
@@ -167,7 +217,10 @@ void loop_init(struct loop *l, const struct loop_ops *ops)
     heap_init(&l->timers, timer_cmp);
     for (size_t i = 0; i < LOOP_PHASES; i++)
         list_init(&l->tasks[i]);
+    list_init(&l->wall_watches);
     loop_tick(l);
+    l->offset = loop_wall(l) - l->now;
+    l->offset_at = l->now;
 }
 
 void loop_free(struct loop *l)
@@ -182,6 +235,8 @@ void loop_free(struct loop *l)
     for (size_t i = 0; i < LOOP_PHASES; i++)
         while (list_pop_front(&l->tasks[i]))
             ;
+    while (list_pop_front(&l->wall_watches))
+        ;
     free(l);
 }
 
@@ -207,7 +262,38 @@ usec loop_cpu(struct loop *l)
 
 usec loop_wall(struct loop *l)
 {
-    return l->ops->wall(l);
+    return l->ops->wall(l) + l->set_by;
+}
+
+usec loop_boottime(struct loop *l)
+{
+    return l->ops->boottime(l);
+}
+
+void loop_watch_wall(struct loop *l, struct loop_wall_watch *w)
+{
+    list_init(&w->link);
+    list_push_back(&l->wall_watches, &w->link);
+}
+
+void loop_unwatch_wall(struct loop_wall_watch *w)
+{
+    list_remove(&w->link);
+}
+
+/* A real loop finds out as it does when somebody else sets the clock. */
+void loop_set_wall_by(struct loop *l, usec by)
+{
+    l->set_by += by;
+    if (l->is_virtual)
+        notice_wall(l, true);
+}
+
+void loop_sleep(struct loop *l, usec duration)
+{
+    BUG_ON(!l->is_virtual);
+    l->slept += duration;
+    loop_set_wall_by(l, duration);
 }
 
 void loop_random(struct loop *l, void *p, size_t n)

@@ -36,6 +36,9 @@
 
 struct loop;
 
+/* How much the wall clock must move to be said to have been set, not corrected. */
+#define LOOP_WALL_STEP (250 * USEC_PER_MSEC)
+
 enum loop_phase { LOOP_APPLY, LOOP_SYNC, LOOP_PUBLISH, LOOP_WRITE, LOOP_PHASES };
 enum loop_worker { LOOP_DISK, LOOP_BLOCK, LOOP_WORKERS };
 
@@ -73,6 +76,14 @@ struct loop_io {
     void (*fn)(struct loop_io *io, unsigned events);
     struct loop *loop; /* NULL: not added */
     struct list link;
+};
+
+/* Told when the wall clock was set, before anything else of the iteration in which that is noticed:
+ * it no longer differs from monotonic time by what it did until `since` (monotonic). Small
+ * corrections are told of, too. */
+struct loop_wall_watch {
+    struct list link;
+    void (*fn)(struct loop_wall_watch *w, usec since);
 };
 
 struct loop_signal {
@@ -114,8 +125,18 @@ usec loop_clock(struct loop *l);
 /* Processor time of this thread, which does not pass while others have the processor: who is served
  * when may depend on what somebody cost, and on nothing else. Virtual: nothing costs anything. */
 usec loop_cpu(struct loop *l);
-/* Microseconds since 1970; for what people and objects see. */
+/* Microseconds since 1970; for what people and objects see. It is set now and then: how long
+ * something took, or has been so, is not to be told from it (clock.h). */
 usec loop_wall(struct loop *l);
+/* Like monotonic time, but goes on while the machine sleeps: for promises that others rely on. As
+ * it is this moment. */
+usec loop_boottime(struct loop *l);
+void loop_watch_wall(struct loop *l, struct loop_wall_watch *w);
+void loop_unwatch_wall(struct loop_wall_watch *w);
+/* As if somebody had set the wall clock by so much. For simulations and tests. */
+void loop_set_wall_by(struct loop *l, usec by);
+/* Virtual only: as if the machine had slept for so long, since this moment. */
+void loop_sleep(struct loop *l, usec duration);
 /* Real: getrandom. Virtual: from the seed. */
 void loop_random(struct loop *l, void *p, size_t n);
 uint64_t loop_random_u64(struct loop *l);

@@ -49,6 +49,11 @@ static usec virtual_wall(struct loop *l)
     return vloop_of(l)->wall + (l->now - START);
 }
 
+static usec virtual_boottime(struct loop *l)
+{
+    return l->now + l->slept;
+}
+
 static void virtual_wait(struct loop *l, usec until)
 {
     BUG_ON(until == LOOP_FOREVER);
@@ -149,6 +154,7 @@ static const struct loop_ops virtual_ops = {
     .now = virtual_now,
     .cpu = virtual_cpu,
     .wall = virtual_wall,
+    .boottime = virtual_boottime,
     .random = virtual_random,
     .order = virtual_order,
     .wait = virtual_wait,
