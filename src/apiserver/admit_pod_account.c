@@ -14,7 +14,8 @@
 static bool is_on_its_way(const struct admit *a)
 {
     const struct obj *ns = store_newest(a->store, &kind_namespace, STR_NONE, a->ns);
-    return ns && a->now - obj_created(ns) < ON_ITS_WAY &&
+    usec age = ns ? a->now - obj_created(ns) : 0;
+    return ns && age < ON_ITS_WAY && age > -ON_ITS_WAY &&
            !store_newest(a->store, &kind_service_account, a->ns, STR(DEFAULT_ACCOUNT));
 }
 

@@ -60,19 +60,18 @@ static void events_plan(const struct world *w, const struct key *key, void *ctx,
     if (!str_to_uint(key->name, &minute) || minute > INT64_MAX / USEC_PER_MIN - 1)
         return;
     struct cache_iter it = cache_by(world_cache(w, &kind_event), by_minute, key->name);
-    usec due = ((usec)minute + 1) * USEC_PER_MIN;
+    /* The earliest of them was last seen then. */
+    usec seen = world_moment(w, (usec)minute * USEC_PER_MIN - TTL);
     const struct obj *o = cache_next(&it);
-    if (o && w->now < due) {
-        plan_look_again(ret_plan, due);
+    if (o && !world_has_passed(w, seen, TTL + USEC_PER_MIN, ret_plan))
         return;
-    }
     for (; o && ret_plan->writes.len < BATCH; o = cache_next(&it)) {
         struct plan_write *d = plan_delete(ret_plan, 0, o);
         d->rv = o->rv; /* unless it is seen again just now */
         plan_why(d, ret_plan, "it was last seen over an hour ago");
     }
     if (o)
-        plan_look_again(ret_plan, w->now);
+        plan_look_again(ret_plan, 0);
 }
 
 static void map_event(struct controller *c, const struct world *w, const struct obj *old,

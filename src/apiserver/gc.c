@@ -286,7 +286,7 @@ static void plan_owner(const struct gc *gc, const struct world *w, const struct 
         if (each_dependent(gc, w, o->uid, orphan_dependent, &x))
             drop_finalizer(p, 1, o, FINALIZER_ORPHAN);
         else
-            plan_look_again(p, w->now);
+            plan_look_again(p, 0);
     } else if (waits_for_dependents(o)) {
         if (each_dependent(gc, w, o->uid, is_not_blocking, (void *)o))
             drop_finalizer(p, 0, o, FINALIZER_FOREGROUND);

@@ -28,7 +28,7 @@
 #define INTERVAL (100 * USEC_PER_MSEC)
 #define PATIENCE (500 * USEC_PER_MSEC)
 /* A budget is usually made before its pods, and those take a moment to be ready. */
-#define SILENT (2 * USEC_PER_SEC)
+#define SILENT (2 * USEC_PER_SEC) /* about: creation times are in whole seconds */
 #define WATCHED_MAX 256
 #define UNMANAGED                                                                                \
     "Pods selected by this PodDisruptionBudget were found to be unmanaged. As a result, the "    \
@@ -203,24 +203,26 @@ static jval disrupted_pods(const struct obj *budget)
     return jgetc(obj_status(budget), "disruptedPods");
 }
 
-/* Until when an entry of disruptedPods holds; 0: it is no time. */
-static usec disrupted_until(jval entry)
+/* How long an entry of disruptedPods still holds; not above 0: no more, or it is no time. */
+static usec disrupted_for(const struct world *w, jval entry)
 {
     usec at;
-    return time_parse_rfc3339(jstr(entry), &at) ? at + DELETION_TIMEOUT : 0;
+    return time_parse_rfc3339(jstr(entry), &at)
+               ? world_moment(w, at) + DELETION_TIMEOUT - world_steady(w)
+               : 0;
 }
 
-static bool is_disrupted(const struct obj *budget, const struct obj *pod, usec now)
+static bool is_disrupted(const struct world *w, const struct obj *budget, const struct obj *pod)
 {
     jval entry = jget(disrupted_pods(budget), pod->name);
-    return j_has(entry) && disrupted_until(entry) > now;
+    return j_has(entry) && disrupted_for(w, entry) > 0;
 }
 
 static void count_pods(const struct world *w, const struct obj *budget, struct tally *t)
 {
     struct selected s = select_pods(w, budget, t->arena);
     for (const struct obj *pod; (pod = next_pod(&s)); t->pods++)
-        t->healthy += !pod->deleting && !is_disrupted(budget, pod, w->now) &&
+        t->healthy += !pod->deleting && !is_disrupted(w, budget, pod) &&
                       condition_is_true(jgetc(obj_status(pod), "conditions"), STR("Ready"));
 }
 
@@ -233,9 +235,9 @@ static size_t put_pruned(struct jw *out, const struct world *w, const struct obj
     size_t n = 0;
     for (struct jiter it = jiter(disrupted_pods(budget)); jnext(&it);) {
         const struct obj *pod = world_get(w, &kind_pod, budget->ns, it.key);
-        usec until = disrupted_until(it.value);
-        if (pod && !pod->deleting && until > w->now) {
-            plan_look_again(p, until);
+        usec left = disrupted_for(w, it.value);
+        if (pod && !pod->deleting && left > 0) {
+            plan_look_again(p, left);
             continue;
         }
         jw_key(out, it.key);
@@ -347,11 +349,9 @@ static void pdb_plan(const struct world *w, const struct key *key, void *ctx, st
         return;
     count_pods(w, budget, &t);
     count_expected(w, budget, &t);
-    usec due = obj_created(budget) + SILENT;
-    if (j_is_absent(jgetc(obj_status(budget), "observedGeneration")) && t.healthy < t.desired &&
-        due > w->now)
-        plan_look_again(ret_plan, due);
-    else
+    bool is_new = j_is_absent(jgetc(obj_status(budget), "observedGeneration"));
+    if (!is_new || t.healthy >= t.desired ||
+        world_has_passed(w, world_made(w, budget), SILENT - USEC_PER_SEC, ret_plan))
         plan_status(w, budget, &t, ret_plan);
 }
 

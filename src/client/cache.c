@@ -205,11 +205,30 @@ static void notify(struct cache *c, const struct obj *old, const struct obj *new
         c->handlers.p[i].fn(c->handlers.p[i].ctx, old, new);
 }
 
+#define TENTH (USEC_PER_SEC / 10)
+
+/* Of monotonic time, rounded up: thirteen years fit in. */
+static uint32_t tenths_now(const struct cache *c)
+{
+    return (uint32_t)MIN((loop_now(c->loop) + TENTH - 1) / TENTH, UINT32_MAX);
+}
+
+bool cache_seen(const struct cache *c, const struct obj *o, struct cache_seen *ret)
+{
+    const struct cache_entry *e = find_entry(c, o->ns, o->name);
+    if (!e || !str_eq(e->obj->uid, o->uid))
+        return false;
+    *ret = (struct cache_seen){e->seen * TENTH, e->changed * TENTH, e->listed};
+    return true;
+}
+
 static void entry_add(struct cache *c, struct obj *o, bool from_server)
 {
     size_t len = o->ns.len + 1 + o->name.len;
     struct cache_entry *e = xcalloc(1, sizeof(*e) + (len <= KEY_MAX ? len : 0));
     e->obj = obj_ref(o);
+    e->seen = e->changed = tenths_now(c);
+    e->listed = from_server && c->syncing;
     e->len = (uint32_t)(len <= KEY_MAX ? write_key(e->key, o->ns, o->name) : 0);
     if (e->len)
         (void)map_put(&c->by_key, str_n(e->key, e->len), e);
@@ -227,6 +246,7 @@ static void entry_replace(struct cache *c, struct cache_entry *e, struct obj *o)
     struct obj *old = e->obj;
     folds_remove(c, e, old);
     e->obj = obj_ref(o);
+    e->changed = tenths_now(c);
     index_entry(c, e);
     folds_add(c, e, e->obj);
     bury(c, old);

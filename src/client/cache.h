@@ -116,6 +116,14 @@ const void *cache_fold(const struct cache *c, unsigned fold, str key);
 /* Forgets all aggregates; they are made anew when asked for. */
 void cache_drop_folds(struct cache *c);
 
+/* When the object, which this cache has, was first seen, and when this version of it was: monotonic,
+ * rounded up to a tenth of a second. */
+struct cache_seen {
+    usec first, version;
+    bool listed; /* it came with a list, and nobody knows how long it had been there */
+};
+bool cache_seen(const struct cache *c, const struct obj *o, struct cache_seen *ret);
+
 /* Our own writes: what the API answered. Older than what is known, or of a UID known to be deleted:
  * ignored. */
 void cache_observe(struct cache *c, struct obj *o);

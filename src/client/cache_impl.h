@@ -26,7 +26,9 @@ struct cache_entry {
     struct list link;       /* live or stale */
     struct index_ref *refs; /* its places in the indexes */
     struct obj *obj;
-    uint32_t len; /* of the key; 0: too long for one */
+    uint32_t seen, changed; /* when it came, and this version of it; see tenths_now */
+    bool listed : 1;        /* it came with a list: it was there before */
+    uint32_t len : 31;      /* of the key; 0: too long for one */
     char key[];   /* "namespace/name" */
 };
 

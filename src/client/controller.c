@@ -56,6 +56,9 @@ struct controller {
 struct runtime {
     struct loop *loop;
     struct api *api;
+    struct clock *clock, *own_clock;
+    struct clock_listener clock_set;
+    bool foreign_clocks;
     VEC(struct cache *) caches;   /* by kind id; NULL: none */
     VEC(str) filters;             /* of these, by number too */
     VEC(struct cache *) optional; /* of them */
@@ -87,7 +90,12 @@ struct runtime {
 
 static struct world world_of(struct runtime *r)
 {
-    return (struct world){.now = loop_wall(r->loop), .runtime = r};
+    return (struct world){.now = clock_wall(r->clock), .clock = r->clock, .runtime = r};
+}
+
+struct world runtime_world(struct runtime *r)
+{
+    return world_of(r);
 }
 
 static struct cache *find_cache(const struct runtime *r, const struct kind *k)
@@ -101,6 +109,75 @@ static struct cache *find_cache_of(const struct runtime *r, const struct kind *k
 {
     struct cache *c = named_find(&r->named, k, ns, name);
     return c ? c : find_cache(r, k);
+}
+
+usec world_steady(const struct world *w)
+{
+    return w->clock ? clock_steady(w->clock) : w->now;
+}
+
+usec world_moment(const struct world *w, usec wall)
+{
+    return w->clock ? clock_moment(w->clock, wall) : clock_latest(wall);
+}
+
+/* False: wall times in it are of our own clock, or nobody knows the object. */
+static bool seen_by_us(const struct world *w, const struct obj *o, struct cache_seen *ret)
+{
+    const struct cache *c = w->runtime && w->runtime->foreign_clocks && w->clock
+                                ? find_cache(w->runtime, o->kind)
+                                : NULL;
+    if (!c || !cache_seen(c, o, ret))
+        return false;
+    usec base = clock_steady(w->clock) - loop_now(w->runtime->loop);
+    ret->first += base;
+    ret->version += base;
+    return true;
+}
+
+static usec bounded(const struct world *w, const struct obj *o, usec moment)
+{
+    struct cache_seen s;
+    return seen_by_us(w, o, &s) ? MAX(s.first, MIN(s.version, moment)) : moment;
+}
+
+usec world_moment_in(const struct world *w, const struct obj *o, usec wall)
+{
+    return bounded(w, o, world_moment(w, wall));
+}
+
+usec world_rebased(const struct world *w, const struct obj *o, usec wall)
+{
+    if (!w->clock)
+        return wall;
+    usec moment = clock_moment_exact(w->clock, wall);
+    return w->now + (o ? bounded(w, o, moment) : moment) - clock_steady(w->clock);
+}
+
+usec world_created(const struct world *w, const struct obj *o)
+{
+    struct cache_seen s;
+    return seen_by_us(w, o, &s) ? s.first : world_moment(w, obj_created(o));
+}
+
+/* Others' clocks are right within this, as a rule. */
+#define SKEW (5 * USEC_PER_SEC)
+
+usec world_made(const struct world *w, const struct obj *o)
+{
+    struct cache_seen s;
+    usec moment = world_moment(w, obj_created(o));
+    bool known = seen_by_us(w, o, &s) && !s.listed;
+    return known && (moment > s.first + SKEW || moment < s.first - SKEW) ? s.first : moment;
+}
+
+bool world_has_passed(const struct world *w, usec moment, usec delay, struct plan *p)
+{
+    usec left = moment + delay - world_steady(w);
+    if (delay <= 0 || left <= 0)
+        return true;
+    plan_look_again(p, left);
+    return false;
 }
 
 struct cache *world_cache(const struct world *w, const struct kind *k)
@@ -315,13 +392,10 @@ static void write_journal(const struct controller *c, const struct queue_item *i
     strbuf_done(&b);
 }
 
-/* Wall time a plan asked for → monotonic due time; 0 stays 0. */
-static usec due_of(struct runtime *r, usec wall)
+/* The delay a plan asked for → monotonic due time; 0 stays 0. */
+static usec due_of(struct runtime *r, usec delay)
 {
-    if (!wall)
-        return 0;
-    usec delay = wall - loop_wall(r->loop);
-    return loop_now(r->loop) + MAX(delay, LOOK_LEAST);
+    return delay ? loop_now(r->loop) + MAX(delay, LOOK_LEAST) : 0;
 }
 
 static usec earlier(usec a, usec b)
@@ -678,11 +752,40 @@ static void on_kinds_changed(struct kinds_listener *l)
         loop_defer(r->loop, LOOP_APPLY, &r->kinds_task);
 }
 
+/* Plans may have read times that were written while the clock was being set. */
+static void on_clock_set(struct clock_listener *l)
+{
+    struct runtime *r = container_of(l, struct runtime, clock_set);
+    for (size_t i = 0; i < r->controllers.len; i++)
+        queue_look_now(&r->controllers.p[i]->queue);
+}
+
+void runtime_set_clock(struct runtime *r, struct clock *clock)
+{
+    BUG_ON(r->started);
+    clock_unlisten(&r->clock_set);
+    r->clock = clock;
+    clock_listen(clock, &r->clock_set);
+}
+
+void runtime_set_foreign_clocks(struct runtime *r)
+{
+    r->foreign_clocks = true;
+}
+
+struct clock *runtime_clock(struct runtime *r)
+{
+    return r->clock;
+}
+
 struct runtime *runtime_new(struct loop *l, struct api *cache_api)
 {
     struct runtime *r = xnew(struct runtime);
     r->loop = l;
     r->api = cache_api;
+    r->clock = r->own_clock = clock_new(l);
+    r->clock_set.fn = on_clock_set;
+    clock_listen(r->clock, &r->clock_set);
     loop_task_init(&r->turn, turn);
     loop_timer_init(l, &r->patience, on_patience_over);
     loop_task_init(&r->kinds_task, follow_kinds);
@@ -925,6 +1028,8 @@ void runtime_free(struct runtime *r)
     vec_done(&r->caches);
     vec_done(&r->filters);
     vec_done(&r->optional);
+    clock_unlisten(&r->clock_set);
+    clock_free(r->own_clock);
     free(r);
 }
 

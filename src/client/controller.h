@@ -21,6 +21,7 @@
 #include "client/cache.h"
 #include "client/failure.h"
 #include "client/plan.h"
+#include "loop/clock.h"
 
 struct runtime;
 struct controller;
@@ -28,10 +29,36 @@ struct controller;
 /* What a planner may see. It does not change during one call, but is not a consistent cut across
  * kinds. */
 struct world {
-    usec now; /* wall time */
+    usec now; /* wall time: for what is written; how long ago something was is asked below */
+    const struct clock *clock; /* NULL: a wall clock that nobody sets; for tests of planners */
     struct runtime *runtime;
     const struct failures *failed; /* of the key being planned; see world_last_failure */
 };
+
+/*
+ * How long ago something was. Objects carry wall times, and wall clocks are set: what is decided
+ * after a delay compares moments of steady time (loop/clock.h), which are not written anywhere.
+ * Where a moment is not known exactly it is the latest it may have been: delays may become longer,
+ * never shorter. (A plan says how long to wait, not until when.)
+ */
+usec world_steady(const struct world *w);
+/* When a wall time was that this component has written, itself or before it was started anew. */
+usec world_moment(const struct world *w, usec wall);
+/* When a wall time was that the object carries and that somebody else wrote. Where that may have
+ * been on another machine it is not before the object was first seen, and not after this version of
+ * it was. */
+usec world_moment_in(const struct world *w, const struct obj *o, usec wall);
+/* When it was made, for delays that begin with that. */
+usec world_created(const struct world *w, const struct obj *o);
+/* The same, to compare with another moment: for an object that was there before us, what its time
+ * of creation says. */
+usec world_made(const struct world *w, const struct obj *o);
+/* A wall time as today's clock would have shown it, for times that are not cut off and for those
+ * that are written again. o: who carries it, where somebody else wrote it; NULL: this component. */
+usec world_rebased(const struct world *w, const struct obj *o, usec wall);
+/* Has the delay since a moment passed? Else the plan is to be looked at again when it has. A delay
+ * of nothing has passed. */
+bool world_has_passed(const struct world *w, usec moment, usec delay, struct plan *p);
 
 /* NULL when the runtime has no cache of that kind (a bug of the caller). */
 struct cache *world_cache(const struct world *w, const struct kind *k);
@@ -134,6 +161,13 @@ bool runtime_is_idle(const struct runtime *r);
 void runtime_set_stall_timeout(struct runtime *r, usec timeout);
 /* Forgets the folds of every cache (cache.h); they are made anew when asked for. */
 void runtime_drop_folds(struct runtime *r);
+/* Another clock than one of its own; it must outlive the runtime. Before runtime_start. */
+void runtime_set_clock(struct runtime *r, struct clock *clock);
+/* Wall times in objects may be those of other machines (world_moment_in). Before runtime_start. */
+void runtime_set_foreign_clocks(struct runtime *r);
+struct clock *runtime_clock(struct runtime *r);
+/* For who asks the caches outside a plan. */
+struct world runtime_world(struct runtime *r);
 /* Simulations: does so at random, drawn from this seed and nothing else. */
 void runtime_set_forgetful(struct runtime *r, uint64_t seed);
 /* Tests of planners: as if a create of this name might still happen (world_is_unsure). */

@@ -33,7 +33,7 @@ struct record {
     str ns, name;              /* of the key */
     struct doc *template;      /* the Event without count and times; until it is sent */
     usec first, last;          /* wall */
-    usec sent;                 /* wall, 0: never */
+    usec sent;                 /* monotonic, 0: never */
     int64_t count;             /* as the API has it, as far as we know */
     int64_t unsent;
     int64_t carried; /* of these by the request under way */
@@ -371,11 +371,11 @@ void recorder_release(struct recorder *r)
 void recorder_event(struct recorder *r, const struct obj *about, bool warning, str reason,
                     str message)
 {
-    usec now = loop_wall(r->loop);
+    usec now = loop_now(r->loop), wall = loop_wall(r->loop);
     struct record *e = record_get(r, about, warning, reason, message);
     if (!e->first)
-        e->first = now;
-    e->last = now;
+        e->first = wall;
+    e->last = wall;
     e->unsent++;
     bool quiet = e->sent && now - e->sent < QUIET;
     bool waits = e->busy || !list_is_empty(&e->held);

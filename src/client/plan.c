@@ -159,10 +159,11 @@ void plan_verify_absent(struct plan_write *w, const struct kind *k, str ns, str 
     w->absent_uid = uid;
 }
 
-void plan_look_again(struct plan *p, usec wall)
+void plan_look_again(struct plan *p, usec delay)
 {
-    if (!p->look_again || wall < p->look_again)
-        p->look_again = wall;
+    delay = MAX(delay, PLAN_AT_ONCE);
+    if (!p->look_again || delay < p->look_again)
+        p->look_again = delay;
 }
 
 void plan_event(struct plan *p, const struct obj *about, bool warning, str reason, const char *fmt,
@@ -278,8 +279,8 @@ void plan_print(const struct plan *p, struct strbuf *out)
         strbuf_printf(out, ": %.*s\n", STR_ARG(e->message));
     }
     if (p->look_again) {
-        strbuf_add_cstr(out, "look again ");
-        time_format_rfc3339(p->look_again, out);
+        strbuf_add_cstr(out, "look again in ");
+        duration_format_usec(p->look_again, out);
         strbuf_add_char(out, '\n');
     }
 }

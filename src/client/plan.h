@@ -67,11 +67,13 @@ struct plan_event {
     unsigned stage;  /* the last of theirs */
 };
 
+#define PLAN_AT_ONCE ((usec)1)
+
 struct plan {
     struct arena *arena;
     VEC(struct plan_write) writes;
     VEC(struct plan_event) events;
-    usec look_again; /* wall time, 0: when something changes */
+    usec look_again; /* after so long, see PLAN_AT_ONCE; 0: when something changes */
 };
 
 void plan_init(struct plan *p, struct arena *a);
@@ -103,8 +105,8 @@ void plan_why(struct plan_write *w, struct plan *p, const char *fmt, ...) PRINTF
 /* Slices set in a write by hand, these included, need to live until the planner returns. */
 /* uid may be empty. */
 void plan_verify_absent(struct plan_write *w, const struct kind *k, str ns, str name, str uid);
-/* Earliest of all calls. */
-void plan_look_again(struct plan *p, usec wall);
+/* After so long, at once when that is not above zero; the shortest of all calls. */
+void plan_look_again(struct plan *p, usec delay);
 /* Normal ones say what was done by the writes planned before them, and are reported when all of the
  * plan was done, or, where the key's own object changed meanwhile, when those writes were; warnings
  * say what was seen, and are reported also when it fails. */
@@ -115,7 +117,7 @@ void plan_event(struct plan *p, const struct obj *about, bool warning, str reaso
  *   [1] patch PodClique default/foo status if rv 12 {"status":{"replicas":5}}
  *   [1] delete Pod default/foo-x if absent PodClique default/foo: its owner is gone
  *   event Normal PodCreated PodClique default/foo: created pod foo-abc12
- *   look again 2026-08-01T10:00:00Z
+ *   look again in 10s
  */
 void plan_print(const struct plan *p, struct strbuf *out);
 /* What and on which object, without conditions and body: "create Pod default/foo-abc12". */

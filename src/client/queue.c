@@ -154,6 +154,19 @@ static void on_due(struct loop_timer *t)
     settle(it);
 }
 
+void queue_look_now(struct queue *q)
+{
+    str key;
+    void *value;
+    for (size_t i = 0; map_next(&q->items, &i, &key, &value);) {
+        struct queue_item *it = value;
+        if (!it->look_at || it->processing || is_ready(it))
+            continue;
+        it->look_at = loop_now(q->loop);
+        set_timer(it);
+    }
+}
+
 static struct queue_item *item_new(struct queue *q, const struct kind *k, str ns, str name)
 {
     size_t len = key_size(ns, name);

@@ -91,6 +91,8 @@ void queue_defer(struct queue_item *it, usec base, usec max, usec look_at);
 void queue_unpace(struct queue_item *it);
 /* Dirty, without back-off or pace, failures forgotten. */
 void queue_expedite(struct queue_item *it);
+/* Looks that a plan asked for are due at once: by what it counted, time did not pass as it said. */
+void queue_look_now(struct queue *q);
 /* Those that waited for others need not any more. */
 void queue_calm(struct queue *q);
 /* Nothing ready, nothing processing, nothing dirty that waits (looks to come do not count). */

@@ -99,7 +99,7 @@ void toy_plan(const struct world *w, const struct key *key, void *ctx, struct pl
     if (t->event)
         plan_event(p, parent, false, STR("Planned"), "%d children", (int)want);
     if (t->look_after)
-        plan_look_again(p, w->now + t->look_after);
+        plan_look_again(p, t->look_after);
 }
 
 static const struct controller_watch watches[] = {

@@ -41,6 +41,11 @@ void tw_free(struct test_world *t)
     free(t);
 }
 
+usec tw_look_at(const struct test_world *t)
+{
+    return t->plan.look_again ? t->world.now + t->plan.look_again : 0;
+}
+
 /* ---- objects ---- */
 
 static str ns_of(const struct kind *k)

@@ -36,6 +36,8 @@ struct test_world {
 /* Caches of every kind that a planner reads. */
 struct test_world *tw_new(void);
 void tw_free(struct test_world *t);
+/* When the plan wants to be looked at again; 0: when something changes. */
+usec tw_look_at(const struct test_world *t);
 
 /* ---- objects ---- */
 

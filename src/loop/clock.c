@@ -69,10 +69,9 @@ usec clock_latest(usec wall)
     return wall % USEC_PER_SEC == 0 ? wall + USEC_PER_SEC : wall;
 }
 
-usec clock_table_moment(const struct clock_table *t, usec now, usec wall)
+usec clock_table_moment(const struct clock_table *t, usec now, usec wall, usec latest)
 {
     const struct clock_span *last = &t->spans[t->n - 1];
-    usec latest = clock_latest(wall);
     for (size_t i = t->n; i-- > 0;) {
         const struct clock_span *s = &t->spans[i];
         usec to = s == last ? now + s->high + AHEAD : s->to;
@@ -228,7 +227,12 @@ usec clock_steady(const struct clock *c)
 
 usec clock_moment(const struct clock *c, usec wall)
 {
-    return clock_table_moment(&c->table, loop_now(c->loop), wall) + c->base;
+    return clock_table_moment(&c->table, loop_now(c->loop), wall, clock_latest(wall)) + c->base;
+}
+
+usec clock_moment_exact(const struct clock *c, usec wall)
+{
+    return clock_table_moment(&c->table, loop_now(c->loop), wall, wall) + c->base;
 }
 
 void clock_listen(struct clock *c, struct clock_listener *l)

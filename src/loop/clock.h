@@ -48,8 +48,9 @@ struct clock_table {
 void clock_table_init(struct clock_table *t, usec now, usec wall);
 /* The clocks as they are. True: the wall clock was set, after `since` (monotonic). */
 bool clock_table_look(struct clock_table *t, usec now, usec wall, usec since);
-/* Monotonic. A time to come is one that the clock has yet to show. */
-usec clock_table_moment(const struct clock_table *t, usec now, usec wall);
+/* Monotonic; of a time that was between `wall` and `latest`. A time to come is one that the clock
+ * has yet to show. */
+usec clock_table_moment(const struct clock_table *t, usec now, usec wall, usec latest);
 /* One line of text; boot: whose monotonic time it is. */
 void clock_table_write(const struct clock_table *t, str boot, usec now, struct strbuf *out);
 /* Goes on from a record; false, and as it was, when that is of another boot or no record. */
@@ -71,7 +72,9 @@ usec clock_wall(const struct clock *c);
 usec clock_steady(const struct clock *c);
 /* When this wall time was, as steady time; the latest it may have been. */
 usec clock_moment(const struct clock *c, usec wall);
-/* The same without a clock: whole seconds end late. */
+/* The same of a time that was not cut off. */
+usec clock_moment_exact(const struct clock *c, usec wall);
+/* The latest a wall time may mean: the end of its second, where it says no more. */
 usec clock_latest(usec wall);
 
 /* Told after the wall clock was set. */

@@ -133,7 +133,7 @@ struct progress progress_of(const struct obj *pod)
         p.shown = j_has(jat(jgetc(status, "containerStatuses"), 0));
         read_inits(pod, &p);
     }
-    p.since = MAX(p.since, 1); /* a time that cannot be read was long ago; 0 means never */
+    p.began = p.since = MAX(p.since, 1); /* what cannot be read was long ago; 0 means never */
     return p;
 }
 
@@ -184,33 +184,33 @@ static struct next next_init(const struct progress *p, const struct life *l, con
 {
     jval c = jat(jgetc(obj_spec(pod), "initContainers"), p->inits_done);
     if (p->inits_done == p->inits)
-        return (struct next){LIFE_RUNNING, p->since + l->start};
+        return (struct next){LIFE_RUNNING, p->began + l->start};
     if (init_is_sidecar(c))
-        return (struct next){LIFE_INIT, p->since};
-    return (struct next){LIFE_INIT, held ? 0 : p->since + l->init};
+        return (struct next){LIFE_INIT, p->began};
+    return (struct next){LIFE_INIT, held ? 0 : p->began + l->init};
 }
 
 static struct next next_stage(const struct progress *p, const struct life *l, const struct obj *pod,
                               bool held)
 {
     struct next exit = {restarts_after(pod, l->exit_code) ? LIFE_BACKOFF : LIFE_ENDED,
-                        exits(p, l) ? p->since + l->run : 0};
+                        exits(p, l) ? p->began + l->run : 0};
     switch (p->stage) {
     case LIFE_BOUND:
-        return p->inits ? (struct next){LIFE_INIT, p->since + l->pull}
-                        : (struct next){LIFE_RUNNING, p->since + l->pull + l->start};
+        return p->inits ? (struct next){LIFE_INIT, p->began + l->pull}
+                        : (struct next){LIFE_RUNNING, p->began + l->pull + l->start};
     case LIFE_INIT:
         return next_init(p, l, pod, held);
     case LIFE_RUNNING:
         if (exit.due && l->run < l->ready)
             return exit;
-        return gates_are_open(pod) ? (struct next){LIFE_READY, p->since + l->ready} : exit;
+        return gates_are_open(pod) ? (struct next){LIFE_READY, p->began + l->ready} : exit;
     case LIFE_READY:
         return exit;
     case LIFE_BACKOFF:
         /* A container that another hand has put here is that hand's to heal. */
         return (struct next){LIFE_RUNNING,
-                             l->run > 0 ? p->since + life_backoff(l, p->restarts) : 0};
+                             l->run > 0 ? p->began + life_backoff(l, p->restarts) : 0};
     case LIFE_ENDED:
     case LIFE_FOREIGN:
         break;
@@ -228,7 +228,7 @@ static void enter(struct progress *p, enum life_stage stage, usec now)
         p->restarts++;
     /* A container's run counts from when it began to run, not from when it was ready. */
     if (stage != LIFE_READY)
-        p->since = now;
+        p->since = p->began = now;
     p->stage = stage;
 }
 

@@ -52,6 +52,7 @@ enum life_stage {
 struct progress {
     enum life_stage stage;
     usec since;         /* when it came here; in INIT, when the present init container began */
+    usec began;         /* the same, as today's clock would have shown it; progress_of: since */
     size_t inits;       /* init containers it has */
     size_t inits_done;  /* of these, finished; sidecars: started */
     int64_t restarts;   /* of its containers */

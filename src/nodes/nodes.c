@@ -274,7 +274,7 @@ static void plan_failed(struct node_pods *n)
     plan_node_status(n, &node_unknown);
     if (since == 0)
         plan_taints(n, true);
-    pods_plan_unreachable(n, since ? since : n->world->now);
+    pods_plan_unreachable(n, world_moment(n->world, since ? since : n->world->now));
 }
 
 /* ---- heartbeats ---- */
@@ -331,21 +331,21 @@ static struct doc *make_renewal(usec now)
 static void plan_heartbeat(const struct node_pods *n)
 {
     usec slot = (usec)(n->number % SLOTS * SLOT_STRIDE % SLOTS) * (HEARTBEAT / SLOTS);
-    usec now = n->world->now;
+    usec now = world_steady(n->world), wall = n->world->now;
     const struct obj *lease = world_get(n->world, &kind_lease, LEASE_NS, n->node->name);
     usec renewed = 0, due;
-    if (lease)
-        (void)time_parse_rfc3339(jstr(jpath(obj_root(lease), "spec.renewTime")), &renewed);
+    if (lease && time_parse_rfc3339(jstr(jpath(obj_root(lease), "spec.renewTime")), &renewed))
+        renewed = world_rebased(n->world, NULL, renewed) - wall + now;
     due = lease ? (renewed - slot) / HEARTBEAT * HEARTBEAT + HEARTBEAT + slot : now;
     if (due <= now && lease) {
-        (void)plan_merge_patch(n->plan, 0, lease, STR_NONE, make_renewal(now), 0);
+        (void)plan_merge_patch(n->plan, 0, lease, STR_NONE, make_renewal(wall), 0);
     } else if (due <= now) {
         (void)plan_apply(n->plan, 0, &kind_lease, LEASE_NS, n->node->name, STR_NONE, STR(MANAGER),
-                         make_lease(n->node->name, now));
+                         make_lease(n->node->name, wall));
     }
     if (due <= now)
         due = (now - slot) / HEARTBEAT * HEARTBEAT + HEARTBEAT + slot;
-    plan_look_again(n->plan, due);
+    plan_look_again(n->plan, due - now);
 }
 
 /* ---- planner ---- */

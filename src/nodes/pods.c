@@ -156,10 +156,11 @@ static void plan_life(struct node_pods *n, const struct obj *pod, struct address
     /* Its node was unreachable and is back. */
     bool back = p.stage == LIFE_READY && says_unreachable(pod);
     usec due, now = n->world->now;
+    p.began = world_rebased(n->world, pod, p.since);
     bool held = p.stage == LIFE_INIT && is_held(n, pod, &p);
     bool moved = progress_advance(&p, &life, pod, held, now, &due);
     if (due)
-        plan_look_again(n->plan, due);
+        plan_look_again(n->plan, due - now);
     bool show = (p.stage == LIFE_BOUND && !p.shown && due > now + WORTH_SHOWING) ||
                 (p.stage == LIFE_READY && !life_shows_all(pod));
     if (!moved && !back && !show)
@@ -191,10 +192,10 @@ static void plan_stop(struct node_pods *n, const struct obj *pod)
         return;
     struct life life = life_of(pod, &n->options->life, n->options->jitter);
     usec grace = MIN(MAX(seconds, 0), GRACE_MAX) * USEC_PER_SEC;
-    usec asked = obj_deleted_at(pod) - grace;
-    usec due = asked + MIN(life.stop, grace);
-    if (due > n->world->now) {
-        plan_look_again(n->plan, due);
+    usec asked = world_rebased(n->world, pod, obj_deleted_at(pod) - grace);
+    usec left = asked + MIN(life.stop, grace) - n->world->now;
+    if (left > 0) {
+        plan_look_again(n->plan, left);
         return;
     }
     struct plan_write *w = plan_delete(n->plan, 0, pod);
@@ -273,9 +274,7 @@ void pods_plan_unreachable(struct node_pods *n, usec since)
         plan_unready(n, pod);
         if (pod->deleting || is_finished(pod) || stays < 0)
             continue;
-        if (since + stays > n->world->now)
-            plan_look_again(n->plan, since + stays);
-        else
+        if (world_has_passed(n->world, since, stays, n->plan))
             plan_why(plan_delete(n->plan, 0, pod), n->plan,
                      "its node has been unreachable for longer than it tolerates");
     }
@@ -289,11 +288,8 @@ void pods_plan_orphan(const struct world *w, struct plan *p, struct obj *pod)
     str node = jstr(jgetc(obj_spec(pod), "nodeName"));
     if (pod->deleting && jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1) == 0)
         return;
-    usec due = life_bound_at(pod) + ORPHAN_DELAY;
-    if (due > w->now) {
-        plan_look_again(p, due);
+    if (!world_has_passed(w, world_moment_in(w, pod, life_bound_at(pod)), ORPHAN_DELAY, p))
         return;
-    }
     struct plan_write *d = plan_delete(p, 0, pod);
     d->grace_seconds = 0;
     plan_verify_absent(d, &kind_node, STR_NONE, node, STR_NONE);

@@ -19,7 +19,7 @@ struct cache_iter pods_waiting_for(const struct cache *pods, const struct obj *p
 /* Takes each of them as far as it is due. */
 void pods_plan(struct node_pods *n);
 /* Its node is unreachable: none is ready, and each is deleted when it does not tolerate that any
- * longer. since: when the node was tainted. */
+ * longer. since: when the node was tainted, as steady time. */
 void pods_plan_unreachable(struct node_pods *n, usec since);
 /* There is no such node: one pod bound to it, or all. */
 void pods_plan_orphan(const struct world *w, struct plan *p, struct obj *pod);

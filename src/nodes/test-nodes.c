@@ -201,11 +201,11 @@ TEST(a_pod_starts_after_the_delay_and_not_before)
     add_pod(t, "p", "");
     plan_node(t, "fake-node-001");
     CHECK_INT(t->plan.writes.len, 0);
-    CHECK_INT(t->plan.look_again, TW_START + 2 * USEC_PER_SEC + 300 * USEC_PER_MSEC);
-    t->world.now = t->plan.look_again;
+    CHECK_INT(tw_look_at(t), TW_START + 2 * USEC_PER_SEC + 300 * USEC_PER_MSEC);
+    t->world.now = tw_look_at(t);
     plan_node(t, "fake-node-001");
     CHECK_CSTR(tw_writes(t), "apply Pod default/p status\n");
-    CHECK_INT(t->plan.look_again, 0);
+    CHECK_INT(tw_look_at(t), 0);
     tw_carry_out(t);
     struct obj *p = tw_must(t, &kind_pod, "p");
     jval status = obj_status(p);
@@ -245,11 +245,11 @@ TEST(the_next_of_several_due_times_is_looked_at)
              "'2026-01-01T00:00:09Z'}]}}");
     add_pod(t, "b", "");
     plan_node(t, "fake-node-001");
-    CHECK_INT(t->plan.look_again, TW_START + 2 * USEC_PER_SEC + 300 * USEC_PER_MSEC);
-    t->world.now = t->plan.look_again;
+    CHECK_INT(tw_look_at(t), TW_START + 2 * USEC_PER_SEC + 300 * USEC_PER_MSEC);
+    t->world.now = tw_look_at(t);
     plan_node(t, "fake-node-001");
     CHECK_CSTR(jstr(jpath(tw_body(t, &kind_pod, "b", "status"), "status.phase")), "Running");
-    CHECK_INT(t->plan.look_again, TW_START + 9 * USEC_PER_SEC + 300 * USEC_PER_MSEC);
+    CHECK_INT(tw_look_at(t), TW_START + 9 * USEC_PER_SEC + 300 * USEC_PER_MSEC);
     tw_free(t);
 }
 
@@ -356,8 +356,8 @@ TEST(a_deleted_pod_stops_after_a_while_within_its_grace_period)
     delete_pod(t, "p", 10);
     plan_node(t, "fake-node-001");
     CHECK_INT(t->plan.writes.len, 0);
-    CHECK_INT(t->plan.look_again, asked + 200 * USEC_PER_MSEC);
-    t->world.now = t->plan.look_again;
+    CHECK_INT(tw_look_at(t), asked + 200 * USEC_PER_MSEC);
+    t->world.now = tw_look_at(t);
     plan_node(t, "fake-node-001");
     CHECK_CSTR(tw_writes(t), "delete Pod default/p\n");
     CHECK_INT(t->plan.writes.p[0].grace_seconds, 0);
@@ -376,7 +376,7 @@ TEST(a_short_grace_period_ends_a_slow_stop)
     usec asked = t->world.now;
     delete_pod(t, "p", 5);
     plan_node(t, "fake-node-001");
-    CHECK_INT(t->plan.look_again, asked + 5 * USEC_PER_SEC);
+    CHECK_INT(tw_look_at(t), asked + 5 * USEC_PER_SEC);
     tw_free(t);
 }
 
@@ -469,11 +469,11 @@ TEST(pull_and_readiness_take_their_time)
     CHECK(!is_ready(s));
     CHECK_CSTR(jstr(jgetc(condition_find(jgetc(s, "conditions"), STR("Ready")), "reason")),
                "ContainersNotReady");
-    CHECK_INT(t->plan.look_again, TW_START + 18 * USEC_PER_SEC);
+    CHECK_INT(tw_look_at(t), TW_START + 18 * USEC_PER_SEC);
     s = status_at(t, "p", 16 * USEC_PER_SEC);
     CHECK(is_ready(s));
     CHECK_CSTR(jstr(jpath(state_of(s), "running.startedAt")), "2026-01-01T00:00:08Z");
-    CHECK_INT(t->plan.look_again, 0);
+    CHECK_INT(tw_look_at(t), 0);
     tw_free(t);
 }
 
@@ -533,7 +533,7 @@ TEST(startup_order_holds_a_pod_until_enough_of_each_clique_are_ready)
     jval s = status_at(t, "p", USEC_PER_SEC);
     s = status_at(t, "p", USEC_PER_HOUR);
     CHECK_CSTR(jstr(jgetc(s, "phase")), "Pending");
-    CHECK_INT(t->plan.look_again, 0);
+    CHECK_INT(tw_look_at(t), 0);
     tw_remove(t, &kind_pod, "w2");
     add_parent(t, "w2", "a-0-w", true);
     s = status_at(t, "p", USEC_PER_HOUR + USEC_PER_SEC);
@@ -561,12 +561,12 @@ TEST(a_container_that_exits_backs_off_and_starts_again)
     CHECK(!is_ready(s));
     CHECK_CSTR(jstr(jgetc(s, "phase")), "Running");
     CHECK_CSTR(jstr(jpath(state_of(s), "waiting.reason")), "CrashLoopBackOff");
-    CHECK_INT(t->plan.look_again, TW_START + 52 * USEC_PER_SEC);
+    CHECK_INT(tw_look_at(t), TW_START + 52 * USEC_PER_SEC);
     s = status_at(t, "p", 50 * USEC_PER_SEC);
     CHECK(is_ready(s));
     CHECK_INT(jint(jgetc(jat(jgetc(s, "containerStatuses"), 0), "restartCount"), -1), 2);
     /* And the third run lasts. */
-    CHECK_INT(t->plan.look_again, 0);
+    CHECK_INT(tw_look_at(t), 0);
     tw_free(t);
 }
 
@@ -670,11 +670,11 @@ TEST(a_failed_node_is_unreachable_and_loses_its_pods_in_time)
     CHECK_INT(jlen(jpath(obj_root(node), "spec.taints")), 2);
     plan_node(t, "fake-node-001");
     CHECK_INT(t->plan.writes.len, 0);
-    CHECK_INT(t->plan.look_again, TW_START + 13 * USEC_PER_SEC);
-    t->world.now = TW_START + 13 * USEC_PER_SEC;
+    CHECK_INT(tw_look_at(t), TW_START + 14 * USEC_PER_SEC);
+    t->world.now = TW_START + 14 * USEC_PER_SEC;
     plan_node(t, "fake-node-001");
     CHECK_CSTR(tw_writes(t), "delete Pod default/q\n");
-    CHECK_INT(t->plan.look_again, TW_START + 303 * USEC_PER_SEC);
+    CHECK_INT(tw_look_at(t), TW_START + 304 * USEC_PER_SEC);
     /* It comes back before the rest go. */
     set_failed(t, false);
     s = status_at(t, "p", 20 * USEC_PER_SEC);
@@ -714,8 +714,8 @@ TEST(pods_of_a_node_that_is_gone_go_too)
                "'2026-01-01T00:00:02Z'}]}}");
     plan_node(t, "lost");
     CHECK_INT(t->plan.writes.len, 0);
-    CHECK_INT(t->plan.look_again, TW_START + 42 * USEC_PER_SEC);
-    t->world.now = t->plan.look_again;
+    CHECK_INT(tw_look_at(t), TW_START + 43 * USEC_PER_SEC);
+    t->world.now = tw_look_at(t);
     plan_node(t, "lost");
     CHECK_CSTR(tw_writes(t), "delete Pod default/a\n");
     CHECK(t->plan.writes.p[0].absent_kind == &kind_node);
@@ -766,8 +766,8 @@ TEST(heartbeats_renew_a_lease_every_ten_seconds)
     jval spec = jgetc(tw_body(t, &kind_lease, "fake-node-001", ""), "spec");
     CHECK_CSTR(jstr(jgetc(spec, "holderIdentity")), "fake-node-001");
     CHECK_INT(jint(jgetc(spec, "leaseDurationSeconds"), 0), 40);
-    CHECK(t->plan.look_again > t->world.now);
-    CHECK(t->plan.look_again <= t->world.now + 10 * USEC_PER_SEC);
+    CHECK(tw_look_at(t) > t->world.now);
+    CHECK(tw_look_at(t) <= t->world.now + 10 * USEC_PER_SEC);
     tw_free(t);
 }
 
@@ -800,7 +800,7 @@ static usec first_beat(const char *name)
     bring_up(t, name);
     options.heartbeats = true;
     plan_node(t, name);
-    usec due = t->plan.look_again;
+    usec due = tw_look_at(t);
     tw_free(t);
     return due;
 }

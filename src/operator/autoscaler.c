@@ -311,6 +311,18 @@ static void look(struct scaler *s, struct outcome *o)
         rescale(s, o, why);
 }
 
+/* In terms of today's clock, in which it is written again. */
+static struct history read_history(const struct scaler *s)
+{
+    struct history h =
+        history_read(s->plan->arena, obj_annotation(s->hpa, STR(ANNOTATION_AUTOSCALER)));
+    for (size_t i = 0; i < h.n_recommended; i++)
+        h.recommended[i].at = world_rebased(s->world, NULL, h.recommended[i].at);
+    for (size_t i = 0; i < h.n_scaled; i++)
+        h.scaled[i].at = world_rebased(s->world, NULL, h.scaled[i].at);
+    return h;
+}
+
 void autoscaler_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
     (void)ctx;
@@ -322,11 +334,11 @@ void autoscaler_plan(const struct world *w, const struct key *key, void *ctx, st
     struct scaler s = {.world = w, .plan = p, .hpa = hpa, .spec = spec};
     s.min = jint(jgetc(spec, "minReplicas"), 1);
     s.max = MAX(jint(jgetc(spec, "maxReplicas"), 1), s.min);
-    s.history = history_read(p->arena, obj_annotation(hpa, STR(ANNOTATION_AUTOSCALER)));
+    s.history = read_history(&s);
     scaling_rules_read(jgetc(spec, "behavior"), &s.up, &s.down);
     look(&s, &o);
     plan_status(&s, &o);
-    plan_look_again(p, w->now + AUTOSCALER_INTERVAL);
+    plan_look_again(p, AUTOSCALER_INTERVAL);
     vec_done(&s.pods);
 }
 

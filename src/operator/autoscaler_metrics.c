@@ -69,7 +69,7 @@ static void put_quantity(struct jw *w, const char *key, int64_t milli)
 /* ---- pods ---- */
 
 /* Whether what a pod uses of the processor does not count yet. */
-static bool is_starting(const struct obj *pod, usec now)
+static bool is_starting(const struct world *w, const struct obj *pod)
 {
     usec started, changed = 0;
     jval status = obj_status(pod);
@@ -77,16 +77,18 @@ static bool is_starting(const struct obj *pod, usec now)
     if (!j_has(ready) || !time_parse_rfc3339(jstr(jgetc(status, "startTime")), &started))
         return true;
     bool is_ready = str_is(jstr(jgetc(ready, "status")), "True");
-    bool is_young = started + CPU_INITIALIZATION > now;
+    usec now = world_steady(w);
+    bool is_young = world_moment_in(w, pod, started) + CPU_INITIALIZATION > now;
     if (is_ready && !is_young)
         return false;
     (void)time_parse_rfc3339(jstr(jgetc(ready, "lastTransitionTime")), &changed);
     if (is_young)
-        return !is_ready || now < changed + METRICS_WINDOW;
-    return started + INITIAL_READINESS > changed;
+        return !is_ready || now < world_moment_in(w, pod, changed) + METRICS_WINDOW;
+    return world_moment(w, started) + INITIAL_READINESS > world_moment(w, changed);
 }
 
-static enum sample_state state_of(const struct obj *pod, bool found, bool is_cpu, usec now)
+static enum sample_state state_of(const struct world *w, const struct obj *pod, bool found,
+                                  bool is_cpu)
 {
     str phase = jstr(jgetc(obj_status(pod), "phase"));
     if (pod->deleting || str_is(phase, "Failed"))
@@ -95,7 +97,7 @@ static enum sample_state state_of(const struct obj *pod, bool found, bool is_cpu
         return SAMPLE_UNREADY;
     if (!found)
         return SAMPLE_MISSING;
-    return is_cpu && is_starting(pod, now) ? SAMPLE_UNREADY : SAMPLE_READY;
+    return is_cpu && is_starting(w, pod) ? SAMPLE_UNREADY : SAMPLE_READY;
 }
 
 /* What its containers (or the one that is measured) request, in thousandths. */
@@ -144,7 +146,7 @@ static size_t take_samples(struct measure *m, enum metrics_class class, struct p
         bool has = metrics_of_pod(&m->reader, pod, class, m->name, &q);
         if (has && m->container.len)
             q = container_part(m, pod, &q);
-        ret[i] = (struct pod_sample){.state = state_of(pod, has, is_cpu, m->s->world->now),
+        ret[i] = (struct pod_sample){.state = state_of(m->s->world, pod, has, is_cpu),
                                      .value = has ? quantity_milli(&q) : 0};
         found += has;
     }

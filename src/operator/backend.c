@@ -177,16 +177,13 @@ static void warn_lost(const struct backend *b, const struct obj *gang, str lost,
 static void plan_missing(const struct backend_env *e, const struct world *w,
                          const struct backend *b, const struct obj *gang, struct plan *p)
 {
-    usec due = e->started + BACKEND_MISSING_AFTER;
-    if (w->now < due) {
-        plan_look_again(p, due);
+    if (!world_has_passed(w, e->started, BACKEND_MISSING_AFTER, p))
         return;
-    }
     plan_event(p, gang, true, STR("SchedulerMissing"),
                "%s needs %s.%s/%s, which the cluster does not serve: install it, or name another "
                "scheduler; the gang's pods wait",
                b->name, b->kind->plural, b->kind->group, b->kind->version);
-    plan_look_again(p, w->now + LOOK_INTERVAL);
+    plan_look_again(p, LOOK_INTERVAL);
 }
 
 /* What another backend was given before the set named this one. */
@@ -337,7 +334,7 @@ struct backend_env *backend_add(struct runtime *r, struct api *api)
                                  .n_watches = ARRAY_LEN(watches)};
     e->controller = runtime_add(r, &def, api);
     e->gangs = runtime_cache(r, &kind_pod_gang);
-    e->started = loop_wall(runtime_loop(r));
+    e->started = clock_steady(runtime_clock(r));
     for (size_t i = 0; i < N_BACKENDS; i++) {
         if (!backends[i].kind || !backend_is_used(&backends[i]))
             continue;

@@ -87,7 +87,7 @@ struct backend_groups {
 };
 struct backend_env { /* ctx of the planner */
     struct backend_groups groups[N_BACKENDS];
-    usec started; /* wall time */
+    usec started; /* steady time */
     struct cache *gangs;
     struct controller *controller;
     /* KAI's topologies, for bindings */

@@ -131,10 +131,9 @@ static void look_at_kai(struct work *k, str bound)
         *vec_push(&k->entries) = e;
         return;
     }
-    usec due = k->env->started + BACKEND_MISSING_AFTER;
     const struct backend_groups *t = &k->env->topologies;
-    if (!t->known && k->world->now < due) {
-        plan_look_again(k->plan, due);
+    if (!t->known &&
+        !world_has_passed(k->world, k->env->started, BACKEND_MISSING_AFTER, k->plan)) {
         k->wait = true;
         return;
     }

@@ -171,15 +171,13 @@ struct disruption {
  * the request still stands after a while, it was not. */
 static bool is_meant(struct gang_work *g, const struct disruption *d, const struct obj *pod)
 {
-    usec created = obj_created(pod), sure = d->asked + DISRUPTION_DOUBT;
+    usec created = world_made(g->world, pod);
     if (d->named.len > 0)
         return map_get(&d->named, pod->uid) != NULL;
     if (!pod_is_scheduled(pod) || created > d->asked)
         return false;
-    if (created + USEC_PER_SEC <= d->asked || g->world->now >= sure)
-        return true;
-    plan_look_again(g->plan, sure);
-    return false;
+    return created + USEC_PER_SEC <= d->asked ||
+           world_has_passed(g->world, d->asked, DISRUPTION_DOUBT, g->plan);
 }
 
 static void disrupt_clique(struct gang_work *g, str pclq_name, const struct disruption *d)
@@ -219,6 +217,7 @@ void gang_plan_disruption(struct gang_work *g)
     if (!str_is(jstr(jgetc(c, "status")), "True") ||
         !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &d.asked))
         return;
+    d.asked = world_moment_in(g->world, g->gang, d.asked);
     bool trim = str_is(jstr(jgetc(c, "reason")), "TrimmedByScheduler");
     d.why = jstr(jgetc(c, "message"));
     read_named(jgetc(obj_status(g->gang), "disruptedPods"), &d.named);

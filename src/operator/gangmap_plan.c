@@ -282,7 +282,7 @@ static void plan_step(struct map_work *m)
         return;
     coherent_update_judge(&u, &m->view, m->revision);
     if (m->view.until > 0)
-        plan_look_again(m->plan, m->view.until);
+        plan_look_again(m->plan, m->view.until - world_steady(m->world));
     if (!u.scoped || !u.has_next)
         return;
     /* How much serves is no matter where nothing is taken yet. */
@@ -311,14 +311,12 @@ static void plan_step(struct map_work *m)
 /* What was added has no place, and that for long: it goes again, and it is said. */
 static bool plan_timeout(struct map_work *m, const struct coherent_update *u)
 {
-    usec due = m->surge.since + surge_timeout(m->pcs);
+    usec since = world_moment(m->world, m->surge.since);
     str why = surge_map_unplaced(u);
     if (str_is_empty(why))
         return false;
-    if (due > m->world->now) {
-        plan_look_again(m->plan, due);
+    if (!world_has_passed(m->world, since, surge_timeout(m->pcs), m->plan))
         return false;
-    }
     struct gangmap next = surge_map_undo(&m->view, m->surge.hash);
     m->surge = (struct surge_map){.hash = m->surge.hash, .timed_out = true};
     plan_why(plan_change(m, &next), m->plan, "what was surged has no place");

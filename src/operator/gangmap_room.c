@@ -72,8 +72,8 @@ static enum place place_of(struct gangmap_view *v, const struct obj *pod, bool h
     if (pod->deleting || pod_is_finished(pod) || world_is_intended(v->world, pod->uid) ||
         pod_is_scheduled(pod))
         return PLACED; /* or as good as that: it needs no room */
-    usec until = pod_awaited_until(pod);
-    if (until <= v->world->now || held)
+    usec until = pod_awaited_until(v->world, pod);
+    if (until <= world_steady(v->world) || held)
         return NOWHERE;
     v->until = v->until == 0 ? until : MIN(v->until, until);
     return COMING;

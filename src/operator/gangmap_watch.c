@@ -231,7 +231,7 @@ void gangmap_to_gangs(struct controller *c, const struct world *w, const struct 
     /* Without a map there is a gang of its name. */
     if (!new)
         controller_enqueue(c, &kind_pod_gang, old->ns, old->name);
-    if (!old && obj_created(new) + FRESH > w->now)
+    if (!old && world_created(w, new) + FRESH > world_steady(w))
         enqueue_earlier(c, w, new);
 }
 

@@ -21,7 +21,7 @@ struct gangmap_view {
     const struct obj *obj; /* NULL: there is none */
     struct gangmap_component *components;
     struct gangmap map;
-    usec until; /* gangmap_mark_room: when it may say otherwise; 0: not by itself */
+    usec until; /* gangmap_mark_room: when it may say otherwise, steady; 0: not by itself */
 };
 
 /* Before something is written into its map: what others read, too, is copied. */

@@ -254,7 +254,7 @@ static bool is_foreign(struct plan *p, const struct world *w, const struct obj *
     if (!str_is(kind, owner->kind->kind) || !str_eq(name, owner->name)) {
         plan_event(p, owner, true, STR("NameTaken"), "%s %.*s belongs to %.*s %.*s",
                    existing->kind->kind, STR_ARG(existing->name), STR_ARG(kind), STR_ARG(name));
-        plan_look_again(p, w->now + 30 * USEC_PER_SEC);
+        plan_look_again(p, 30 * USEC_PER_SEC);
     }
     return true;
 }

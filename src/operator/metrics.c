@@ -84,7 +84,8 @@ static void on_pod(void *ctx, const struct obj *old, const struct obj *new)
         return;
     metric_add(metric_with(&gated), is ? 1 : -1);
     if (new && !is) {
-        usec held = loop_wall(runtime_loop(ctx)) - obj_created(new);
+        struct world w = runtime_world(ctx);
+        usec held = world_steady(&w) - world_created(&w, new);
         metric_observe(metric_with(&gate_wait), (double)MAX(held, 0) / USEC_PER_SEC);
     }
 }

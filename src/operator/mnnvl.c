@@ -235,7 +235,7 @@ struct condition mnnvl_condition(const struct world *w, const struct obj *pcs, s
     pcs_view(pcs, &v);
     if (is_served(w) || groups_of(pcs, &v, groups) == 0)
         return c;
-    plan_look_again(p, w->now + ASK_AGAIN);
+    plan_look_again(p, ASK_AGAIN);
     c.status = "True";
     c.reason = "ComputeDomainKindMissing";
     c.message = STR("the set names a group in grove.io/mnnvl-group, and the cluster has no kind "

@@ -123,12 +123,9 @@ static void tell_waiting(struct clique_work *c)
     struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
     while ((pod = cache_next(&it)) && !(pod_is_gated(pod) && !pod->deleting))
         ;
-    usec due = pod ? obj_created(pod) + TELL_AFTER : 0;
-    if (pod && c->world->now >= due)
+    if (pod && world_has_passed(c->world, world_created(c->world, pod), TELL_AFTER, c->plan))
         plan_event(c->plan, c->pclq, true, STR("PodsGated"), "%lld of %lld pods gated: %.*s",
                    (long long)c->tally->held, (long long)c->spec.replicas, STR_ARG(c->gates_wait));
-    else if (pod)
-        plan_look_again(c->plan, due);
 }
 
 /* Pods that the gang refers to. */

@@ -322,9 +322,9 @@ static void replace_finished(struct pods_work *p, const struct obj *pod)
         plan_why(remove_pod(p, STAGE_PODS, pod), c->plan, "it has finished");
         return;
     }
-    usec due = pod_replace_at(pod, &failures);
-    if (due > c->world->now) {
-        plan_look_again(c->plan, due);
+    usec left = pod_replace_at(c->world, pod, &failures) - world_steady(c->world);
+    if (left > 0) {
+        plan_look_again(c->plan, left);
         slots_add(&p->used, index);
         p->missing--;
         return;

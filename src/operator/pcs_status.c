@@ -146,7 +146,7 @@ static void find_foreign(const struct set_work *s, const struct kind *k, str nam
                             k->kind, STR_ARG(name), STR_ARG(jstr(jgetc(ref, "kind"))),
                             STR_ARG(jstr(jgetc(ref, "name"))));
     *vec_push(ret) = (struct error_found){code, text};
-    plan_look_again(s->plan, s->world->now + FOREIGN_RECHECK);
+    plan_look_again(s->plan, FOREIGN_RECHECK);
 }
 
 /* A gang that is not there because it cannot be made; its own key has nothing to say it on. */
@@ -155,7 +155,8 @@ static void find_failing_gang(const struct set_work *s, int64_t i, error_vec *re
     str name = name_base_gang(s->plan->arena, s->pcs->name, i);
     const struct failures *f = NULL;
     if (ret->len < MAX_ERRORS && !world_get(s->world, &kind_pod_gang, s->pcs->ns, name)) {
-        struct world others = {.now = s->world->now, .runtime = s->world->runtime};
+        struct world others = *s->world;
+        others.failed = NULL;
         f = world_last_failure(&others, &(struct key){&kind_pod_gang, s->pcs->ns, name});
     }
     if (f)

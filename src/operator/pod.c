@@ -20,15 +20,16 @@ bool pod_is_scheduled(const struct obj *pod)
     return !str_is_empty(jstr(jgetc(obj_spec(pod), "nodeName")));
 }
 
-usec pod_awaited_until(const struct obj *pod)
+usec pod_awaited_until(const struct world *w, const struct obj *pod)
 {
-    return obj_created(pod) + ON_ITS_WAY;
+    return world_created(w, pod) + ON_ITS_WAY;
 }
 
-bool pod_is_on_its_way(const struct obj *pod, usec now)
+bool pod_is_on_its_way(const struct world *w, const struct obj *pod)
 {
     jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled"));
-    return !pod->deleting && !pod_is_scheduled(pod) && pod_awaited_until(pod) > now &&
+    return !pod->deleting && !pod_is_scheduled(pod) &&
+           pod_awaited_until(w, pod) > world_steady(w) &&
            !str_is(jstr(jgetc(c, "reason")), "Unschedulable");
 }
 
@@ -96,16 +97,16 @@ usec pod_finished_at(const struct obj *pod)
     return MAX(at, obj_created(pod));
 }
 
-usec pod_replace_at(const struct obj *pod, int64_t *ret_failures)
+usec pod_replace_at(const struct world *w, const struct obj *pod, int64_t *ret_failures)
 {
     int64_t before = 0;
-    usec ended = pod_finished_at(pod);
-    if (ended - obj_created(pod) < LIVED_WELL)
+    usec ended = world_moment_in(w, pod, pod_finished_at(pod));
+    if (ended - world_created(w, pod) < LIVED_WELL)
         (void)str_to_int(obj_annotation(pod, STR(ANNOTATION_FAILURES)), &before);
     before = MIN(MAX(before, 0), 1000);
     *ret_failures = before + 1;
     if (before < FREE_FAILURES)
-        return ended;
+        return 0;
     return ended + MIN(BACKOFF_FIRST << MIN(before - FREE_FAILURES, 10), BACKOFF_MAX);
 }
 

@@ -20,9 +20,9 @@ struct doc *pod_make(struct arena *a, const struct pod_recipe *r, int64_t index,
 bool pod_is_ready(const struct obj *pod);
 bool pod_is_scheduled(const struct obj *pod);
 /* It has no node, was made a moment ago, and nobody said that there is no room for it. */
-bool pod_is_on_its_way(const struct obj *pod, usec now);
-/* What is on no node then has been without for so long that it may stay so. */
-usec pod_awaited_until(const struct obj *pod);
+bool pod_is_on_its_way(const struct world *w, const struct obj *pod);
+/* What is on no node then has been without for so long that it may stay so. Steady time. */
+usec pod_awaited_until(const struct world *w, const struct obj *pod);
 /* Not ready although it started once: it crashed, or lost readiness. Pods still starting are not
  * failing. */
 bool pod_is_failing(const struct obj *pod);
@@ -34,9 +34,10 @@ bool pod_is_asked_to_go(const struct obj *pod);
 bool pod_is_finished(const struct obj *pod);
 /* When that happened, as well as its status tells. */
 usec pod_finished_at(const struct obj *pod);
-/* When a finished pod is to be replaced. The first few of a row are replaced at once; if those that
- * come after end soon, too, later and later. *ret_failures is what its successor carries. */
-usec pod_replace_at(const struct obj *pod, int64_t *ret_failures);
+/* When a finished pod is to be replaced, as steady time. The first few of a row are replaced at
+ * once; if those that come after end soon, too, later and later. *ret_failures is what its
+ * successor carries. */
+usec pod_replace_at(const struct world *w, const struct obj *pod, int64_t *ret_failures);
 /* From its label; -1 when it has none. */
 int64_t pod_index(const struct obj *pod);
 

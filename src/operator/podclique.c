@@ -74,7 +74,7 @@ static bool has_living_pods(const struct world *w, const struct obj *pclq)
 }
 
 /* Gangs go no later than their pods, and one that stays says first that it has them no more. That
- * is the business of its own planner, which may be held up: then nobody waits for it. Until when;
+ * is the business of its own planner, which may be held up: then nobody waits for it. How long yet;
  * 0: not at all. Of a set that is gone or going nobody looks after gangs. */
 static usec wait_for_gang(const struct world *w, const struct obj *pclq, struct plan *p)
 {
@@ -85,11 +85,11 @@ static usec wait_for_gang(const struct world *w, const struct obj *pclq, struct 
     const struct obj *gang = world_get(w, &kind_pod_gang, pclq->ns, name);
     const struct obj *pcs = gang ? owner_pcs(w, gang) : NULL;
     if (!pcs || pcs->deleting || gang->deleting ||
-        !time_parse_rfc3339(jstr(jgetc(pclq->meta, "deletionTimestamp")), &deleted) ||
-        deleted + GANG_FIRST <= w->now)
+        !time_parse_rfc3339(jstr(jgetc(pclq->meta, "deletionTimestamp")), &deleted))
         return 0;
+    usec left = world_moment_in(w, pclq, deleted) + GANG_FIRST - world_steady(w);
     bool waits = gang_goes(w, p->arena, pcs, pclq, gang->name) || gang_has_pods(gang, pclq->name);
-    return waits ? deleted + GANG_FIRST : 0;
+    return waits ? MAX(left, 0) : 0;
 }
 
 /* True: all its pods are marked when this stage is done. A delete is of a pod as it was seen: one
@@ -118,10 +118,10 @@ static void plan_leave(const struct world *w, const struct key *key, const struc
     if (!obj_has_finalizer(pclq, STR(FINALIZER_PCLQ)))
         return;
     if (!obj_has_finalizer(pclq, STR(FINALIZER_ORPHAN)) && !may_not_delete(w, key)) {
-        usec until = has_living_pods(w, pclq) ? wait_for_gang(w, pclq, p) : 0;
-        if (until > 0)
-            plan_look_again(p, until);
-        if (until > 0 || !plan_last_pods(w, pclq, p))
+        usec left = has_living_pods(w, pclq) ? wait_for_gang(w, pclq, p) : 0;
+        if (left > 0)
+            plan_look_again(p, left);
+        if (left > 0 || !plan_last_pods(w, pclq, p))
             return;
     }
     (void)make_finalizer(p, STAGE_RELEASE, pclq, STR(FINALIZER_PCLQ), false);

@@ -668,7 +668,7 @@ static bool is_below_minimum(const struct gang_work *g, str pclq)
 static bool is_filling(const struct gang_work *g)
 {
     if (!g->gang || g->gangs || gang_was(g, "Initialized") ||
-        obj_created(g->gang) + FILLING <= g->world->now)
+        world_created(g->world, g->gang) + FILLING <= world_steady(g->world))
         return false;
     for (struct jiter it = jiter(jgetc(obj_spec(g->gang), "podgroups")); jnext(&it);) {
         str name = jstr(jgetc(it.value, "name"));
@@ -683,7 +683,7 @@ static void plan_living(struct gang_work *g)
 {
     bool filling = is_filling(g);
     if (filling)
-        plan_look_again(g->plan, obj_created(g->gang) + FILLING);
+        (void)world_has_passed(g->world, world_created(g->world, g->gang), FILLING, g->plan);
     if (filling && j_has(jgetc(obj_status(g->gang), "phase")))
         return;
     size_t from = g->plan->writes.len;

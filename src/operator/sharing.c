@@ -119,7 +119,7 @@ static bool plan_level(const struct world *w, const struct obj *pcs, const struc
                    "%zu entries of resourceSharing need resourceclaims.resource.k8s.io, which the "
                    "cluster does not serve",
                    jlen(l->shares));
-        plan_look_again(p, w->now + LOOK_AGAIN);
+        plan_look_again(p, LOOK_AGAIN);
         return false;
     }
     for (struct jiter it = jiter(l->shares); jnext(&it);)

@@ -31,6 +31,16 @@ usec termination_deadline(const struct obj *pcs, const struct obj *child)
     return since + delay_of(pcs);
 }
 
+/* The same as steady time. */
+static usec deadline_of(const struct world *w, const struct obj *pcs, const struct obj *child)
+{
+    usec deadline = termination_deadline(pcs, child), delay = delay_of(pcs);
+    if (deadline == 0)
+        return 0;
+    usec since = world_moment(w, deadline - delay);
+    return delay == 0 ? MIN(since, world_steady(w)) : since + delay;
+}
+
 /* The deadlines of one replica: the latest that has passed, and what gave it. */
 struct episode {
     int64_t index;
@@ -52,9 +62,9 @@ static void note_breach(struct episode *e, usec at, const struct obj *child, use
 }
 
 /* It was there before the deadline. */
-static bool is_older(const struct obj *pcs, const struct obj *o, usec due)
+static bool is_older(const struct world *w, const struct obj *pcs, const struct obj *o, usec due)
 {
-    return obj_created(o) < due - MIN(SKEW, delay_of(pcs) / 2);
+    return world_made(w, o) < due - MIN(SKEW, delay_of(pcs) / 2);
 }
 
 /* "PodClique x has been below its minimum for more than 4h" */
@@ -92,7 +102,7 @@ static void collect(const struct world *w, const struct obj *pcs, str owner_uid,
 {
     struct obj *o;
     for (struct cache_iter it = world_owned(w, &kind_pclq, owner_uid); (o = cache_next(&it));) {
-        if (!o->deleting && label_index(o, str_of(label)) == index && is_older(pcs, o, due))
+        if (!o->deleting && label_index(o, str_of(label)) == index && is_older(w, pcs, o, due))
             *vec_push(ret) = o;
     }
 }
@@ -175,7 +185,7 @@ static void find_breaches(const struct world *w, const struct kind *k, const str
     const char *label = owner->kind == &kind_pcsg ? LABEL_PCSG_INDEX : LABEL_PCS_INDEX;
     for (struct cache_iter it = rollup_breached(w, k, owner->uid); (o = cache_next(&it));) {
         int64_t i = label_index(o, str_of(label));
-        usec deadline = termination_deadline(pcs, o);
+        usec deadline = deadline_of(w, pcs, o);
         if (deadline > 0 && is_wanted(w, a, pcs, owner, i))
             *vec_push(ret) = (struct breach){i, deadline, o};
     }
@@ -201,12 +211,12 @@ bool termination_plan_set(const struct world *w, const struct obj *pcs, unsigned
     obj_vec going = {0};
     find_breaches(w, &kind_pcsg, pcs, pcs, p->arena, &breaches);
     find_breaches(w, &kind_pclq, pcs, pcs, p->arena, &breaches);
-    find_episodes(&breaches, w->now, &all);
+    find_episodes(&breaches, world_steady(w), &all);
     for (size_t i = 0; i < all.len; i++) {
         if (all.p[i].due)
             fire_set(w, pcs, &all.p[i], &going, stage, p);
         if (all.p[i].next)
-            plan_look_again(p, all.p[i].next);
+            plan_look_again(p, all.p[i].next - world_steady(w));
     }
     /* All of them in one write: several of the same version would refuse each other. */
     bool kept = going.len && kept_plan(pcs, going.p, going.len, stage + STAGE_KEEP, p);
@@ -240,12 +250,12 @@ void termination_plan_group(const struct world *w, const struct obj *pcs, const 
     episode_vec all = {0};
     obj_vec going = {0};
     find_breaches(w, &kind_pclq, pcs, pcsg, p->arena, &breaches);
-    find_episodes(&breaches, w->now, &all);
+    find_episodes(&breaches, world_steady(w), &all);
     for (size_t i = 0; i < all.len; i++) {
         if (all.p[i].due)
             fire_group(w, pcs, pcsg, &all.p[i], &going, stage, p);
         if (all.p[i].next)
-            plan_look_again(p, all.p[i].next);
+            plan_look_again(p, all.p[i].next - world_steady(w));
     }
     if (going.len)
         (void)kept_plan(pcs, going.p, going.len, stage + STAGE_KEEP, p);

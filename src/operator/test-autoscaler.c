@@ -387,7 +387,7 @@ TEST(an_autoscaler_scales_out_and_says_so)
     CHECK_CSTR(
         t->plan.events.p[0].message,
         "New size: 4; reason: cpu resource utilization (percentage of request) above target");
-    CHECK_INT(t->plan.look_again, TW_START + 15 * USEC_PER_SEC);
+    CHECK_INT(tw_look_at(t), TW_START + 15 * USEC_PER_SEC);
     tw_carry_out(t);
     CHECK_INT(replicas_of(t), 4);
     const struct obj *hpa = tw_must(t, &kind_hpa, "fe");
@@ -417,7 +417,7 @@ TEST(a_settled_world_gives_an_empty_plan_and_another_look)
     for (int i = 0; i < 100; i++) {
         t->world.now += 15 * USEC_PER_SEC;
         CHECK(has_nothing_to_do(t));
-        CHECK_INT(t->plan.look_again, t->world.now + 15 * USEC_PER_SEC);
+        CHECK_INT(tw_look_at(t), t->world.now + 15 * USEC_PER_SEC);
     }
     tw_free(t);
 }

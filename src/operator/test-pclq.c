@@ -414,7 +414,7 @@ TEST(pods_of_a_clique_that_goes_wait_for_their_gang_a_moment)
     struct ring r = going();
     ring_plan_pclq(&r, "svc-0-fe");
     CHECK_INT(r.world->plan.writes.len, 0);
-    CHECK(r.world->plan.look_again > r.world->world.now);
+    CHECK(tw_look_at(r.world) > r.world->world.now);
     r.world->world.now += 6 * USEC_PER_SEC;
     ring_plan_pclq(&r, "svc-0-fe");
     CHECK_INT(count_deletes(&r), 3);

@@ -458,7 +458,7 @@ TEST(a_name_that_belongs_to_another_set_is_left_alone)
     REQUIRE(r.world->plan.events.len == 1);
     CHECK(r.world->plan.events.p[0].warning);
     CHECK_CSTR(r.world->plan.events.p[0].message, "PodClique a-0-b-0-c belongs to PodCliqueSet a");
-    CHECK(r.world->plan.look_again > r.world->world.now);
+    CHECK(tw_look_at(r.world) > r.world->world.now);
     ring_free(&r);
 }
 

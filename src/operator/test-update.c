@@ -169,7 +169,7 @@ TEST(what_was_taken_a_moment_ago_is_not_without_room)
     change_front(&r, "i");
     (void)ring_settle(&r);
     CHECK_INT(serving(&r, LABEL_PCLQ, clique), 2);
-    r.world->world.now += 10 * USEC_PER_SEC;
+    r.world->world.now += 11 * USEC_PER_SEC;
     (void)ring_settle(&r);
     CHECK_INT(serving(&r, LABEL_PCLQ, clique), 1);
     ring_live(&r);
@@ -182,7 +182,7 @@ TEST(what_was_taken_a_moment_ago_is_not_without_room)
     change_images(&r, "i", "i");
     (void)ring_settle(&r);
     CHECK_INT(serving(&r, LABEL_PCSG, "svc-0-pf"), 14);
-    r.world->world.now += 10 * USEC_PER_SEC;
+    r.world->world.now += 11 * USEC_PER_SEC;
     (void)ring_settle(&r);
     CHECK_INT(serving(&r, LABEL_PCSG, "svc-0-pf"), 5);
     ring_free(&r);
@@ -212,30 +212,33 @@ TEST(a_pod_that_has_just_lost_its_readiness_is_waited_for)
                "  - {type: Ready, status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z'}\n"
                "  containerStatuses:\n"
                "  - {name: m, started: true, ready: false, state: {running: {}}}\n");
-    usec since, until;
+    usec since, left;
     CHECK(time_parse_rfc3339(STR("2026-01-01T00:00:00Z"), &since));
-    CHECK(update_pod_flaps(tw_must(t, &kind_pod, "p"), since + USEC_PER_SEC, &until));
-    CHECK(until > since + USEC_PER_SEC);
-    CHECK(!update_pod_flaps(tw_must(t, &kind_pod, "p"), until, &until));
+    t->world.now = since + USEC_PER_SEC;
+    CHECK(update_pod_flaps(&t->world, tw_must(t, &kind_pod, "p"), &left));
+    CHECK(left > 0);
+    t->world.now += left;
+    CHECK(!update_pod_flaps(&t->world, tw_must(t, &kind_pod, "p"), &left));
+    t->world.now = since + USEC_PER_SEC;
     tw_patch(t, &kind_pod, "p",
              "{status: {containerStatuses: [{name: m, started: true, ready: false, state: "
              "{running: {}}, lastState: {terminated: {exitCode: 1}}}]}}");
-    CHECK(!update_pod_flaps(tw_must(t, &kind_pod, "p"), since + USEC_PER_SEC, &until));
+    CHECK(!update_pod_flaps(&t->world, tw_must(t, &kind_pod, "p"), &left));
     /* One that was never ready has no readiness to find again; one that was, in its present life,
      * has. */
     tw_patch(t, &kind_pod, "p",
              "{status: {containerStatuses: [{name: m, started: true, ready: false, state: "
              "{running: {startedAt: '2026-01-01T00:00:00Z'}}}]}}");
-    CHECK(!update_pod_flaps(tw_must(t, &kind_pod, "p"), since + USEC_PER_SEC, &until));
+    CHECK(!update_pod_flaps(&t->world, tw_must(t, &kind_pod, "p"), &left));
     tw_patch(t, &kind_pod, "p",
              "{status: {containerStatuses: [{name: m, started: true, ready: false, state: "
              "{running: {startedAt: '2025-12-31T23:59:50Z'}}}]}}");
-    CHECK(update_pod_flaps(tw_must(t, &kind_pod, "p"), since + USEC_PER_SEC, &until));
+    CHECK(update_pod_flaps(&t->world, tw_must(t, &kind_pod, "p"), &left));
     /* T9: inside a long start-up it is not waited for. */
     tw_patch(t, &kind_pod, "p",
              "{status: {containerStatuses: [{name: m, started: false, ready: false, state: "
              "{running: {}}}]}}");
-    CHECK(!update_pod_flaps(tw_must(t, &kind_pod, "p"), since + USEC_PER_SEC, &until));
+    CHECK(!update_pod_flaps(&t->world, tw_must(t, &kind_pod, "p"), &left));
     tw_free(t);
 }
 

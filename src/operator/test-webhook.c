@@ -816,7 +816,7 @@ TEST(a_certificate_is_renewed_a_third_of_its_life_before_its_end)
     tw_carry_out(c.t);
     load_configs(&c);
     (void)certs_plan(&c);
-    usec due = c.t->plan.look_again;
+    usec due = tw_look_at(c.t);
     tw_carry_out(c.t);
     str ca = secret_value(&c, "ca.crt"), cert = secret_value(&c, "tls.crt");
     c.t->world.now = due - USEC_PER_DAY;

@@ -72,12 +72,12 @@ void update_place(struct clique_place *place, const struct obj *revision, bool i
 struct tally;
 int64_t update_pods_named(const struct tally *t, const struct obj *revision, str clique);
 /* It runs and lost its readiness only a moment ago: no reason to count it among the unhealthy
- * before *ret_until. One that was never ready has none to find again. */
-bool update_pod_flaps(const struct obj *pod, usec now, usec *ret_until);
+ * for *ret_left. One that was never ready has none to find again. */
+bool update_pod_flaps(const struct world *w, const struct obj *pod, usec *ret_left);
 
 /* The last pass of a clique or group ended only a moment ago: what it took need not have come back
- * before *ret_until, and is not to be taken for something that has no room. */
-bool update_settles(const struct obj *component, usec now, usec *ret_until);
+ * for *ret_left, and is not to be taken for something that has no room. */
+bool update_settles(const struct world *w, const struct obj *component, usec *ret_left);
 
 /* ---- the set's status ---- */
 

@@ -83,10 +83,10 @@ static int64_t flapping(const struct group_work *g, const struct obj *pclq)
     int64_t n = 0;
     struct cache_iter it = world_owned(g->world, &kind_pod, pclq->uid);
     for (struct obj *pod; (pod = cache_next(&it));) {
-        usec until;
-        if (pod->deleting || pod_is_ready(pod) || !update_pod_flaps(pod, g->world->now, &until))
+        usec left;
+        if (pod->deleting || pod_is_ready(pod) || !update_pod_flaps(g->world, pod, &left))
             continue;
-        plan_look_again(g->plan, until);
+        plan_look_again(g->plan, left);
         n++;
     }
     return n;
@@ -154,7 +154,7 @@ static int64_t count_outdated(const struct group_work *g)
     return n;
 }
 
-/* When the members of a replica that has no place were made; 0: it has one, or is to be made anew
+/* When the members of a replica that has no place were made, as steady time; 0: it has one, or is to be made anew
  * anyway. */
 static usec waits_since(const struct group_work *g, int64_t j)
 {
@@ -166,7 +166,7 @@ static usec waits_since(const struct group_work *g, int64_t j)
     for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
         const struct obj *o = member(g, j, jstr(it.value));
         if (stays(g, o))
-            since = MAX(since, obj_created(o));
+            since = MAX(since, world_created(g->world, o));
     }
     return since;
 }
@@ -202,10 +202,8 @@ static bool times_out(const struct group_work *g)
     }
     if (which < 0)
         return false;
-    if (first + timeout > g->world->now) {
-        plan_look_again(g->plan, first + timeout);
+    if (!world_has_passed(g->world, first, timeout, g->plan))
         return false;
-    }
     plan_event(g->plan, g->pcsg, true, STR("SurgeTimedOut"),
                "replica %lld has had no place for %lld s (%lld replicas are wanted, %lld above "
                "them): %.*s; the update goes on in place",
@@ -241,11 +239,11 @@ static void decide_surge(const struct group_work *g, struct group_update *u, boo
 /* Some are on no node, and it cannot be told yet whether they have no room. */
 static bool is_too_early(const struct group_work *g, const struct group_update *u)
 {
-    usec until;
+    usec left;
     if (u->unscheduled == 0 || update_strategy_of(g->pcs) != UPDATE_RECREATE ||
-        !update_settles(g->pcsg, g->world->now, &until))
+        !update_settles(g->world, g->pcsg, &left))
         return false;
-    plan_look_again(g->plan, until);
+    plan_look_again(g->plan, left);
     return true;
 }
 
@@ -279,7 +277,7 @@ static bool is_coming(const struct group_work *g, int64_t j)
             continue;
         struct cache_iter pods = world_owned(g->world, &kind_pod, o->uid);
         for (struct obj *pod; (pod = cache_next(&pods));) {
-            if (pod_is_on_its_way(pod, g->world->now))
+            if (pod_is_on_its_way(g->world, pod))
                 return true;
         }
     }
@@ -340,8 +338,9 @@ void update_decide_group(const struct group_work *g, struct group_update *u)
 static usec pass_began(const struct group_work *g)
 {
     usec at = 0;
-    (void)time_parse_rfc3339(jstr(jgetc(progress_of(g), "updateStartedAt")), &at);
-    return at;
+    if (!time_parse_rfc3339(jstr(jgetc(progress_of(g), "updateStartedAt")), &at))
+        return 0;
+    return world_moment(g->world, at);
 }
 
 static void delete_replica(const struct group_work *g, int64_t j, bool serves, unsigned stage)
@@ -352,7 +351,7 @@ static void delete_replica(const struct group_work *g, int64_t j, bool serves, u
         if (!stays(g, o))
             continue;
         bool changed = is_outdated(g, o, jstr(it.value));
-        if (!changed && obj_created(o) >= began)
+        if (!changed && world_made(g->world, o) >= began)
             continue;
         struct plan_write *w =
             plan_delete(g->plan, stage + (changed ? STAGE_CHANGED : STAGE_UNCHANGED), o);

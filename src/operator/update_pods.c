@@ -44,18 +44,18 @@ int64_t update_pods_named(const struct tally *t, const struct obj *revision, str
 }
 
 /* It has not been ready: not since its last container began to run. */
-static bool was_never_ready(jval containers, usec not_ready_since)
+static bool was_never_ready(const struct world *w, jval containers, usec not_ready_since)
 {
     usec began = 0, at;
     for (struct jiter it = jiter(containers); jnext(&it);) {
         if (!time_parse_rfc3339(jstr(jpath(it.value, "state.running.startedAt")), &at))
             return false;
-        began = MAX(began, at);
+        began = MAX(began, world_moment(w, at));
     }
-    return not_ready_since <= began;
+    return world_moment(w, not_ready_since) <= began;
 }
 
-bool update_pod_flaps(const struct obj *pod, usec now, usec *ret_until)
+bool update_pod_flaps(const struct world *w, const struct obj *pod, usec *ret_left)
 {
     jval status = obj_status(pod), containers = jgetc(status, "containerStatuses");
     jval ready = condition_find(jgetc(status, "conditions"), STR("Ready"));
@@ -68,10 +68,10 @@ bool update_pod_flaps(const struct obj *pod, usec now, usec *ret_until)
             jint(jpath(it.value, "lastState.terminated.exitCode"), 0) != 0)
             return false;
     }
-    if (was_never_ready(containers, since))
+    if (was_never_ready(w, containers, since))
         return false;
-    *ret_until = since + FLAP_GRACE;
-    return *ret_until > now;
+    *ret_left = world_moment_in(w, pod, since) + FLAP_GRACE - world_steady(w);
+    return *ret_left > 0;
 }
 
 static bool is_outdated(const struct clique_work *c, const struct obj *pod)
@@ -114,7 +114,7 @@ static int64_t count_roomless(const struct clique_work *c)
         return MIN(now, before);
     struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
     for (struct obj *pod; (pod = cache_next(&it));) {
-        bool comes = pod_is_on_its_way(pod, c->world->now);
+        bool comes = pod_is_on_its_way(c->world, pod);
         coming += comes;
         old += !comes && !pod_is_scheduled(pod) && is_outdated(c, pod);
     }
@@ -123,24 +123,24 @@ static int64_t count_roomless(const struct clique_work *c)
     return mapped ? MIN(now, old) : MAX(now - coming, 0);
 }
 
-bool update_settles(const struct obj *component, usec now, usec *ret_until)
+bool update_settles(const struct world *w, const struct obj *component, usec *ret_left)
 {
     jval progress = jgetc(obj_status(component), "updateProgress");
     usec ended;
     if (!time_parse_rfc3339(jstr(jgetc(progress, "updateEndedAt")), &ended))
         return false;
-    *ret_until = ended + SETTLE_GRACE;
-    return *ret_until > now;
+    *ret_left = world_moment(w, ended) + SETTLE_GRACE - world_steady(w);
+    return *ret_left > 0;
 }
 
 /* Some are on no node, and it cannot be told yet whether they have no room. */
 static bool is_too_early(const struct clique_work *c)
 {
-    usec until;
+    usec left;
     if (c->tally->scheduled >= c->spec.replicas || update_strategy_of(c->pcs) != UPDATE_RECREATE ||
-        !update_settles(c->pclq, c->world->now, &until))
+        !update_settles(c->world, c->pclq, &left))
         return false;
-    plan_look_again(c->plan, until);
+    plan_look_again(c->plan, left);
     return true;
 }
 
@@ -160,14 +160,17 @@ static bool has_holes(const struct clique_work *c)
 static const struct obj *oldest_unplaced(const struct clique_work *c)
 {
     const struct obj *oldest = NULL;
+    usec first = 0;
     struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
     for (struct obj *pod; (pod = cache_next(&it));) {
         if (pod->deleting || pod_is_finished(pod) || pod_is_scheduled(pod) ||
             world_is_intended(c->world, pod->uid) || is_outdated(c, pod))
             continue;
-        if (!oldest || obj_created(pod) < obj_created(oldest) ||
-            (obj_created(pod) == obj_created(oldest) && str_cmp(pod->name, oldest->name) < 0))
-            oldest = pod;
+        usec made = world_created(c->world, pod);
+        if (oldest && (made > first || (made == first && str_cmp(pod->name, oldest->name) > 0)))
+            continue;
+        oldest = pod;
+        first = made;
     }
     return oldest;
 }
@@ -205,10 +208,8 @@ static bool times_out(const struct clique_work *c)
     const struct obj *pod = oldest_unplaced(c);
     if (!pod)
         return false;
-    if (obj_created(pod) + timeout > c->world->now) {
-        plan_look_again(c->plan, obj_created(pod) + timeout);
+    if (!world_has_passed(c->world, world_created(c->world, pod), timeout, c->plan))
         return false;
-    }
     str why = jstr(jgetc(condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled")),
                          "message"));
     plan_event(c->plan, c->pclq, true, STR("SurgeTimedOut"),
@@ -352,13 +353,13 @@ static void sort_out(struct clique_work *c, obj_vec *ret_ready, obj_vec *ret_oth
 {
     struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
     for (struct obj *pod; (pod = cache_next(&it));) {
-        usec until;
+        usec left;
         if (!is_outdated(c, pod))
             continue;
         if (pod_is_ready(pod))
             *vec_push(ret_ready) = pod;
-        else if (update_pod_flaps(pod, c->world->now, &until))
-            plan_look_again(c->plan, until);
+        else if (update_pod_flaps(c->world, pod, &left))
+            plan_look_again(c->plan, left);
         else
             *vec_push(ret_others) = pod;
     }

@@ -513,10 +513,7 @@ static bool is_overdue(const struct state *s)
     usec since, deadline = deadline_of(u->pcs);
     if (!time_parse_rfc3339(s->moved_at, &since))
         return false;
-    if (u->world->now >= since + deadline)
-        return true;
-    plan_look_again(u->plan, since + deadline);
-    return false;
+    return world_has_passed(u->world, world_moment(u->world, since), deadline, u->plan);
 }
 
 static struct condition overdue(const struct state *s)

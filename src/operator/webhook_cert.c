@@ -258,7 +258,7 @@ static void plan_secret(const struct world *w, const struct webhook_cert_options
     bool keeps_ca = step == STEP_SERVER;
     if (o->make(o->ctx, w->now, keeps_ca ? first_of(s->ca) : STR_NONE,
                 keeps_ca ? s->ca_key : STR_NONE, step == STEP_CA ? NULL : san.p, &c, &err) < 0) {
-        plan_look_again(p, w->now + USEC_PER_MIN);
+        plan_look_again(p, USEC_PER_MIN);
         return;
     }
     str bundle = strbuf_str(&c.ca);
@@ -329,8 +329,9 @@ void webhook_cert_plan(const struct world *w, const struct key *key, void *ctx, 
             plan_bundle(config, bundle, p);
     }
     if (s.cert_end > w->now)
-        plan_look_again(p, MAX(w->now + USEC_PER_MIN, MIN(s.cert_end - SERVER_LIFETIME / 3,
-                                                          s.ca_end - 2 * SERVER_LIFETIME)));
+        plan_look_again(p, MAX(USEC_PER_MIN, MIN(s.cert_end - SERVER_LIFETIME / 3,
+                                                 s.ca_end - 2 * SERVER_LIFETIME) -
+                                                 w->now));
 }
 
 /* ---- as a controller ---- */

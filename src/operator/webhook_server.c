@@ -117,7 +117,7 @@ const char *webhook_server_address(const struct webhook_server *s)
 
 static struct world world_of(struct webhook_world *w)
 {
-    return (struct world){.now = loop_wall(runtime_loop(w->runtime)), .runtime = w->runtime};
+    return runtime_world(w->runtime);
 }
 
 static bool is_ready(void *ctx)

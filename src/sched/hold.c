@@ -230,7 +230,7 @@ static void look_at(struct round *r, struct tgang *g)
 
 static void end_in_vain(struct round *r, size_t i)
 {
-    r->tables->holds.p[i].gang->hold_paused = r->world->now + HOLD_PAUSE;
+    r->tables->holds.p[i].gang->hold_paused = round_now(r) + HOLD_PAUSE;
     drop(r->tables, i);
 }
 
@@ -240,11 +240,11 @@ static void give_all(struct round *r)
     for (size_t i = t->holds.len; i-- > 0;) {
         struct thold *h = &t->holds.p[i];
         give(t, h);
-        if (h->since + HOLD_PATIENCE <= r->world->now) {
+        if (h->since + HOLD_PATIENCE <= round_now(r)) {
             end_in_vain(r, i);
             continue;
         }
-        plan_look_again(r->plan, h->since + HOLD_PATIENCE);
+        round_look(r, h->since + HOLD_PATIENCE);
         if (h->gang->parked)
             look_at(r, h->gang);
     }
@@ -258,8 +258,8 @@ static void note_head(const struct round *r, struct tgang *g, struct tgang **hea
     struct tgang *head = heads[queue];
     if (g->hold_due == 0 || g->hopeless == t->shape)
         return;
-    if (g->hold_due > r->world->now) {
-        plan_look_again(r->plan, g->hold_due);
+    if (g->hold_due > round_now(r)) {
+        round_look(r, g->hold_due);
         return;
     }
     if (!head || g->priority > head->priority ||
@@ -271,14 +271,14 @@ static void note_head(const struct round *r, struct tgang *g, struct tgang **hea
  * others may be asked now who could not be before. */
 static bool may_seek_again(struct round *r, const struct tgang *g)
 {
-    if (g->seeks && g->seek_at > 0 && g->seek_at <= r->world->now)
+    if (g->seeks && g->seek_at > 0 && g->seek_at <= round_now(r))
         return true;
     if (g->seeks && g->seek_at > 0)
-        plan_look_again(r->plan, g->seek_at);
+        round_look(r, g->seek_at);
     if (!g->seeks || g->sought == r->tables->moves)
         return false;
-    if (g->seek_due > r->world->now) {
-        plan_look_again(r->plan, g->seek_due);
+    if (g->seek_due > round_now(r)) {
+        round_look(r, g->seek_due);
         return false;
     }
     return true;
@@ -292,8 +292,8 @@ void hold_begin(struct round *r)
     give_all(r);
     list_foreach (it, &t->parked) {
         struct tgang *g = list_entry(it, struct tgang, link);
-        if (g->hold_paused > r->world->now) {
-            plan_look_again(r->plan, g->hold_paused);
+        if (g->hold_paused > round_now(r)) {
+            round_look(r, g->hold_paused);
             continue;
         }
         note_head(r, g, heads);
@@ -302,7 +302,7 @@ void hold_begin(struct round *r)
         if (n < ROUND_SEEKS)
             seekers[n++] = g;
         else
-            plan_look_again(r->plan, r->world->now);
+            plan_look_again(r->plan, 0);
     }
     for (size_t i = 0; i < n; i++)
         look_at(r, seekers[i]);
@@ -333,8 +333,8 @@ static void note_progress(struct round *r, struct thold *h)
     if (others >= h->least)
         return;
     h->least = others;
-    h->since = r->world->now;
-    plan_look_again(r->plan, h->since + HOLD_PATIENCE);
+    h->since = round_now(r);
+    round_look(r, h->since + HOLD_PATIENCE);
 }
 
 void hold_keep(struct round *r, struct thold *h)

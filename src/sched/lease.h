@@ -34,7 +34,7 @@ struct tlease lease_of(const struct tpod *p);
 bool lease_keep(struct tables *t, const struct tpod *p, const struct tlease *room);
 void lease_gang_gone(struct tables *t, struct tgang *g);
 void lease_node_lost(struct tables *t, int32_t node);
-/* Once in a round. Returns when the next one ends; 0: there are none. */
+/* Once in a round. Returns when the next one ends; 0: there are none. Steady time. */
 usec lease_review(struct tables *t, usec now);
 
 /* Cliques as numbers, by the label of their pods; 0 is none. */
@@ -44,7 +44,7 @@ bool lease_is_for(const struct tgang *g);
 void lease_add(struct tables *t, const struct tlease *l);
 
 /* From gangs' statuses, when the tables are made. */
-void lease_restore(struct tables *t, usec now);
+void lease_restore(struct tables *t, const struct world *w);
 /* At the end of a round: what is kept is written where it differs from what is stored. */
 void lease_store(struct tables *t, const struct world *w, struct plan *p);
 

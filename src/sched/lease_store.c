@@ -42,11 +42,13 @@ static void put_requests(struct jw *w, const struct tables *t, int32_t cls, stru
     jw_end(w);
 }
 
-static void put_lease(struct jw *w, const struct tables *t, const struct tlease *l, struct arena *a)
+/* behind: of steady time, behind the wall clock. */
+static void put_lease(struct jw *w, const struct tables *t, const struct tlease *l, usec behind,
+                      struct arena *a)
 {
     struct strbuf until = STRBUF_INIT(64);
     str group = group_of(l->gang, l->pclq, a);
-    time_format_rfc3339(l->until, &until);
+    time_format_rfc3339(l->until + behind, &until);
     jw_object(w);
     if (!str_is_empty(group))
         jw_put_str(w, "podGroup", group);
@@ -65,11 +67,12 @@ static usec age_of(const struct tlease *l, usec now)
 /* As a document; a list without entries: nothing that is old enough. Sets when the next one will
  * be.
  */
-static struct doc *list_kept(const struct tables *t, const struct tgang *g, usec now,
+static struct doc *list_kept(const struct tables *t, const struct tgang *g, const struct world *world,
                              struct plan *p)
 {
     struct jw w;
     size_t n = 0;
+    usec now = world_steady(world);
     jw_init(&w);
     jw_array(&w);
     for (size_t i = 0; i < t->leases.len && n < STORED_MAX; i++) {
@@ -78,10 +81,10 @@ static struct doc *list_kept(const struct tables *t, const struct tgang *g, usec
             continue;
         usec age = age_of(l, now);
         if (age < LEASE_STORE_AFTER) {
-            plan_look_again(p, now + LEASE_STORE_AFTER - age);
+            plan_look_again(p, LEASE_STORE_AFTER - age);
             continue;
         }
-        put_lease(&w, t, l, p->arena);
+        put_lease(&w, t, l, world->now - now, p->arena);
         n++;
     }
     jw_end(&w);
@@ -91,12 +94,12 @@ static struct doc *list_kept(const struct tables *t, const struct tgang *g, usec
 static void store_gang(struct tables *t, struct tgang *g, const struct world *w, struct plan *p)
 {
     jval stored = jgetc(obj_status(g->obj), "reservations");
-    struct doc *kept = list_kept(t, g, w->now, p);
+    struct doc *kept = list_kept(t, g, w, p);
     jval list = doc_root(kept);
     struct verdict v = {.score = -1, .kept_known = true, .kept = list};
     bool same = jlen(list) == 0 ? jlen(stored) == 0 : jequal(list, stored);
     if (!same && tell_is_told(p, g->obj))
-        plan_look_again(p, w->now);
+        plan_look_again(p, 0);
     else if (!same)
         tell_gang(p, w, g->obj, &v);
     doc_unref(kept);
@@ -149,7 +152,13 @@ static int32_t class_of(struct tables *t, jval requests)
     return cls;
 }
 
-static void restore_one(struct tables *t, struct tgang *g, jval entry, usec now)
+/* Room was kept LEASE_TIME before it ends, which is a time that the clock has shown. */
+static usec restored_until(const struct world *w, usec until)
+{
+    return world_rebased(w, NULL, until - LEASE_TIME) + LEASE_TIME - w->now + world_steady(w);
+}
+
+static void restore_one(struct tables *t, struct tgang *g, jval entry, const struct world *w)
 {
     struct arena a = ARENA_INIT;
     str group = jstr(jgetc(entry, "podGroup"));
@@ -157,8 +166,11 @@ static void restore_one(struct tables *t, struct tgang *g, jval entry, usec now)
                        .node = tables_node(t, jstr(jgetc(entry, "node"))),
                        .pclq = str_is_empty(group) ? 0 : lease_clique(name_label(&a, group))};
     arena_done(&a);
-    if (!time_parse_rfc3339(jstr(jgetc(entry, "until")), &l.until) || l.until <= now ||
-        l.until > now + LEASE_TIME || l.node == CORE_NONE || !t->snap.nodes.p[l.node].open ||
+    usec until, now = world_steady(w);
+    if (!time_parse_rfc3339(jstr(jgetc(entry, "until")), &until))
+        return;
+    l.until = restored_until(w, until);
+    if (l.until <= now || l.until > now + LEASE_TIME || l.node == CORE_NONE || !t->snap.nodes.p[l.node].open ||
         t->leases.len >= LEASES_MAX)
         return;
     l.cls = class_of(t, jgetc(entry, "requests"));
@@ -166,7 +178,7 @@ static void restore_one(struct tables *t, struct tgang *g, jval entry, usec now)
         lease_add(t, &l);
 }
 
-void lease_restore(struct tables *t, usec now)
+void lease_restore(struct tables *t, const struct world *w)
 {
     list_foreach (it, &t->stored) {
         struct tgang *g = list_entry(it, struct tgang, stored);
@@ -175,6 +187,6 @@ void lease_restore(struct tables *t, usec now)
             continue;
         for (struct jiter k = jiter(jgetc(obj_status(g->obj), "reservations"));
              jnext(&k) && n < STORED_MAX; n++)
-            restore_one(t, g, k.value, now);
+            restore_one(t, g, k.value, w);
     }
 }

@@ -80,9 +80,9 @@ static void read_pods(struct tgang *g)
 }
 
 /* It doubles from step to step: old waiters do not change places all the time. */
-static int age_of(const struct tgang *g, usec now)
+static int age_of(const struct tgang *g, const struct world *w)
 {
-    usec since = gang_waits_since(g);
+    usec since = gang_waits_since(w, g), now = world_steady(w);
     int age = 0;
     for (usec step = AGE_STEP; since > 0 && age < AGES && now - since >= step; step *= 2)
         age++;
@@ -90,14 +90,14 @@ static int age_of(const struct tgang *g, usec now)
 }
 
 /* alone: nobody is compared with it. Who leads a large set takes a walk to find out. */
-static void read_gang(struct tables *t, struct tgang *g, usec now, bool alone)
+static void read_gang(struct tables *t, struct tgang *g, const struct world *w, bool alone)
 {
     if (g->single)
         g->created = obj_created(list_entry(g->pods.next, struct tpod, link)->obj);
     if (g->single || str_is_empty(jstr(jgetc(obj_spec(g->obj), "priorityClassName"))))
         read_pods(g);
     g->lead = alone ? g : order_lead(t, g);
-    g->age = age_of(g, now);
+    g->age = age_of(g, w);
     g->turn = 0;
 }
 
@@ -163,10 +163,10 @@ static int cmp_gangs(const void *a, const void *b)
     return c ? c : strcmp(x->key, y->key);
 }
 
-void order_gangs(struct tables *t, struct tgang **gangs, size_t n, usec now)
+void order_gangs(struct tables *t, struct tgang **gangs, size_t n, const struct world *w)
 {
     for (size_t i = 0; i < n; i++)
-        read_gang(t, gangs[i], now, n < 2);
+        read_gang(t, gangs[i], w, n < 2);
     if (n < 2)
         return;
     give_turns(gangs, n);

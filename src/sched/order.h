@@ -10,7 +10,7 @@
 #include "sched/tables.h"
 
 /* Reads what decides and sorts. */
-void order_gangs(struct tables *t, struct tgang **gangs, size_t n, usec now);
+void order_gangs(struct tables *t, struct tgang **gangs, size_t n, const struct world *w);
 /* The base gang of a scaled one, if there; where a map of gangs rules, the oldest anchor of the
  * replica; else the gang itself. */
 struct tgang *order_lead(struct tables *t, struct tgang *g);

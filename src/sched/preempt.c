@@ -22,9 +22,9 @@
 #include "sched/tell.h"
 #include "sched/victims.h"
 
-static usec marked_since(const struct tgang *g)
+static usec marked_since(const struct round *r, const struct tgang *g)
 {
-    return gang_said_since(g->obj, WORD_DISRUPT);
+    return gang_said_since(r->world, g->obj, WORD_DISRUPT);
 }
 
 /* ---- who is going ---- */
@@ -95,7 +95,7 @@ const struct core_op *preempt_releasing(struct round *r, size_t *ret_n)
 static void mark(struct round *r, struct tgang *g, const char *reason, str why)
 {
     if (tell_is_told(r->plan, g->obj)) {
-        plan_look_again(r->plan, r->world->now);
+        plan_look_again(r->plan, 0);
         return;
     }
     g->marked = r->tables->rounds;
@@ -232,38 +232,38 @@ static bool seek_victims(struct round *r, struct ask *q)
         g->sought = r->tables->moves; /* until a hold ends, which is a move */
         return false;
     }
-    bool forced = g->seek_at > 0 && g->seek_at <= r->world->now;
-    if (g->seek_due > r->world->now && !forced)
+    bool forced = g->seek_at > 0 && g->seek_at <= round_now(r);
+    if (g->seek_due > round_now(r) && !forced)
         return false;
     if (r->seeks == 0) {
         g->sought = 0;
-        plan_look_again(r->plan, r->world->now);
+        plan_look_again(r->plan, 0);
         return false;
     }
     r->seeks--;
     g->sought = r->tables->moves;
     bool found = reserve(r, q, true, &until);
-    g->seek_due = found ? 0 : r->world->now + SEEK_PAUSE;
+    g->seek_due = found ? 0 : round_now(r) + SEEK_PAUSE;
     g->seek_at = found ? 0 : until; /* somebody is protected, and not for ever */
     if (g->seek_at)
-        plan_look_again(r->plan, g->seek_at);
+        round_look(r, g->seek_at);
     return found;
 }
 
 /* It has waited long enough: what becomes free is held for it. */
 static void seek_to_drain(struct round *r, struct ask *q)
 {
-    usec since = gang_waits_since(q->gang), until;
+    usec since = gang_waits_since(r->world, q->gang), until;
     if (since == 0)
-        plan_look_again(r->plan, r->world->now + HOLD_AFTER);
-    else if (r->world->now - since < HOLD_AFTER)
-        plan_look_again(r->plan, since + HOLD_AFTER);
+        plan_look_again(r->plan, HOLD_AFTER);
+    else if (round_now(r) - since < HOLD_AFTER)
+        round_look(r, since + HOLD_AFTER);
     else if (hold_may(r, q->gang, false) && r->seeks > 0 && r->seeks--) {
         if (reserve(r, q, false, &until))
             return;
         /* Others are to have their turn meanwhile. */
-        q->gang->hold_due = r->world->now + HOLD_PAUSE;
-        plan_look_again(r->plan, q->gang->hold_due);
+        q->gang->hold_due = round_now(r) + HOLD_PAUSE;
+        round_look(r, q->gang->hold_due);
         if (hold_never_fits(r->tables, q))
             q->gang->hopeless = r->tables->shape;
     }
@@ -274,8 +274,8 @@ static void seek(struct round *r, struct ask *q)
     const struct thold *held = hold_of(r->tables, q->gang);
     if (q->core.n_leaves == 0 || q->gang->hopeless == r->tables->shape)
         return;
-    if (q->gang->hold_paused > r->world->now) {
-        plan_look_again(r->plan, q->gang->hold_paused);
+    if (q->gang->hold_paused > round_now(r)) {
+        round_look(r, q->gang->hold_paused);
         return;
     }
     if (held && held->asked && hold_again(r, q))
@@ -454,13 +454,13 @@ void preempt_in_queue(struct round *r, struct ask *q)
         own->sought = t->moves;
     }
     if (until)
-        plan_look_again(r->plan, until);
-    if (left <= 0 || all < left || own->seek_due > r->world->now)
+        round_look(r, until);
+    if (left <= 0 || all < left || own->seek_due > round_now(r))
         vec_clear(&list);
     if (list.len > 0) {
         vec_sort(&list, cmp_least);
         choose_in_queue(r, q, &list, left);
-        own->seek_due = list.len > 0 ? 0 : r->world->now + SEEK_PAUSE;
+        own->seek_due = list.len > 0 ? 0 : round_now(r) + SEEK_PAUSE;
     }
     for (size_t i = 0; i < list.len; i++)
         mark(r, list.p[i], NULL, why_of(r, own, list.p[i]));
@@ -474,7 +474,7 @@ static void take_back(struct round *r, struct tgang *g)
     struct verdict v = {.score = -1};
     v.words[WORD_WAITS].known = v.words[WORD_DISRUPT].known = true;
     tell_gang(r->plan, r->world, g->obj, &v);
-    plan_look_again(r->plan, r->world->now);
+    plan_look_again(r->plan, 0);
 }
 
 /* Its pods that were asked to go and are still there are asked no more. */
@@ -486,7 +486,7 @@ static void give_up_trim(struct round *r, struct tgang *g)
             tell_trim(r->plan, r->world, p->obj, false,
                       STR("its gang could not do without it in time"));
     }
-    g->trim_paused = r->world->now + TRIM_PAUSE;
+    g->trim_paused = round_now(r) + TRIM_PAUSE;
     take_back(r, g);
 }
 
@@ -502,7 +502,7 @@ bool preempt_goes_on(struct round *r, struct tgang *g)
         holds = holds || is_meant(&m, list_entry(it, struct tpod, link));
     if (!holds)
         take_back(r, g);
-    else if (m.trim && marked_since(g) + TRIM_PATIENCE <= r->world->now)
+    else if (m.trim && marked_since(r, g) + TRIM_PATIENCE <= round_now(r))
         give_up_trim(r, g);
     return true;
 }
@@ -511,12 +511,12 @@ void preempt_review(struct round *r)
 {
     for (struct list *it = r->tables->trimmed.next, *next; it != &r->tables->trimmed; it = next) {
         struct tgang *g = list_entry(it, struct tgang, trim);
-        usec end = marked_since(g) + TRIM_PATIENCE;
+        usec end = marked_since(r, g) + TRIM_PATIENCE;
         next = it->next;
         if (!gang_is_trimmed(g->obj))
             continue;
-        if (end > r->world->now) {
-            plan_look_again(r->plan, end);
+        if (end > round_now(r)) {
+            round_look(r, end);
             continue;
         }
         list_remove(&g->link);

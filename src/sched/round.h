@@ -48,6 +48,18 @@ struct round {
     VEC(struct tgang *) asked;     /* to go whole, in this round */
 };
 
+/* Steady time, like all times in the tables: who waits for what since when. */
+static inline usec round_now(const struct round *r)
+{
+    return world_steady(r->world);
+}
+
+/* There is to be a round then. */
+static inline void round_look(const struct round *r, usec at)
+{
+    plan_look_again(r->plan, at - round_now(r));
+}
+
 static inline void round_spend(struct round *r, size_t work)
 {
     r->budget -= MIN(r->budget, work);

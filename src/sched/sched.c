@@ -76,7 +76,7 @@ static void collect(struct round *r)
         *vec_push(&r->gangs) = g;
         g->round = t->rounds;
     }
-    order_gangs(t, r->gangs.p, r->gangs.len, r->world->now);
+    order_gangs(t, r->gangs.p, r->gangs.len, r->world);
 }
 
 /* ---- one gang ---- */
@@ -157,7 +157,7 @@ static void refuse(struct round *r, struct ask *q, const struct core_cert *cert,
                    const struct refusal *known, str question)
 {
     struct facts facts;
-    usec since = gang_waits_since(q->gang);
+    usec since = gang_waits_since(r->world, q->gang);
     if (known) {
         why_again(&known->facts, q, &facts);
     } else {
@@ -170,7 +170,7 @@ static void refuse(struct round *r, struct ask *q, const struct core_cert *cert,
     if (q->wrong_for_now)
         preempt_in_queue(r, q);
     if (str_is_empty(q->wrong)) {
-        q->gang->hold_due = (since ? since : r->world->now) + HOLD_AFTER;
+        q->gang->hold_due = (since ? since : round_now(r)) + HOLD_AFTER;
         if (hold_is_hopeless(r->tables, q->tree, cert))
             q->gang->hopeless = r->tables->shape;
         preempt_seek(r, q);
@@ -326,7 +326,7 @@ static void place_minimum(struct round *r, struct tgang *g)
         return;
     ask_read(q, r->tables, g, r->plan->arena);
     round_spend(r, WORK_LOOK + q->faults.named / WORK_MEMBERS);
-    health_check(q, r->tables, r->world->now, r->plan->arena);
+    health_check(q, r->tables, round_now(r), r->plan->arena);
     warn_apart(r, q);
     list_remove(&g->link);
     /* Gates are lifted clique by clique: a gang that has some to go is not judged yet. */
@@ -442,10 +442,8 @@ static bool queues_are_known(struct sched *s, const struct world *w, struct plan
 {
     if (!s->queues_cache || cache_is_synced(s->queues_cache) || cache_is_absent(s->queues_cache))
         return true;
-    s->queues_due = s->queues_due ? s->queues_due : w->now + QUEUES_WAIT;
-    if (s->queues_due > w->now)
-        plan_look_again(p, s->queues_due);
-    return s->queues_due <= w->now;
+    s->queues_since = s->queues_since ? s->queues_since : world_steady(w);
+    return world_has_passed(w, s->queues_since, QUEUES_WAIT, p);
 }
 
 /* All minimums before any surplus. */
@@ -497,14 +495,14 @@ void sched_plan(const struct world *w, const struct key *key, void *ctx, struct 
     r.tables->rounds++;
     core_trim(r.tables->core, CLASSES_COUNTED);
     tables_release_assumed(r.tables);
-    usec kept = lease_review(r.tables, w->now);
+    usec kept = lease_review(r.tables, world_steady(w));
     if (kept)
-        plan_look_again(p, kept);
+        round_look(&r, kept);
     hold_begin(&r);
     preempt_review(&r);
-    usec doubt = health_review(r.tables, w->now);
+    usec doubt = health_review(r.tables, world_steady(w));
     if (doubt)
-        plan_look_again(p, doubt);
+        round_look(&r, doubt);
     terms_retry(r.tables);
     bool known = terms_settle(r.tables, &r.budget) && tables_wake(r.tables, &r.budget);
     quota_begin(&r);
@@ -517,10 +515,10 @@ void sched_plan(const struct world *w, const struct key *key, void *ctx, struct 
     preempt_end(&r);
     lease_store(r.tables, w, p);
     if (!list_is_empty(&r.tables->doubts))
-        plan_look_again(p, w->now + HEALTH_DOUBT);
+        plan_look_again(p, HEALTH_DOUBT);
     if (!known || r.at < r.gangs.len || r.more ||
         core_growth(r.tables->core) != r.tables->growth_seen)
-        plan_look_again(p, w->now);
+        plan_look_again(p, 0);
     vec_done(&r.gangs);
     vec_done(&r.surplus);
     vec_done(&r.refusals);

@@ -100,7 +100,7 @@ static struct tables *tables_make(struct sched *s, const struct world *w)
     for (struct cache_iter it = cache_all(world_cache(w, &kind_pod), STR_NONE);
          (o = cache_next(&it));)
         pod_set(t, o);
-    lease_restore(t, w->now);
+    lease_restore(t, w);
     return t;
 }
 

@@ -32,7 +32,7 @@ struct sched {
     bool unbound_ok;               /* nobody binds or allocates claims, nor needs to */
     struct quota_config *queues;   /* NULL: there are none; see quota.h */
     struct cache *queues_cache;    /* of the ConfigMap that says them; NULL: nobody does */
-    usec queues_due;               /* until then they are waited for */
+    usec queues_since;             /* steady time: since then they are waited for */
     struct controller *controller; /* NULL: a test plans */
     struct obj *wrong_queues;      /* a version of it that makes no sense, to be told */
     size_t terms_max;              /* TERMS_MAX; tests have less */

@@ -64,25 +64,27 @@ bool pod_is_trimmed(const struct obj *pod)
            str_is(jstr(jgetc(c, "reason")), words[WORD_DISRUPT].reason);
 }
 
-usec gang_said_since(const struct obj *gang, int word)
+usec gang_said_since(const struct world *w, const struct obj *gang, int word)
 {
     usec since = 0;
     jval c = find(gang, words[word].type);
     if (!gang_says(gang, word) || !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &since))
         return 0;
-    return since;
+    return world_moment(w, since);
 }
 
-usec gang_waits_since(const struct tgang *g)
+usec gang_waits_since(const struct world *w, const struct tgang *g)
 {
     usec since = 0;
     if (!g->single || list_is_empty(&g->pods))
-        return gang_said_since(g->obj, WORD_WAITS);
+        return gang_said_since(w, g->obj, WORD_WAITS);
     const struct obj *pod = list_entry(g->pods.next, struct tpod, link)->obj;
     jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled"));
     bool waits = str_is(jstr(jgetc(c, "status")), "False") &&
                  str_is(jstr(jgetc(c, "reason")), UNSCHEDULABLE);
-    return waits && time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &since) ? since : 0;
+    if (!waits || !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &since))
+        return 0;
+    return world_moment(w, since);
 }
 
 /* ---- writing ---- */

@@ -52,9 +52,9 @@ bool gang_is_trimmed(const struct obj *gang);
 bool pod_is_trimmed(const struct obj *pod);
 bool gang_complains(const struct obj *gang);
 /* Since when; 0: it is not said. */
-usec gang_said_since(const struct obj *gang, int word);
+usec gang_said_since(const struct world *w, const struct obj *gang, int word);
 /* Since when it, or a pod that belongs to none, cannot be placed; 0: it was not said. */
-usec gang_waits_since(const struct tgang *g);
+usec gang_waits_since(const struct world *w, const struct tgang *g);
 
 /* The plan says something of it already: what is said in a second write takes that back. */
 bool tell_is_told(const struct plan *p, const struct obj *gang);

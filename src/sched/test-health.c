@@ -55,7 +55,7 @@ TEST(a_pod_of_another_gang_is_left_alone_and_told)
     carry_out(t);
     /* It may be that the news of one come before those of the other. */
     CHECK(j_is_absent(condition_of(t, "a", "InvalidPodReference")));
-    CHECK(t->plan.look_again > 0);
+    CHECK(tw_look_at(t) > 0);
     wait_out(t);
     check_word(t, "a", "InvalidPodReference", "True", "ReferencesDisagree",
                "of the 2 pods it names 1 are of another gang or of none (b-0)");

@@ -139,7 +139,7 @@ TEST(room_is_not_held_for_ever_for_one_whom_nobody_makes_room)
     tw_patch(t, &kind_pod_gang, "small", "{metadata: {creationTimestamp: '2027-01-01T00:00:00Z'}}");
     rounds(t, 2);
     CHECK_CSTR(node_of(t, "small-0"), "");
-    usec next = t->plan.look_again;
+    usec next = tw_look_at(t);
     CHECK(next > t->world.now && next <= t->world.now + HOLD_PATIENCE);
     t->world.now += HOLD_PATIENCE;
     rounds(t, 2);
@@ -196,7 +196,7 @@ TEST(a_gang_that_waited_in_vain_asks_again_after_a_pause)
     rounds(t, 2);
     CHECK_INT(sched->tables->holds.len, 0);
     CHECK_CSTR(reason_of(t, "a"), "");
-    CHECK(t->plan.look_again > 0 && t->plan.look_again <= t->world.now + HOLD_PAUSE);
+    CHECK(tw_look_at(t) > 0 && tw_look_at(t) <= t->world.now + HOLD_PAUSE);
     t->world.now += HOLD_PAUSE;
     rounds(t, 2);
     CHECK_INT(sched->tables->holds.len, 1);
@@ -292,7 +292,7 @@ TEST(room_is_held_for_a_pod_of_no_gang_too)
     tw_load(t, "{apiVersion: v1, kind: Pod, metadata: {name: lone}, spec: {containers: [{name: a, "
                "resources: {requests: {cpu: '4'}}}]}}");
     rounds(t, 1);
-    CHECK_INT(t->plan.look_again, t->world.now + HOLD_AFTER);
+    CHECK_INT(tw_look_at(t), t->world.now + HOLD_AFTER);
     t->world.now += HOLD_AFTER + USEC_PER_SEC;
     rounds(t, 1);
     CHECK_INT(sched->tables->holds.len, 1);

@@ -219,8 +219,8 @@ static void settle(struct mess *m, usec until)
     while (left-- > 0) {
         round_of(m, false);
         bool moved = obey(m, 100);
-        usec next = m->t->plan.look_again;
-        if (moved || m->t->plan.writes.len > 0 || (next > 0 && next <= m->t->world.now))
+        usec next = tw_look_at(m->t);
+        if (moved || m->t->plan.writes.len > 0 || m->t->plan.look_again == PLAN_AT_ONCE)
             continue;
         if (next == 0 || next > until)
             break;

@@ -235,8 +235,8 @@ TEST(a_gang_that_was_just_evicted_is_left_in_peace)
     add_urgent(t, 1);
     rounds(t, 2);
     CHECK(!is_marked(t, "a"));
-    CHECK(t->plan.look_again > 0 && t->plan.look_again <= t->world.now + EVICT_PAUSE);
-    t->world.now += EVICT_PAUSE;
+    CHECK(tw_look_at(t) > 0 && tw_look_at(t) <= t->world.now + EVICT_PAUSE + USEC_PER_SEC);
+    t->world.now += EVICT_PAUSE + USEC_PER_SEC;
     rounds(t, 2);
     CHECK(is_marked(t, "a"));
     strbuf_done(&now);

@@ -185,7 +185,7 @@ TEST(many_refusals_are_spread_over_many_calls)
     add_hopeless(t, MANY);
     uint64_t last = 0;
     int calls = 0;
-    for (; calls < 200 && (calls == 0 || t->plan.look_again == t->world.now); calls++) {
+    for (; calls < 200 && (calls == 0 || t->plan.look_again == PLAN_AT_ONCE); calls++) {
         uint64_t now = looks(t);
         CHECK(now - last <= MANY / 4);
         CHECK(now > last || calls > 0);
@@ -250,7 +250,7 @@ TEST(surplus_of_many_gangs_comes_after_their_minimums)
         add_gang(t, name, 1, 3);
     }
     int calls = 0;
-    for (; calls < 100 && (calls == 0 || t->plan.look_again == t->world.now); calls++)
+    for (; calls < 100 && (calls == 0 || t->plan.look_again == PLAN_AT_ONCE); calls++)
         (void)looks(t);
     CHECK(calls < 100);
     size_t minimums = 0, bound = 0;

@@ -23,24 +23,24 @@ bool victim_is_fixed(const struct tgang *g)
 }
 
 /* When the pod began: its node says so, or whoever bound it. */
-static usec pod_began(const struct obj *pod)
+static usec pod_began(const struct world *w, const struct obj *pod)
 {
     usec at;
     jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled"));
     if (time_parse_rfc3339(jstr(jgetc(obj_status(pod), "startTime")), &at))
-        return at;
+        return world_moment_in(w, pod, at);
     if (str_is(jstr(jgetc(c, "status")), "True") &&
         time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &at))
-        return at;
-    return obj_created(pod);
+        return world_moment_in(w, pod, at);
+    return world_created(w, pod);
 }
 
-static usec gang_began(const struct tgang *g)
+static usec gang_began(const struct world *w, const struct tgang *g)
 {
     usec first = 0;
     list_foreach (it, &g->pods) {
         const struct tpod *p = list_entry(it, struct tpod, link);
-        usec at = p->node == CORE_NONE ? 0 : pod_began(p->obj);
+        usec at = p->node == CORE_NONE ? 0 : pod_began(w, p->obj);
         if (at > 0 && (first == 0 || at < first))
             first = at;
     }
@@ -48,20 +48,21 @@ static usec gang_began(const struct tgang *g)
 }
 
 /* Until when it is left in peace, since it was evicted already and runs again; 0: it was not. */
-static usec peace_ends(const struct tgang *g, usec began)
+static usec peace_ends(const struct world *w, const struct tgang *g, usec began)
 {
     usec over;
     jval c = condition_find(jgetc(obj_status(g->obj), "conditions"), STR("DisruptionTarget"));
     if (!str_is(jstr(jgetc(c, "status")), "False") ||
-        !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &over) || began < over)
+        !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &over))
         return 0;
-    return over + EVICT_PAUSE;
+    over = world_moment(w, over);
+    return began < over ? 0 : over + EVICT_PAUSE;
 }
 
 static usec protected_until(const struct round *r, struct tgang *g)
 {
-    usec began = gang_began(g), least = quota_min_runtime(r->tables, g);
-    return MAX(least > 0 ? began + least : 0, peace_ends(g, began));
+    usec began = gang_began(r->world, g), least = quota_min_runtime(r->tables, g);
+    return MAX(least > 0 ? began + least : 0, peace_ends(r->world, g, began));
 }
 
 bool victim_may_be_asked(const struct round *r, struct tgang *g, usec *until)
@@ -71,7 +72,7 @@ bool victim_may_be_asked(const struct round *r, struct tgang *g, usec *until)
         victim_is_fixed(g))
         return false;
     usec end = protected_until(r, g);
-    if (end <= r->world->now)
+    if (end <= round_now(r))
         return true;
     *until = *until == 0 ? end : MIN(*until, end);
     return false;
@@ -98,8 +99,8 @@ static void add_rival(const struct round *r, struct tgang *g, struct rivals *ret
         if (p->node == CORE_NONE || p->obj->deleting)
             continue;
         *vec_push(&x.holds.ops) = (struct core_op){0, p->cls, p->node, 1};
-        usec began = pod_began(p->obj);
-        usec ran = r->world->now > began ? r->world->now - began : 0;
+        usec began = pod_began(r->world, p->obj);
+        usec ran = round_now(r) > began ? round_now(r) - began : 0;
         x.work += (int64_t)(ran / USEC_PER_SEC) * weight_of(r->tables, p->cls);
     }
     x.pods = (int64_t)x.holds.ops.len;
@@ -255,7 +256,7 @@ void victims_find_spare(struct round *r, struct rivals *rs)
 {
     for (size_t i = 0; i < rs->list.len; i++) {
         struct tgang *g = rs->list.p[i].gang;
-        if (!has_spare(g) || g->trim_paused > r->world->now)
+        if (!has_spare(g) || g->trim_paused > round_now(r))
             continue;
         struct ask q;
         ask_read(&q, r->tables, g, r->plan->arena);
