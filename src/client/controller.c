@@ -756,6 +756,8 @@ static void on_kinds_changed(struct kinds_listener *l)
 static void on_clock_set(struct clock_listener *l)
 {
     struct runtime *r = container_of(l, struct runtime, clock_set);
+    if (!loop_is_virtual(r->loop))
+        log_warn("the wall clock was set; delays go on as if it had not been");
     for (size_t i = 0; i < r->controllers.len; i++)
         queue_look_now(&r->controllers.p[i]->queue);
 }
@@ -783,7 +785,7 @@ struct runtime *runtime_new(struct loop *l, struct api *cache_api)
     struct runtime *r = xnew(struct runtime);
     r->loop = l;
     r->api = cache_api;
-    r->clock = r->own_clock = clock_new(l);
+    r->clock = r->own_clock = clock_new(l, 0);
     r->clock_set.fn = on_clock_set;
     clock_listen(r->clock, &r->clock_set);
     loop_task_init(&r->turn, turn);

@@ -37,6 +37,19 @@ static void on_lead(void *ctx)
     runtime_lead(h->runtime);
 }
 
+/* What is known about the clock goes with the lease: the next holder may be on this machine. */
+static void read_clock(void *ctx, str record)
+{
+    struct host *h = ctx;
+    clock_restore(runtime_clock(h->runtime), record);
+}
+
+static void write_clock(void *ctx, struct strbuf *out)
+{
+    struct host *h = ctx;
+    clock_save(runtime_clock(h->runtime), out);
+}
+
 static void on_lost(void *ctx, const char *why)
 {
     struct host *h = ctx;
@@ -106,6 +119,9 @@ static void open_lease(struct host *h)
         .duration = duration,
         .renew_deadline = o->lease_renew ? o->lease_renew : duration * 2 / 3,
         .retry = o->lease_retry ? o->lease_retry : duration * 2 / 15,
+        .note = STR("grove.io/clock"),
+        .read_note = read_clock,
+        .write_note = write_clock,
         .on_lead = on_lead,
         .on_lost = on_lost,
         .ctx = h,
@@ -148,6 +164,7 @@ static void host_start(struct host *h)
         open_lease(h);
     h->runtime = runtime_new(h->loop, h->api);
     runtime_set_stall_timeout(h->runtime, STALL_TIMEOUT);
+    runtime_set_foreign_clocks(h->runtime);
     h->o->add(h->o->ctx, h->runtime, h->acting ? h->acting : h->api);
     if (h->lease)
         runtime_set_standby(h->runtime);

@@ -22,6 +22,7 @@
 #include "json/write.h"
 
 #define RELEASE_TIMEOUT (2 * USEC_PER_SEC)
+enum { NOTE_MAX = 16 << 10 };
 enum { CONFLICTS_MAX = 3, DURATION_MAX = 3600 /* seconds; the record may say anything */ };
 
 enum lease_state { LEASE_FOLLOWING, LEASE_LEADING, LEASE_OVER };
@@ -31,7 +32,7 @@ struct attempt {
     struct api_request req;
     struct arena arena;
     struct lease *lease; /* NULL: gone */
-    usec sent;
+    usec sent, sent_boot;
 };
 
 struct lease {
@@ -41,6 +42,7 @@ struct lease {
     struct arena arena;
     enum lease_state state;
     usec deadline;
+    usec deadline_boot; /* the same by the time that goes on while the machine sleeps */
     struct obj *seen; /* the newest known; NULL: none, or not to be trusted */
     struct strbuf record;
     usec record_since; /* monotonic: since when it has been seen unchanged; 0: never seen */
@@ -107,6 +109,32 @@ static void set_time(struct edit *e, const char *path, usec wall)
     strbuf_done(&b);
 }
 
+static str note_path(const struct lease *l, struct arena *a)
+{
+    struct strbuf path = STRBUF_INIT(512);
+    strbuf_add_cstr(&path, "/metadata/annotations/");
+    for (size_t i = 0; i < l->o.note.len; i++) {
+        if (l->o.note.p[i] == '/')
+            strbuf_add_cstr(&path, "~1");
+        else
+            strbuf_add_char(&path, l->o.note.p[i]);
+    }
+    str text = arena_str(a, strbuf_str(&path));
+    strbuf_done(&path);
+    return text;
+}
+
+static void put_note(const struct lease *l, struct edit *e, struct arena *a)
+{
+    struct strbuf text = STRBUF_INIT(NOTE_MAX);
+    if (str_is_empty(l->o.note))
+        return;
+    l->o.write_note(l->o.ctx, &text);
+    if (text.len)
+        edit_set_str(e, note_path(l, a), arena_str(a, strbuf_str(&text)));
+    strbuf_done(&text);
+}
+
 /* The Lease as it is to be; made from what is there, so that labels and the like stay. */
 static struct doc *make_record(const struct lease *l, struct arena *a, bool release)
 {
@@ -128,6 +156,7 @@ static struct doc *make_record(const struct lease *l, struct arena *a, bool rele
         edit_set_int(&e, STR("/spec/leaseTransitions"), before + 1);
     }
     set_time(&e, "/spec/renewTime", wall);
+    put_note(l, &e, a);
     struct doc *d = edit_apply(&e, l->seen ? l->seen->doc : NULL, NULL);
     edit_done(&e);
     return d;
@@ -161,6 +190,7 @@ static void start(struct lease *l, enum api_verb verb, struct doc *body,
     struct attempt *t = l->attempt = xnew(struct attempt);
     t->lease = l;
     t->sent = loop_now(l->loop);
+    t->sent_boot = loop_boottime(l->loop);
     t->req = (struct api_request){
         .verb = verb,
         .kind = &kind_lease,
@@ -183,6 +213,8 @@ static void look(struct lease *l)
 static void claim(struct lease *l)
 {
     struct arena a = ARENA_INIT;
+    if (l->state == LEASE_FOLLOWING && l->seen && !str_is_empty(l->o.note))
+        l->o.read_note(l->o.ctx, obj_annotation(l->seen, l->o.note));
     struct doc *d = make_record(l, &a, false);
     arena_done(&a);
     if (d)
@@ -219,34 +251,42 @@ static void lose(struct lease *l, const char *why)
         l->o.on_lost(l->o.ctx, why);
 }
 
-/* The write sent at `sent` stands. */
-static void hold(struct lease *l, usec sent)
-{
-    bool is_new = l->state == LEASE_FOLLOWING;
-    usec deadline = sent + l->o.renew_deadline;
-    if (deadline <= loop_now(l->loop)) {
-        try(l); /* the answer took so long that it is worth nothing */
-        return;
-    }
-    l->state = LEASE_LEADING;
-    l->deadline = deadline;
-    loop_timer_set(&l->expiry, deadline);
-    later(l);
-    if (is_new)
-        l->o.on_lead(l->o.ctx);
-}
-
 static void distrust(struct lease *l)
 {
     obj_unref(l->seen);
     l->seen = NULL;
 }
 
+/* The write sent then stands. */
+static void hold(struct lease *l, usec sent, usec sent_boot)
+{
+    bool is_new = l->state == LEASE_FOLLOWING;
+    usec deadline = sent + l->o.renew_deadline, deadline_boot = sent_boot + l->o.renew_deadline;
+    if (deadline <= loop_now(l->loop) || deadline_boot <= loop_boottime(l->loop)) {
+        distrust(l); /* the answer took so long that it is worth nothing */
+        try(l);
+        return;
+    }
+    l->state = LEASE_LEADING;
+    l->deadline = deadline;
+    l->deadline_boot = deadline_boot;
+    loop_timer_set(&l->expiry, deadline);
+    later(l);
+    if (is_new)
+        l->o.on_lead(l->o.ctx);
+}
+
+/* Others had time to take it while we slept. */
+static bool is_overslept(const struct lease *l)
+{
+    return loop_boottime(l->loop) >= l->deadline_boot;
+}
+
 static void try(struct lease *l)
 {
     if (l->attempt || l->state == LEASE_OVER)
         return;
-    if (l->state == LEASE_LEADING && l->seen)
+    if (l->state == LEASE_LEADING && l->seen && !is_overslept(l))
         claim(l);
     else
         look(l);
@@ -297,7 +337,7 @@ static void on_get(struct api_request *req, const struct api_reply *reply)
 static void on_write(struct api_request *req, const struct api_reply *reply)
 {
     struct attempt *t = container_of(req, struct attempt, req);
-    usec sent = t->sent;
+    usec sent = t->sent, sent_boot = t->sent_boot;
     struct lease *l = attempt_end(t);
     if (!l)
         return;
@@ -310,7 +350,7 @@ static void on_write(struct api_request *req, const struct api_reply *reply)
     if (l->state == LEASE_OVER)
         end_release(l);
     else if (ok)
-        hold(l, sent);
+        hold(l, sent, sent_boot);
     else if (reply->code == 409 && l->conflicts++ < CONFLICTS_MAX)
         try(l);
     else
@@ -380,6 +420,7 @@ struct lease *lease_new(struct loop *loop, struct api *api, const struct lease_o
     l->o.ns = arena_str(&l->arena, o->ns);
     l->o.name = arena_str(&l->arena, o->name);
     l->o.identity = arena_str(&l->arena, o->identity);
+    l->o.note = arena_str(&l->arena, o->note);
     l->o.duration = o->duration ? o->duration : 15 * USEC_PER_SEC;
     l->o.renew_deadline = o->renew_deadline ? o->renew_deadline : 10 * USEC_PER_SEC;
     l->o.retry = o->retry ? o->retry : 2 * USEC_PER_SEC;
@@ -406,7 +447,7 @@ void lease_free(struct lease *l)
 
 bool lease_is_held(const struct lease *l)
 {
-    return l->state == LEASE_LEADING && loop_now(l->loop) < l->deadline;
+    return l->state == LEASE_LEADING && loop_now(l->loop) < l->deadline && !is_overslept(l);
 }
 
 usec lease_deadline(const struct lease *l)

@@ -9,6 +9,9 @@
  *     monotonic clock, counted from when they first saw it: later than when it was sent.
  *  3. The duration is longer than the renew deadline. The difference is what clocks may differ by
  *     and how long a write may linger on its way (see api_fenced).
+ *  4. A machine that sleeps does not count the time; others do. So what we hold ends by boot time,
+ *     which goes on meanwhile, and after such a gap the lease is read before anything is written.
+ * No wall clock is asked; the times in the record are for people.
  * A write that is under way longer than that arrives after the next leader began. Nothing can
  * prevent it; the next leader's plans must bear it (names are functions of the world, deletes carry
  * their UID).
@@ -29,6 +32,12 @@ struct lease_options {
     usec duration;       /* 0: 15 s */
     usec renew_deadline; /* 0: 10 s */
     usec retry;          /* between tries and between renewals; 0: 2 s */
+
+    /* A text that the holder keeps on the Lease, as this annotation; empty: none. Given when it is
+     * written, and told, before that and before on_lead, what the holder before us kept. */
+    str note;
+    void (*read_note)(void *ctx, str text);
+    void (*write_note)(void *ctx, struct strbuf *out);
 
     void (*on_lead)(void *ctx);
     /* Last call. The process should end; it may not act any more and does not try again. */

@@ -69,19 +69,23 @@ usec clock_latest(usec wall)
     return wall % USEC_PER_SEC == 0 ? wall + USEC_PER_SEC : wall;
 }
 
+/* Spans may overlap where nobody knows when exactly the clock was set: of the moments that a time
+ * may have been, the latest counts. */
 usec clock_table_moment(const struct clock_table *t, usec now, usec wall, usec latest)
 {
     const struct clock_span *last = &t->spans[t->n - 1];
+    usec found = INT64_MIN, skipped = INT64_MIN;
     for (size_t i = t->n; i-- > 0;) {
         const struct clock_span *s = &t->spans[i];
         usec to = s == last ? now + s->high + AHEAD : s->to;
         if (wall <= to && latest >= s->from)
-            return MIN(latest, s->to) - s->low;
+            found = MAX(found, MIN(latest, s->to) - s->low);
         /* Between two spans: it was set forward past this time. */
         if (i > 0 && latest < s->from && wall > t->spans[i - 1].to)
-            return s->from - s->low;
+            skipped = MAX(skipped, s->from - s->low);
     }
-    return latest - last->low;
+    found = found != INT64_MIN ? found : skipped;
+    return found != INT64_MIN ? found : latest - last->low;
 }
 
 /* ---- records ---- */
@@ -191,13 +195,14 @@ static void read_boot(struct clock *c)
     strbuf_done(&id);
 }
 
-struct clock *clock_new(struct loop *l)
+struct clock *clock_new(struct loop *l, usec by)
 {
     struct clock *c = xnew(struct clock);
     c->loop = l;
     list_init(&c->listeners);
     read_boot(c);
-    usec now = loop_now(l), wall = loop_wall(l);
+    c->set_by = by;
+    usec now = loop_now(l), wall = clock_wall(c);
     clock_table_init(&c->table, now, wall);
     c->base = wall - now;
     c->watch.fn = on_wall_set;
@@ -257,6 +262,11 @@ void clock_restore(struct clock *c, str record)
     if (c->boot[0])
         (void)clock_table_read(&c->table, record, str_of(c->boot), loop_now(c->loop),
                                clock_wall(c));
+}
+
+void clock_stay(struct clock *c, usec by)
+{
+    c->set_by -= by;
 }
 
 void clock_set_by(struct clock *c, usec by)

@@ -65,7 +65,8 @@ struct clock_listener {
     void (*fn)(struct clock_listener *l);
 };
 
-struct clock *clock_new(struct loop *l);
+/* by: simulations; how much this process's wall clock is ahead of the loop's. */
+struct clock *clock_new(struct loop *l, usec by);
 void clock_free(struct clock *c);
 
 usec clock_wall(const struct clock *c);
@@ -87,5 +88,7 @@ void clock_restore(struct clock *c, str record);
 
 /* Simulations: this process alone has its clock set by so much. */
 void clock_set_by(struct clock *c, usec by);
+/* Simulations: the loop's clock is set by so much next, and this one is another machine's. */
+void clock_stay(struct clock *c, usec by);
 
 #endif

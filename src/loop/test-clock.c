@@ -114,6 +114,21 @@ TEST(a_step_that_is_noticed_late_makes_no_delay_shorter)
     }
 }
 
+/* Nor does one that may have been anywhere within a time longer than itself. */
+TEST(a_step_that_is_noticed_very_late_makes_no_delay_shorter)
+{
+    static const usec by[] = {H, -H};
+    for (size_t i = 0; i < ARRAY_LEN(by); i++) {
+        struct clock_table t;
+        clock_table_init(&t, MONO, NOON);
+        CHECK(clock_table_look(&t, MONO + 10 * H, NOON + 10 * H + by[i], MONO));
+        for (usec at = 1; at < 10 * H; at += 61 * S) {
+            CHECK(elapsed(&t, MONO + 11 * H, NOON + at) <= 11 * H - at);
+            CHECK(elapsed(&t, MONO + 11 * H, NOON + by[i] + at) <= 11 * H - at);
+        }
+    }
+}
+
 /* As many steps as there are moments, in all directions; then every time that was ever shown. */
 TEST(too_many_steps_make_no_delay_shorter)
 {
@@ -242,7 +257,7 @@ static void on_set(struct clock_listener *l)
 TEST(clocks_of_a_virtual_loop_are_set_alone_or_together)
 {
     struct loop *l = loop_new_virtual(1, NOON);
-    struct clock *a = clock_new(l), *b = clock_new(l);
+    struct clock *a = clock_new(l, 0), *b = clock_new(l, 0);
     struct heard ha = {.listener.fn = on_set}, hb = {.listener.fn = on_set};
     clock_listen(a, &ha.listener);
     clock_listen(b, &hb.listener);
@@ -266,7 +281,7 @@ TEST(clocks_of_a_virtual_loop_are_set_alone_or_together)
 TEST(a_machine_that_slept_has_not_waited)
 {
     struct loop *l = loop_new_virtual(1, NOON);
-    struct clock *c = clock_new(l);
+    struct clock *c = clock_new(l, 0);
     usec boot = loop_boottime(l);
     loop_sleep(l, H);
     (void)loop_run_until(l, loop_now(l) + 5 * S, 10);
@@ -293,7 +308,7 @@ static void run_for(struct loop *l, usec duration)
 TEST(a_real_loop_notices_that_the_clock_was_set)
 {
     struct loop *l = loop_new_real(NULL);
-    struct clock *c = clock_new(l);
+    struct clock *c = clock_new(l, 0);
     struct heard h = {.listener.fn = on_set};
     clock_listen(c, &h.listener);
     usec written = clock_wall(c), begin = loop_now(l);
@@ -309,7 +324,7 @@ TEST(a_real_loop_notices_that_the_clock_was_set)
     CHECK_INT(h.n, 1);
     struct strbuf record = STRBUF_INIT(1 << 16);
     clock_save(c, &record);
-    struct clock *next = clock_new(l);
+    struct clock *next = clock_new(l, 0);
     clock_restore(next, strbuf_str(&record));
     passed = loop_now(l) - begin, e = clock_steady(next) - clock_moment(next, written);
     CHECK(e <= passed + 5 * MS && e >= passed - LOOP_WALL_STEP);

@@ -277,15 +277,11 @@ static bool replica_is_old(const struct invariants *v, const struct inv_deletes 
 /* For how long it has been in breach of its minimum; -1: it is not. */
 static usec breach_time(const struct invariants *v, const struct obj *o)
 {
-    jval c = condition_find(jgetc(obj_status(o), "conditions"), STR("MinAvailableBreached"));
-    usec since;
-    if (!str_is(jstr(jgetc(c, "status")), "True") ||
-        !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &since))
-        return -1;
-    return inv_wall(v) - since;
+    usec since = inv_breached(v, o);
+    return since ? inv_wall(v) - since : -1;
 }
 
-/* Times are whole seconds, rounded down. */
+/* Between the decision that it is so, and its being written, some time may pass. */
 static bool is_terminated(const struct invariants *v, const struct inv_deletes *d,
                           const struct inv_owner *o)
 {
@@ -379,7 +375,7 @@ static bool pod_is_old(const struct invariants *v, const struct inv_owner *cliqu
     size_t from = version_at(v, clique, inv_wall(v));
     for (size_t i = clique->versions.len; i-- > from;) {
         if (clique->versions.p[i].template == template &&
-            clique->versions.p[i].since <= obj_created(pod)) {
+            clique->versions.p[i].since <= inv_made(v, pod) / USEC_PER_SEC * USEC_PER_SEC) {
             from = i;
             break;
         }

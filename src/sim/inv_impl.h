@@ -14,7 +14,12 @@ int64_t counter_get(const struct map *m, str key);
 void counters_done(struct map *m);
 
 void inv_fail(struct invariants *v, const char *check, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Wall time as it would be if nobody had ever set the clock. */
 usec inv_wall(const struct invariants *v);
+/* By the same clock; 0: it is not, or was never seen. */
+usec inv_made(const struct invariants *v, const struct obj *o);
+usec inv_breached(const struct invariants *v, const struct obj *o); /* MinAvailableBreached */
+usec inv_ready(const struct invariants *v, const struct obj *pod);  /* Ready, as it says now */
 /* How old what a component knows may be. */
 usec inv_lag(const struct invariants *v);
 const struct store *inv_store(const struct invariants *v);
@@ -27,6 +32,17 @@ static inline const struct obj *event_now(const struct store_event *e)
 
 bool pod_has_finished(const struct obj *pod);
 str pod_node(const struct obj *pod);
+
+/* ---- times ---- */
+
+struct inv_times {
+    struct map made, asked, breached, ready, moved; /* uid -> when */
+};
+
+/* Before all checks. */
+void times_learn(struct invariants *v, struct inv_times *t, const struct store_event *e);
+void times_event(struct invariants *v, const struct inv_times *t, const struct store_event *e);
+void times_done(struct inv_times *t);
 
 /* ---- deletes ---- */
 

@@ -241,14 +241,11 @@ static int64_t serving_replicas(const struct invariants *v, const struct obj *gr
 static bool is_fresh(const struct invariants *v, const struct obj *group, str index)
 {
     struct obj *pod;
-    usec since;
     struct store_iter it = store_range(inv_store(v), &kind_pod, group->ns, STR_NONE, STR_NONE);
     while ((pod = store_next(&it))) {
-        jval ready = condition_find(jgetc(obj_status(pod), "conditions"), STR("Ready"));
         if (str_eq(obj_label(pod, STR(LABEL_PCSG)), group->name) &&
-            str_eq(obj_label(pod, STR(LABEL_PCSG_INDEX)), index) &&
-            time_parse_rfc3339(jstr(jgetc(ready, "lastTransitionTime")), &since) &&
-            inv_wall(v) < since + inv_lag(v) + USEC_PER_SEC)
+            str_eq(obj_label(pod, STR(LABEL_PCSG_INDEX)), index) && inv_ready(v, pod) &&
+            inv_wall(v) < inv_ready(v, pod) + inv_lag(v))
             return true;
     }
     return false;
@@ -490,7 +487,7 @@ static void check_ending(struct invariants *v, const struct store_event *e)
     struct obj *pod;
     struct store_iter it = store_range(inv_store(v), &kind_pod, pcs->ns, STR_NONE, STR_NONE);
     while (revision && (pod = store_next(&it))) {
-        if (is_active(pod) && obj_created(pod) + inv_lag(v) < inv_wall(v) &&
+        if (is_active(pod) && inv_made(v, pod) + inv_lag(v) < inv_wall(v) &&
             str_eq(obj_label(pod, STR(LABEL_PCS)), pcs->name) && set_of(v, pod) == pcs &&
             !is_left_out(v, pod, pcs) && !is_of(pod, revision))
             inv_fail(v, "rolls", "the update of %.*s ends, and pod %.*s is of another template",

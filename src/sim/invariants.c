@@ -33,6 +33,8 @@ struct invariants {
     struct inv_gangs gangs;
     struct inv_versions versions;
     struct inv_updates rolls;
+    struct inv_times times;
+    usec base; /* wall − monotonic, when it began */
 };
 
 /* ---- helpers ---- */
@@ -97,7 +99,28 @@ void inv_fail(struct invariants *v, const char *check, const char *fmt, ...)
 
 usec inv_wall(const struct invariants *v)
 {
-    return loop_wall(v->options.loop);
+    return loop_now(v->options.loop) + v->base;
+}
+
+usec inv_made(const struct invariants *v, const struct obj *o)
+{
+    return counter_get(&v->times.made, o->uid);
+}
+
+usec inv_breached(const struct invariants *v, const struct obj *o)
+{
+    return counter_get(&v->times.breached, o->uid);
+}
+
+usec inv_ready(const struct invariants *v, const struct obj *pod)
+{
+    return counter_get(&v->times.ready, pod->uid);
+}
+
+usec invariants_moved(const struct invariants *v, const struct obj *pcs)
+{
+    usec at = counter_get(&v->times.moved, pcs->uid);
+    return at ? at - v->base : 0;
 }
 
 usec inv_lag(const struct invariants *v)
@@ -414,6 +437,11 @@ static void check_rolls(struct invariants *v, const struct store_event *e)
     updates_event(v, &v->rolls, e);
 }
 
+static void check_delays(struct invariants *v, const struct store_event *e)
+{
+    times_event(v, &v->times, e);
+}
+
 bool deletes_was_forced(const struct invariants *v, const struct obj *o)
 {
     return deletes_is_forced(v, &v->deletes, o);
@@ -428,12 +456,14 @@ static const struct check {
     {"rolls", check_rolls},         {"deletes", check_deletes},   {"indices", check_indices},
     {"gates", check_gates},         {"replicas", check_replicas}, {"gangs", check_gangs},
     {"updates", check_updates},     {"versions", check_versions},
+    {"delays", check_delays},
 };
 
 struct invariants *invariants_new(const struct invariants_options *o)
 {
     struct invariants *v = xnew(struct invariants);
     v->options = *o;
+    v->base = loop_wall(o->loop) - loop_now(o->loop);
     gangs_init(&v->gangs, o->gang_window ? o->gang_window : GANG_WINDOW);
     return v;
 }
@@ -454,6 +484,7 @@ void invariants_free(struct invariants *v)
     gangs_done(&v->gangs);
     versions_done(&v->versions);
     updates_done(&v->rolls);
+    times_done(&v->times);
     free(v);
 }
 
@@ -471,6 +502,7 @@ int invariants_disable(struct invariants *v, str name, struct err *err)
 void invariants_event(struct invariants *v, const struct store_event *e, usec lag)
 {
     v->lag = lag;
+    times_learn(v, &v->times, e);
     for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
         if (!(v->off & 1u << i))
             checks[i].event(v, e);

@@ -19,6 +19,7 @@
  *   updates    no more replicas of a set are at work than are allowed
  *   rolls      an update leaves every component its floor, makes nothing anew that did not change,
  *              and is not said to be over before it is: see inv_updates.c
+ *   delays     nothing that is to happen after a delay happens before: see inv_times.c
  *   versions   pods of one clique in one gang are of one version, and an update leaves a standalone
  *              clique its floor, where the strategy is Coherent: see inv_versions.c
  *
@@ -46,6 +47,8 @@ int invariants_disable(struct invariants *v, str name, struct err *err);
 void invariants_event(struct invariants *v, const struct store_event *e, usec lag);
 /* What is judged by time, up to now. */
 void invariants_tick(struct invariants *v);
+/* When an update of the set last moved, by the loop's own time; 0: never. */
+usec invariants_moved(const struct invariants *v, const struct obj *pcs);
 /* The first breach; code 0: none so far. */
 const struct err *invariants_failure(const struct invariants *v);
 

@@ -54,7 +54,7 @@ static int patch_status(struct sim *s, const struct obj *o, struct jw *w, struct
 
 static void status_begin(struct sim *s, struct jw *w, struct strbuf *now)
 {
-    time_format_rfc3339(loop_wall(s->loop), now);
+    time_format_rfc3339(sim_wall(s, "nodes"), now);
     jw_init(w);
     jw_object(w);
     jw_put_object(w, "status");

@@ -570,15 +570,13 @@ static struct update_facts update_facts(struct oracle *x, const struct obj *pcs)
     return f;
 }
 
-/* When something last moved, and for how long nothing may; as the API says. */
+/* Nothing has moved for longer than the API says. */
 static bool is_overdue(struct oracle *x, const struct obj *pcs)
 {
-    usec since, deadline = 10 * USEC_PER_MIN;
-    str moved = jstr(jpath(obj_status(pcs), "updateProgress.lastProgressAt"));
+    usec since = invariants_moved(sim_invariants(x->sim), pcs), deadline = 10 * USEC_PER_MIN;
     (void)duration_parse_usec(jstr(jpath(obj_spec(pcs), "updateStrategy.progressDeadline")),
                               &deadline);
-    return time_parse_rfc3339(moved, &since) &&
-           loop_wall(x->sim->loop) > since + deadline + 30 * USEC_PER_SEC;
+    return since && sim_now(x->sim) > since + deadline + 30 * USEC_PER_SEC;
 }
 
 /* How an update that is under way stands is said, and that it does not move. */

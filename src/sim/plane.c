@@ -3,6 +3,8 @@
 #include "sim/plane.h"
 
 #include "apiserver/controllers.h"
+#include "base/file.h"
+#include "base/log.h"
 #include "base/vec.h"
 #include "grove/admit.h"
 #include "grove/types.h"
@@ -12,7 +14,7 @@
 #include "operator/operator.h"
 #include "sched/sched.h"
 
-enum { MAX_PARTS = 4 };
+enum { MAX_PARTS = 4, RECORD_MAX = 64 << 10 };
 #define CACHE "grove-cache"
 
 /* One access to the API: layer -1 is the plain one, the wrappers count from 0. */
@@ -22,9 +24,25 @@ struct part_access {
     int layer;
 };
 
+/* What a part knows about its clock, for the next process: a line of text (loop/clock.h). In a
+ * directory it is a file beside the store. It need not survive a crash of the machine, which ends
+ * what it is about. */
+struct clock_record {
+    struct loop *loop;
+    struct strbuf path;    /* empty: it is kept in memory */
+    struct strbuf text;    /* the newest */
+    struct strbuf writing; /* on its way to the disk */
+    struct loop_job job;
+    bool busy;
+};
+
 struct part {
     const char *name;
     struct runtime *runtime; /* NULL: stopped */
+    struct clock *clock;     /* of the runtime */
+    struct clock_listener clock_set;
+    struct clock_record record;
+    usec wall_by; /* simulations: how much its wall clock is ahead of the loop's */
     VEC(struct part_access) accesses;
 };
 
@@ -156,6 +174,107 @@ static const char *cache_account(const struct plane *p, const struct part *part)
     return CACHE;
 }
 
+/* ---- clocks ---- */
+
+static void write_record(struct loop_job *j)
+{
+    struct clock_record *r = container_of(j, struct clock_record, job);
+    struct err err = ERR_INIT;
+    if (file_write(r->path.p, strbuf_str(&r->writing), 0600, &err))
+        log_warn("what is known about the clock is not stored", LOG_C("error", err.message));
+}
+
+static void store_record(struct clock_record *r);
+
+static void on_record_written(struct loop_job *j)
+{
+    struct clock_record *r = container_of(j, struct clock_record, job);
+    r->busy = false;
+    if (!str_eq(strbuf_str(&r->text), strbuf_str(&r->writing)))
+        store_record(r);
+}
+
+static void store_record(struct clock_record *r)
+{
+    if (!r->path.len || r->busy)
+        return;
+    r->busy = true;
+    strbuf_reset(&r->writing);
+    strbuf_add_str(&r->writing, strbuf_str(&r->text));
+    r->job.run = write_record;
+    r->job.done = on_record_written;
+    loop_submit(r->loop, LOOP_BLOCK, &r->job);
+}
+
+static void save_clock(struct part *part)
+{
+    strbuf_reset(&part->record.text);
+    clock_save(part->clock, &part->record.text);
+    store_record(&part->record);
+}
+
+static void on_clock_set(struct clock_listener *l)
+{
+    struct part *part = container_of(l, struct part, clock_set);
+    save_clock(part);
+}
+
+static void start_clock(struct plane *p, struct part *part)
+{
+    part->clock = clock_new(p->loop, part->wall_by);
+    clock_restore(part->clock, strbuf_str(&part->record.text));
+    save_clock(part);
+    part->clock_set.fn = on_clock_set;
+    clock_listen(part->clock, &part->clock_set);
+    runtime_set_clock(part->runtime, part->clock);
+    /* The API server writes times, and it is in the first part. */
+    if (p->options.split && part != &p->parts[0])
+        runtime_set_foreign_clocks(part->runtime);
+}
+
+static void init_record(struct plane *p, struct part *part)
+{
+    struct clock_record *r = &part->record;
+    r->loop = p->loop;
+    strbuf_init(&r->path, 4096);
+    strbuf_init(&r->text, RECORD_MAX);
+    strbuf_init(&r->writing, RECORD_MAX);
+    if (!p->options.data_dir)
+        return;
+    strbuf_printf(&r->path, "%s/clock", p->options.data_dir);
+    (void)file_read(r->path.p, &r->text, NULL); /* none, or no good one: wall times are believed */
+}
+
+static void done_record(struct clock_record *r)
+{
+    loop_job_cancel(&r->job);
+    strbuf_done(&r->path);
+    strbuf_done(&r->text);
+    strbuf_done(&r->writing);
+}
+
+usec plane_wall(const struct plane *p, size_t part)
+{
+    return loop_wall(p->loop) + p->parts[part].wall_by;
+}
+
+void plane_set_wall_by(struct plane *p, size_t n, usec by)
+{
+    struct part *part = &p->parts[n];
+    if (n > 0) {
+        part->wall_by += by;
+        if (part->clock)
+            clock_set_by(part->clock, by);
+        return;
+    }
+    for (size_t i = 1; i < p->n_parts; i++) {
+        p->parts[i].wall_by -= by;
+        if (p->parts[i].clock)
+            clock_stay(p->parts[i].clock, by);
+    }
+    loop_set_wall_by(p->loop, by);
+}
+
 /* ---- parts ---- */
 
 static void define_parts(struct plane *p)
@@ -188,6 +307,7 @@ void plane_start(struct plane *p, size_t n)
         return;
     part->runtime = runtime_new(p->loop, component_api(p, part, CACHE, cache_account(p, part)));
     runtime_set_stall_timeout(part->runtime, p->options.stall_timeout);
+    start_clock(p, part);
     /* Where faults are injected, derived state is lost too. */
     if (p->options.wrap)
         runtime_set_forgetful(part->runtime, (uint64_t)loop_now(p->loop) + n);
@@ -213,6 +333,7 @@ void plane_stop(struct plane *p, size_t n)
         runtime_free(TAKE_PTR(part->runtime));
     if (has_backends)
         backend_env_free(TAKE_PTR(p->backends));
+    clock_free(TAKE_PTR(part->clock));
     /* Wrappers come after what they wrap. */
     while (part->accesses.len > 0)
         api_free(vec_pop(&part->accesses).api);
@@ -311,6 +432,8 @@ struct plane *plane_new(struct loop *l, const struct plane_options *o,
     *p = (struct plane){.loop = l, .options = *o, .store = store, .ready = ready, .ctx = ctx};
     define_parts(p);
     use_config(p);
+    for (size_t i = 0; i < p->n_parts; i++)
+        init_record(p, &p->parts[i]);
     p->server = apiserver_new(l, store);
     apiserver_set_grove_context(p->server, &p->grove);
     p->admin = apiserver_local(p->server, NULL);
@@ -322,8 +445,10 @@ void plane_free(struct plane *p)
 {
     if (!p)
         return;
-    for (size_t i = 0; i < p->n_parts; i++)
+    for (size_t i = 0; i < p->n_parts; i++) {
         plane_stop(p, i);
+        done_record(&p->parts[i].record);
+    }
     api_free(p->admin);
     apiserver_free(p->server);
     store_close(p->store);

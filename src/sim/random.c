@@ -6,6 +6,8 @@
  *   random: {ops: 30, wait: 0s..2s, most: 3, sets: [PodCliqueSet, ...], of: [apply, scale-set,
  * ...]}
  *
+ * Meanwhile clocks are set and drift, unless it says `clocks: false`.
+ *
  * With `strategies: [RollingRecreate, ...]` instead of sets there is one set, drawn as well; apply
  * is another version of it, with one of these strategies. The last word is such a version.
  */
@@ -18,6 +20,7 @@ struct mess {
     jval sets, strategies;
     int64_t most; /* replicas */
     struct random_shape shape;
+    bool clocks;
 };
 
 /* ---- drawing ---- */
@@ -274,6 +277,28 @@ static const struct operation {
     {"break-watches", op_break},
 };
 
+/* ---- clocks ---- */
+
+/* Clocks are set and drift all the time, by little and by much, each process's on its own. Drawn
+ * apart: what else happens is the same without. */
+static void disturb_clock(struct mess *m)
+{
+    static const usec steps[] = {300 * USEC_PER_MSEC, USEC_PER_SEC, 7 * USEC_PER_SEC,
+                                 10 * USEC_PER_MIN, USEC_PER_HOUR};
+    static const int64_t drifts[] = {0, 50, 500};
+    struct sim *s = m->run->sim;
+    struct rng *rng = sim_clock_rng(s);
+    struct plane *p = sim_plane(s);
+    if (!m->clocks || !rng_chance(rng, 30))
+        return;
+    const char *part = plane_part_name(p, (size_t)rng_below(rng, plane_parts(p)));
+    int64_t sign = rng_below(rng, 2) ? 1 : -1;
+    if (rng_below(rng, 4))
+        sim_set_clock(s, part, sign * steps[rng_below(rng, ARRAY_LEN(steps))]);
+    else
+        sim_set_drift(s, part, sign * drifts[rng_below(rng, ARRAY_LEN(drifts))]);
+}
+
 /* ---- the step ---- */
 
 static const struct operation *find_op(str name)
@@ -317,6 +342,7 @@ static int run_ops(struct mess *m, jval of, int64_t count, usec min, usec max, s
                            STR_ARG(name));
         if (!sim_advance(m->run->sim, min + (usec)below(m, (uint64_t)(max - min) + 1)))
             return 0; /* the step's end tells what broke */
+        disturb_clock(m);
         int r = op->fn(m, &one);
         if (r)
             sim_note(m->run->sim, "%s: %s", op->name, one.message);
@@ -340,11 +366,13 @@ static int begin(struct mess *m, struct err *err)
 
 int run_random(struct run *r, jval v, struct err *err)
 {
-    static const char *const keys[] = {"ops", "wait", "sets", "of", "most", "strategies", NULL};
+    static const char *const keys[] = {"ops", "wait", "sets", "of", "most", "strategies",
+                                       "clocks", NULL};
     struct mess m = {.run = r,
                      .sets = jgetc(v, "sets"),
                      .strategies = jgetc(v, "strategies"),
-                     .most = jint(jgetc(v, "most"), 3)};
+                     .most = jint(jgetc(v, "most"), 3),
+                     .clocks = jbool(jgetc(v, "clocks"), true)};
     jval of = jgetc(v, "of");
     usec min = 0, max = 0;
     if (keys_check(v, keys, NULL, "random", err) ||

@@ -26,6 +26,9 @@
  *   cordon, uncordon, fail, recover: NODES
  *   stop, start, restart: all | api | operator | scheduler | nodes
  *                 (all, where they are one process)
+ *   clock: {process: all | api | operator | scheduler | nodes, step: 1h, or drift: 200ppm}
+ *                 its wall clock is set by so much (-5s: back), or runs so much faster from now on;
+ *                 api has the clock by which objects are created
  *   break-watches: broken | expired
  *   faults: as above, from now on
  *   advance: 5s, or 0s..5s (drawn), or {revisions: 3}, or {revisions: seed} (as many as the number
@@ -39,7 +42,7 @@
  *   remember: {as: NAME, kind: ...}
  *   never: WATCH; forget: {}     from now on; no longer
  *   repeat: {times: 3, steps: [STEP]}
- *   random: {ops: 30, wait: 0s..2s, sets: [OBJECT], of: [OP], most: 3}, see random.c
+ *   random: {ops: 30, wait: 0s..2s, sets: [OBJECT], of: [OP], most: 3, clocks: true}, see random.c
  *
  * WHICH    pcs/NAME, or a query (query.h) with first: N or any: N (drawn)
  * NODES    a name, a list of names, a number (the first so many), all, or {of: query of pods}

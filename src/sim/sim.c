@@ -212,6 +212,48 @@ void sim_restart(struct sim *s, const char *part, usec down)
     sim_start(s, part);
 }
 
+/* ---- clocks ---- */
+
+void sim_set_clock(struct sim *s, const char *name, usec by)
+{
+    sim_note(s, "the clock of %s is set by %lld us", name ? name : "all", (long long)by);
+    for (size_t i = 0; i < plane_parts(s->plane); i++) {
+        if (is_meant(s, name, i))
+            plane_set_wall_by(s->plane, i, by);
+    }
+}
+
+/* Up to now. */
+static void drift(struct sim *s)
+{
+    usec passed = loop_now(s->loop) - s->drift_at;
+    for (size_t i = 0; i < plane_parts(s->plane); i++) {
+        usec by = passed * s->drift[i] / 1000000;
+        if (by)
+            plane_set_wall_by(s->plane, i, by);
+    }
+    s->drift_at += passed;
+}
+
+void sim_set_drift(struct sim *s, const char *name, int64_t ppm)
+{
+    sim_note(s, "the clock of %s drifts by %lld ppm", name ? name : "all", (long long)ppm);
+    drift(s);
+    for (size_t i = 0; i < plane_parts(s->plane); i++) {
+        if (is_meant(s, name, i))
+            s->drift[i] = ppm;
+    }
+}
+
+usec sim_wall(const struct sim *s, const char *name)
+{
+    for (size_t i = 0; i < plane_parts(s->plane); i++) {
+        if (str_is(str_of(name), plane_part_name(s->plane, i)))
+            return plane_wall(s->plane, i);
+    }
+    return plane_wall(s->plane, 0);
+}
+
 /* ---- users ---- */
 
 static int code_of(const struct status *status)
@@ -357,6 +399,7 @@ static bool run_slice(struct sim *s, usec until)
         sim_fail(s, "time stands still (a livelock)");
         return false;
     }
+    drift(s);
     invariants_tick(s->invariants);
     return sim_failure(s)->code == 0;
 }
@@ -443,6 +486,11 @@ struct rng *sim_rng(struct sim *s)
     return &s->rng;
 }
 
+struct rng *sim_clock_rng(struct sim *s)
+{
+    return &s->clock_rng;
+}
+
 struct obj *sim_get(const struct sim *s, const struct kind *k, str ns, str name)
 {
     return store_get(sim_store(s), k, ns, name);
@@ -503,6 +551,8 @@ struct sim *sim_new(const struct sim_options *o, struct err *err)
     strbuf_init(&s->log, MAX_LOG);
     s->loop = loop_new_virtual(o->seed, START_WALL);
     rng_seed(&s->rng, o->seed ^ UINT64_C(0x5ce9a510));
+    rng_seed(&s->clock_rng, o->seed ^ UINT64_C(0xc10c4));
+    s->drift_at = loop_now(s->loop);
     s->nodes = o->nodes.count ? o->nodes : nodes_defaults;
     s->faults = o->faults;
     if (start_plane(s, o, err))

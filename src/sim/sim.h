@@ -59,6 +59,12 @@ void sim_start(struct sim *s, const char *part);
 /* Both. What it had sent is carried out before it is back: no process starts faster than a request
  * ends. (Writes that happen later than that are a fault of their own.) */
 void sim_restart(struct sim *s, const char *part, usec down);
+/* The wall clock of a part (NULL: of all) is set by so much; or runs so much faster from now on, in
+ * millionths. A part has the clock of its machine, the first one that of the API server. */
+void sim_set_clock(struct sim *s, const char *part, usec by);
+void sim_set_drift(struct sim *s, const char *part, int64_t ppm);
+/* What the clock of this part shows. */
+usec sim_wall(const struct sim *s, const char *part);
 /* The node stops: nothing it would write arrives, others see it and its pods not ready. */
 int sim_fail_node(struct sim *s, str name, struct err *err);
 int sim_recover_node(struct sim *s, str name, struct err *err);
@@ -89,6 +95,8 @@ struct store *sim_store(const struct sim *s);
 struct plane *sim_plane(struct sim *s);
 /* For what the scenario itself draws; independent of what the world draws. */
 struct rng *sim_rng(struct sim *s);
+/* For what befalls clocks: apart, so that it changes nothing else that is drawn. */
+struct rng *sim_clock_rng(struct sim *s);
 /* Told of every revision, after the invariants; before the first run of the loop or between. */
 void sim_on_event(struct sim *s, void (*fn)(void *ctx, const struct store_event *e), void *ctx);
 struct obj *sim_get(const struct sim *s, const struct kind *k, str ns, str name);

@@ -19,13 +19,17 @@ struct sim_call {
     struct err *err;
 };
 
+enum { SIM_PARTS = 4 };
+
 struct sim {
     struct loop *loop;
     struct plane *plane;
     struct nodes_options nodes;
     struct api_faulty_options faults;
     struct invariants *invariants;
-    struct rng rng;
+    struct rng rng, clock_rng;
+    int64_t drift[SIM_PARTS]; /* millionths, by part */
+    usec drift_at;            /* until then it has been applied */
     struct store_sub sub;
     VEC(struct sim_observer) observers;
     struct strbuf log;

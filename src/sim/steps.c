@@ -286,6 +286,28 @@ static int step_restart(struct run *r, jval v, struct err *err)
     return 0;
 }
 
+/* {process: PART, step: 1h} or {process: PART, drift: 200ppm}. */
+static int step_clock(struct run *r, jval v, struct err *err)
+{
+    static const char *const keys[] = {"process", "step", "drift", NULL};
+    const char *part;
+    str step = jstr(jgetc(v, "step")), ppm = jstr(jgetc(v, "drift"));
+    int64_t n;
+    usec by;
+    if (keys_check(v, keys, NULL, "clock", err) || parse_part(jstr(jgetc(v, "process")), &part, err))
+        return err->code;
+    if (duration_parse_usec(step, &by)) {
+        sim_set_clock(r->sim, part, by);
+        return 0;
+    }
+    bool known = str_ends(ppm, STR("ppm")) && str_to_int(str_sub(ppm, 0, ppm.len - 3), &n);
+    if (!known || n < -100000 || n > 100000)
+        return err_set(err, ERR_INVALID,
+                       "clock: by what step (\"1h\", \"-5s\"), or what drift (\"200ppm\")?");
+    sim_set_drift(r->sim, part, n);
+    return 0;
+}
+
 static int step_break(struct run *r, jval v, struct err *err)
 {
     bool expired = str_is(jstr(v), "expired");
@@ -551,7 +573,7 @@ static const struct step {
     {"never", run_never},          {"forget", step_forget},
     {"repeat", step_repeat},       {"random", run_random},
     {"metrics", step_metrics},     {"refused", step_refused},
-    {"change", step_change},
+    {"change", step_change},       {"clock", step_clock},
 };
 
 static int run_step(struct run *r, jval v, struct err *err)
