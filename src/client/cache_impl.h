@@ -29,7 +29,7 @@ struct cache_entry {
     uint32_t seen, changed; /* when it came, and this version of it; see tenths_now */
     bool listed : 1;        /* it came with a list: it was there before */
     uint32_t len : 31;      /* of the key; 0: too long for one */
-    char key[];   /* "namespace/name" */
+    char key[];             /* "namespace/name" */
 };
 
 struct cache_index {

@@ -135,10 +135,19 @@ static bool seen_by_us(const struct world *w, const struct obj *o, struct cache_
     return true;
 }
 
+/* Others' clocks are right within this, as a rule. */
+#define SKEW (5 * USEC_PER_SEC)
+
+/* What it carries was written after it was made and before we saw it: a clock that says otherwise
+ * is wrong, and then it may have been as late as we saw it. */
 static usec bounded(const struct world *w, const struct obj *o, usec moment)
 {
     struct cache_seen s;
-    return seen_by_us(w, o, &s) ? MAX(s.first, MIN(s.version, moment)) : moment;
+    if (!seen_by_us(w, o, &s))
+        return moment;
+    if (moment > s.version || (!s.listed && moment < s.first - SKEW))
+        return s.version;
+    return MAX(moment, s.first);
 }
 
 usec world_moment_in(const struct world *w, const struct obj *o, usec wall)
@@ -154,14 +163,16 @@ usec world_rebased(const struct world *w, const struct obj *o, usec wall)
     return w->now + (o ? bounded(w, o, moment) : moment) - clock_steady(w->clock);
 }
 
+usec world_shown(const struct world *w, usec moment)
+{
+    return w->clock ? clock_shown(w->clock, moment) : moment;
+}
+
 usec world_created(const struct world *w, const struct obj *o)
 {
     struct cache_seen s;
     return seen_by_us(w, o, &s) ? s.first : world_moment(w, obj_created(o));
 }
-
-/* Others' clocks are right within this, as a rule. */
-#define SKEW (5 * USEC_PER_SEC)
 
 usec world_made(const struct world *w, const struct obj *o)
 {

@@ -56,6 +56,8 @@ usec world_made(const struct world *w, const struct obj *o);
 /* A wall time as today's clock would have shown it, for times that are not cut off and for those
  * that are written again. o: who carries it, where somebody else wrote it; NULL: this component. */
 usec world_rebased(const struct world *w, const struct obj *o, usec wall);
+/* What our wall clock showed at a moment. */
+usec world_shown(const struct world *w, usec moment);
 /* Has the delay since a moment passed? Else the plan is to be looked at again when it has. A delay
  * of nothing has passed. */
 bool world_has_passed(const struct world *w, usec moment, usec delay, struct plan *p);
@@ -163,7 +165,7 @@ void runtime_set_stall_timeout(struct runtime *r, usec timeout);
 void runtime_drop_folds(struct runtime *r);
 /* Another clock than one of its own; it must outlive the runtime. Before runtime_start. */
 void runtime_set_clock(struct runtime *r, struct clock *clock);
-/* Wall times in objects may be those of other machines (world_moment_in). Before runtime_start. */
+/* Wall times in objects may be those of other machines (world_moment_in). */
 void runtime_set_foreign_clocks(struct runtime *r);
 struct clock *runtime_clock(struct runtime *r);
 /* For who asks the caches outside a plan. */

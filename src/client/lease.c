@@ -43,7 +43,7 @@ struct lease {
     enum lease_state state;
     usec deadline;
     usec deadline_boot; /* the same by the time that goes on while the machine sleeps */
-    struct obj *seen; /* the newest known; NULL: none, or not to be trusted */
+    struct obj *seen;   /* the newest known; NULL: none, or not to be trusted */
     struct strbuf record;
     usec record_since; /* monotonic: since when it has been seen unchanged; 0: never seen */
     usec record_lasts; /* the time its holder has to change it; 0: nobody holds it */

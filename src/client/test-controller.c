@@ -891,3 +891,67 @@ TEST(controller_same_seed_same_journal)
         toy_rig_done(&b);
     }
 }
+
+/* ---- clocks ---- */
+
+/* Between one and the next, the wall clock is set by hours: a look comes when it was to come. */
+TEST(controller_looks_again_after_elapsed_time)
+{
+    static const usec steps[] = {USEC_PER_HOUR, -USEC_PER_HOUR};
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        struct toy_rig r;
+        toy_rig_init(&r, 1, NULL);
+        r.toy.look_after = 100 * USEC_PER_SEC;
+        toy_put_parent(r.fake, "p", 1);
+        toy_rig_start(&r, 8);
+        toy_run_for(&r, 10 * USEC_PER_SEC);
+        loop_set_wall_by(r.loop, steps[i]);
+        toy_run_for(&r, USEC_PER_SEC);
+        unsigned plans = r.toy.plans; /* it was planned once more, with what is known now */
+        toy_run_for(&r, 95 * USEC_PER_SEC);
+        CHECK_INT(r.toy.plans, plans);
+        toy_run_for(&r, 10 * USEC_PER_SEC);
+        CHECK_INT(r.toy.plans, plans + 1);
+        toy_rig_done(&r);
+    }
+}
+
+static usec age_of(struct toy_rig *r, const char *name)
+{
+    struct world w = runtime_world(r->runtime);
+    struct obj *o = world_get(&w, &kind_config_map, STR("ns"), str_of(name));
+    REQUIRE(o);
+    return world_steady(&w) - world_created(&w, o);
+}
+
+/* What the clock of another machine says is no reason to believe that an object is older than since
+ * it was seen, nor that it is yet to come. */
+TEST(controller_believes_no_clock_of_another_machine)
+{
+    struct toy_rig r;
+    toy_rig_init(&r, 1, NULL);
+    toy_rig_start(&r, 8);
+    runtime_set_foreign_clocks(r.runtime);
+    toy_run_for(&r, 10 * USEC_PER_SEC);
+    api_fake_put(r.fake, &kind_config_map,
+                 "{\"metadata\":{\"name\":\"old\",\"namespace\":\"ns\",\"creationTimestamp\":"
+                 "\"2020-01-01T00:00:00Z\"}}");
+    api_fake_put(r.fake, &kind_config_map,
+                 "{\"metadata\":{\"name\":\"new\",\"namespace\":\"ns\",\"creationTimestamp\":"
+                 "\"2090-01-01T00:00:00Z\"}}");
+    toy_run_for(&r, 5 * USEC_PER_SEC);
+    loop_set_wall_by(r.loop, USEC_PER_HOUR);
+    toy_run_for(&r, 5 * USEC_PER_SEC);
+    static const char *const names[] = {"old", "new"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        usec age = age_of(&r, names[i]);
+        CHECK(age <= 10 * USEC_PER_SEC && age >= 9 * USEC_PER_SEC);
+    }
+    struct world w = runtime_world(r.runtime);
+    struct obj *o = world_get(&w, &kind_config_map, STR("ns"), STR("old"));
+    usec now = world_steady(&w);
+    CHECK(now - world_moment_in(&w, o, w.now - 30 * USEC_PER_DAY) >= 9 * USEC_PER_SEC);
+    CHECK(now - world_moment_in(&w, o, w.now - 30 * USEC_PER_DAY) <= 10 * USEC_PER_SEC);
+    CHECK(now - world_moment_in(&w, o, w.now + USEC_PER_DAY) >= 9 * USEC_PER_SEC);
+    toy_rig_done(&r);
+}

@@ -435,6 +435,136 @@ TEST(fence_lets_writes_pass_while_the_lease_is_held)
     rig_done(&r);
 }
 
+/* ---- clocks ---- */
+
+/* Wall clocks are set by hours all the time: nobody loses what it has, nobody takes what it has
+ * not, and who dies is followed in time. */
+TEST(lease_does_not_depend_on_wall_clocks)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct rig r;
+        rig_init(&r, seed);
+        struct process *a = process_start(&r, NULL, true);
+        run_for(&r, USEC_PER_SEC);
+        struct process *b = process_start(&r, NULL, true);
+        for (int i = 0; i < 60; i++) {
+            run_for(&r, (usec)(loop_random_u64(r.loop) % 5000000));
+            loop_set_wall_by(r.loop, (loop_random_u64(r.loop) % 2 ? 1 : -1) * USEC_PER_HOUR);
+            CHECK(lease_is_held(a->lease) && !lease_is_held(b->lease));
+        }
+        CHECK_INT(a->leads, 1);
+        CHECK_INT(a->losses, 0);
+        CHECK_INT(b->leads, 0);
+        usec killed = loop_now(r.loop);
+        process_kill(a);
+        loop_set_wall_by(r.loop, -USEC_PER_HOUR);
+        run_for(&r, USEC_PER_MIN);
+        REQUIRE(b->leads == 1);
+        CHECK(b->led_at - killed <= DURATION + 2 * RETRY * 6 / 5 + 50 * USEC_PER_MSEC);
+        CHECK(b->led_at - killed >= DURATION - RETRY - RETRY * 6 / 5);
+        rig_done(&r);
+    }
+}
+
+/* Monotonic time does not pass while a machine sleeps. Others may have taken the lease meanwhile,
+ * so nothing is written before it was read. */
+TEST(lease_holder_that_slept_looks_before_it_acts)
+{
+    for (int taken = 0; taken < 2; taken++) {
+        struct rig r;
+        struct probe write;
+        rig_init(&r, 1);
+        struct process *a = process_start(&r, NULL, false);
+        run_for(&r, 5 * USEC_PER_SEC);
+        CHECK(lease_is_held(a->lease));
+        uint64_t reads = api_fake_stats(r.fake).sent[API_GET];
+        loop_sleep(r.loop, USEC_PER_MIN);
+        if (taken)
+            api_fake_put(r.fake, LEASE,
+                         "{\"metadata\":{\"name\":\"l\",\"namespace\":\"ns\"},"
+                         "\"spec\":{\"holderIdentity\":\"else\",\"leaseDurationSeconds\":15}}");
+        CHECK(!lease_is_held(a->lease));
+        uint64_t updates = api_fake_stats(r.fake).sent[API_UPDATE];
+        send_probe(a, &write, API_DELETE);
+        run_for(&r, 0);
+        CHECK_INT(write.code, 403);
+        run_for(&r, 2 * RETRY);
+        CHECK(api_fake_stats(r.fake).sent[API_GET] > reads);
+        CHECK_INT(lease_is_held(a->lease), !taken);
+        CHECK_INT(a->losses, taken);
+        CHECK_INT(a->leads, 1);
+        if (taken)
+            CHECK_INT(api_fake_stats(r.fake).sent[API_UPDATE], updates);
+        rig_done(&r);
+    }
+}
+
+/* What the holder keeps on the Lease the next one is told before it leads. */
+struct noted {
+    char wrote[32], read[32];
+    bool led;
+};
+
+static void write_note(void *ctx, struct strbuf *out)
+{
+    strbuf_add_cstr(out, ((struct noted *)ctx)->wrote);
+}
+
+static void read_note(void *ctx, str text)
+{
+    struct noted *n = ctx;
+    CHECK(!n->led);
+    (void)snprintf(n->read, sizeof(n->read), "%.*s", STR_ARG(text));
+}
+
+static void on_noted_lead(void *ctx)
+{
+    ((struct noted *)ctx)->led = true;
+}
+
+static void on_noted_lost(void *ctx, const char *why)
+{
+    (void)ctx;
+    (void)why;
+}
+
+static struct lease *lead_with_note(struct rig *r, const char *identity, struct noted *n)
+{
+    struct lease_options o = {.ns = STR("ns"),
+                              .name = STR("l"),
+                              .identity = str_of(identity),
+                              .note = STR("grove.io/clock"),
+                              .read_note = read_note,
+                              .write_note = write_note,
+                              .on_lead = on_noted_lead,
+                              .on_lost = on_noted_lost,
+                              .ctx = n};
+    struct lease *l = lease_new(r->loop, r->fake, &o);
+    run_for(r, 30 * USEC_PER_SEC);
+    CHECK(n->led);
+    return l;
+}
+
+TEST(lease_carries_a_note_to_the_next_holder)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    struct noted a = {.wrote = "first"}, b = {.wrote = "second"};
+    struct lease *l = lead_with_note(&r, "a", &a);
+    CHECK_CSTR(obj_annotation(record(&r), STR("grove.io/clock")), "first");
+    CHECK_CSTR(str_of(a.read), "");
+    (void)snprintf(a.wrote, sizeof(a.wrote), "news");
+    run_for(&r, 2 * RETRY);
+    CHECK_CSTR(obj_annotation(record(&r), STR("grove.io/clock")), "news");
+    lease_free(l);
+    l = lead_with_note(&r, "b", &b);
+    CHECK_CSTR(str_of(b.read), "news");
+    CHECK_CSTR(obj_annotation(record(&r), STR("grove.io/clock")), "second");
+    lease_free(l);
+    run_for(&r, USEC_PER_SEC);
+    rig_done(&r);
+}
+
 /* ---- a new leader ---- */
 
 /* Its caches are up to a minute behind; what it plans first is not. */

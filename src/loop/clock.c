@@ -88,6 +88,14 @@ usec clock_table_moment(const struct clock_table *t, usec now, usec wall, usec l
     return found != INT64_MIN ? found : latest - last->low;
 }
 
+usec clock_table_shown(const struct clock_table *t, usec moment)
+{
+    size_t i = t->n - 1;
+    while (i > 0 && t->spans[i].from - t->spans[i].low > moment)
+        i--;
+    return moment + t->spans[i].low;
+}
+
 /* ---- records ---- */
 
 /* "v1 BOOT NOW FROM:TO:LOW:HIGH,...": the last span goes on. */
@@ -238,6 +246,11 @@ usec clock_moment(const struct clock *c, usec wall)
 usec clock_moment_exact(const struct clock *c, usec wall)
 {
     return clock_table_moment(&c->table, loop_now(c->loop), wall, wall) + c->base;
+}
+
+usec clock_shown(const struct clock *c, usec moment)
+{
+    return clock_table_shown(&c->table, moment - c->base);
 }
 
 void clock_listen(struct clock *c, struct clock_listener *l)

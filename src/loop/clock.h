@@ -51,6 +51,8 @@ bool clock_table_look(struct clock_table *t, usec now, usec wall, usec since);
 /* Monotonic; of a time that was between `wall` and `latest`. A time to come is one that the clock
  * has yet to show. */
 usec clock_table_moment(const struct clock_table *t, usec now, usec wall, usec latest);
+/* What the wall clock showed at a moment. */
+usec clock_table_shown(const struct clock_table *t, usec moment);
 /* One line of text; boot: whose monotonic time it is. */
 void clock_table_write(const struct clock_table *t, str boot, usec now, struct strbuf *out);
 /* Goes on from a record; false, and as it was, when that is of another boot or no record. */
@@ -75,6 +77,8 @@ usec clock_steady(const struct clock *c);
 usec clock_moment(const struct clock *c, usec wall);
 /* The same of a time that was not cut off. */
 usec clock_moment_exact(const struct clock *c, usec wall);
+/* The other way round: what the wall clock showed at a moment of steady time. */
+usec clock_shown(const struct clock *c, usec moment);
 /* The latest a wall time may mean: the end of its second, where it says no more. */
 usec clock_latest(usec wall);
 

@@ -90,6 +90,17 @@ TEST(times_the_clock_never_showed_are_of_when_it_was_set)
     CHECK_INT(elapsed(&t, MONO + 15 * S, NOON + H / 2 + 1), 10 * S);
 }
 
+TEST(what_the_clock_showed_is_known)
+{
+    struct clock_table t;
+    clock_table_init(&t, MONO, NOON);
+    CHECK(clock_table_look(&t, MONO + 5 * S, NOON + H + 5 * S, MONO + 5 * S));
+    CHECK(clock_table_look(&t, MONO + 9 * S, NOON - H + 9 * S, MONO + 9 * S));
+    CHECK_INT(clock_table_shown(&t, MONO + 4 * S), NOON + 4 * S);
+    CHECK_INT(clock_table_shown(&t, MONO + 6 * S), NOON + H + 6 * S);
+    CHECK_INT(clock_table_shown(&t, MONO + 10 * S), NOON - H + 10 * S);
+}
+
 TEST(times_to_come_are_to_come)
 {
     struct clock_table t;
@@ -170,7 +181,8 @@ TEST(drift_makes_no_delay_shorter_and_none_much_longer)
         }
         usec end = MONO + (usec)(ARRAY_LEN(walls) - 1) * S;
         for (size_t i = 0; i < ARRAY_LEN(walls); i++) {
-            usec moment = MONO + (usec)i * S, said = clock_table_moment(&t, end, walls[i], walls[i]);
+            usec moment = MONO + (usec)i * S,
+                 said = clock_table_moment(&t, end, walls[i], walls[i]);
             CHECK(said >= moment);
             CHECK(said <= moment + 3 * LOOP_WALL_STEP);
         }

@@ -132,8 +132,7 @@ static void look_at_kai(struct work *k, str bound)
         return;
     }
     const struct backend_groups *t = &k->env->topologies;
-    if (!t->known &&
-        !world_has_passed(k->world, k->env->started, BACKEND_MISSING_AFTER, k->plan)) {
+    if (!t->known && !world_has_passed(k->world, k->env->started, BACKEND_MISSING_AFTER, k->plan)) {
         k->wait = true;
         return;
     }

@@ -79,28 +79,28 @@ bool pod_is_failing(const struct obj *pod)
 #define BACKOFF_MAX (5 * USEC_PER_MIN)
 enum { FREE_FAILURES = 3 };
 
-static usec later_of(usec a, jval time)
+static usec later_of(const struct world *w, const struct obj *pod, usec a, jval time)
 {
-    usec t = 0;
-    (void)time_parse_rfc3339(jstr(time), &t);
-    return MAX(a, t);
+    usec t;
+    return time_parse_rfc3339(jstr(time), &t) ? MAX(a, world_moment_in(w, pod, t)) : a;
 }
 
-usec pod_finished_at(const struct obj *pod)
+/* When that happened, as well as its status tells. */
+static usec finished_at(const struct world *w, const struct obj *pod)
 {
     usec at = 0;
     jval status = obj_status(pod);
     for (struct jiter it = jiter(jgetc(status, "containerStatuses")); jnext(&it);)
-        at = later_of(at, jpath(it.value, "state.terminated.finishedAt"));
+        at = later_of(w, pod, at, jpath(it.value, "state.terminated.finishedAt"));
     for (struct jiter it = jiter(jgetc(status, "conditions")); at == 0 && jnext(&it);)
-        at = later_of(at, jgetc(it.value, "lastTransitionTime"));
-    return MAX(at, obj_created(pod));
+        at = later_of(w, pod, at, jgetc(it.value, "lastTransitionTime"));
+    return MAX(at, world_created(w, pod));
 }
 
 usec pod_replace_at(const struct world *w, const struct obj *pod, int64_t *ret_failures)
 {
     int64_t before = 0;
-    usec ended = world_moment_in(w, pod, pod_finished_at(pod));
+    usec ended = finished_at(w, pod);
     if (ended - world_created(w, pod) < LIVED_WELL)
         (void)str_to_int(obj_annotation(pod, STR(ANNOTATION_FAILURES)), &before);
     before = MIN(MAX(before, 0), 1000);

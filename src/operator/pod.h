@@ -32,8 +32,6 @@ bool pod_is_gated(const struct obj *pod);
 bool pod_is_asked_to_go(const struct obj *pod);
 /* Succeeded or Failed: it will never run again. */
 bool pod_is_finished(const struct obj *pod);
-/* When that happened, as well as its status tells. */
-usec pod_finished_at(const struct obj *pod);
 /* When a finished pod is to be replaced, as steady time. The first few of a row are replaced at
  * once; if those that come after end soon, too, later and later. *ret_failures is what its
  * successor carries. */

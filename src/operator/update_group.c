@@ -154,8 +154,8 @@ static int64_t count_outdated(const struct group_work *g)
     return n;
 }
 
-/* When the members of a replica that has no place were made, as steady time; 0: it has one, or is to be made anew
- * anyway. */
+/* When the members of a replica that has no place were made, as steady time; 0: it has one, or is
+ * to be made anew anyway. */
 static usec waits_since(const struct group_work *g, int64_t j)
 {
     uint32_t members = (uint32_t)jlen(g->spec.clique_names);

@@ -329,9 +329,9 @@ void webhook_cert_plan(const struct world *w, const struct key *key, void *ctx, 
             plan_bundle(config, bundle, p);
     }
     if (s.cert_end > w->now)
-        plan_look_again(p, MAX(USEC_PER_MIN, MIN(s.cert_end - SERVER_LIFETIME / 3,
-                                                 s.ca_end - 2 * SERVER_LIFETIME) -
-                                                 w->now));
+        plan_look_again(
+            p, MAX(USEC_PER_MIN,
+                   MIN(s.cert_end - SERVER_LIFETIME / 3, s.ca_end - 2 * SERVER_LIFETIME) - w->now));
 }
 
 /* ---- as a controller ---- */

@@ -42,13 +42,24 @@ static void put_requests(struct jw *w, const struct tables *t, int32_t cls, stru
     jw_end(w);
 }
 
-/* behind: of steady time, behind the wall clock. */
-static void put_lease(struct jw *w, const struct tables *t, const struct tlease *l, usec behind,
-                      struct arena *a)
+/* It ends LEASE_TIME after it was kept, which is a time that the clock has shown; when it ends the
+ * clock may have been set. */
+static usec stored_until(const struct world *w, usec until)
+{
+    return world_shown(w, until - LEASE_TIME) + LEASE_TIME;
+}
+
+static usec restored_until(const struct world *w, usec stored)
+{
+    return world_rebased(w, NULL, stored - LEASE_TIME) + LEASE_TIME - w->now + world_steady(w);
+}
+
+static void put_lease(struct jw *w, const struct tables *t, const struct tlease *l,
+                      const struct world *world, struct arena *a)
 {
     struct strbuf until = STRBUF_INIT(64);
     str group = group_of(l->gang, l->pclq, a);
-    time_format_rfc3339(l->until + behind, &until);
+    time_format_rfc3339(stored_until(world, l->until), &until);
     jw_object(w);
     if (!str_is_empty(group))
         jw_put_str(w, "podGroup", group);
@@ -67,8 +78,8 @@ static usec age_of(const struct tlease *l, usec now)
 /* As a document; a list without entries: nothing that is old enough. Sets when the next one will
  * be.
  */
-static struct doc *list_kept(const struct tables *t, const struct tgang *g, const struct world *world,
-                             struct plan *p)
+static struct doc *list_kept(const struct tables *t, const struct tgang *g,
+                             const struct world *world, struct plan *p)
 {
     struct jw w;
     size_t n = 0;
@@ -84,7 +95,7 @@ static struct doc *list_kept(const struct tables *t, const struct tgang *g, cons
             plan_look_again(p, LEASE_STORE_AFTER - age);
             continue;
         }
-        put_lease(&w, t, l, world->now - now, p->arena);
+        put_lease(&w, t, l, world, p->arena);
         n++;
     }
     jw_end(&w);
@@ -152,12 +163,6 @@ static int32_t class_of(struct tables *t, jval requests)
     return cls;
 }
 
-/* Room was kept LEASE_TIME before it ends, which is a time that the clock has shown. */
-static usec restored_until(const struct world *w, usec until)
-{
-    return world_rebased(w, NULL, until - LEASE_TIME) + LEASE_TIME - w->now + world_steady(w);
-}
-
 static void restore_one(struct tables *t, struct tgang *g, jval entry, const struct world *w)
 {
     struct arena a = ARENA_INIT;
@@ -170,8 +175,8 @@ static void restore_one(struct tables *t, struct tgang *g, jval entry, const str
     if (!time_parse_rfc3339(jstr(jgetc(entry, "until")), &until))
         return;
     l.until = restored_until(w, until);
-    if (l.until <= now || l.until > now + LEASE_TIME || l.node == CORE_NONE || !t->snap.nodes.p[l.node].open ||
-        t->leases.len >= LEASES_MAX)
+    if (l.until <= now || l.until > now + LEASE_TIME || l.node == CORE_NONE ||
+        !t->snap.nodes.p[l.node].open || t->leases.len >= LEASES_MAX)
         return;
     l.cls = class_of(t, jgetc(entry, "requests"));
     if (l.cls != CORE_NONE && core_slots(t->core, l.cls, l.node) > 0)

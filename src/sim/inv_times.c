@@ -117,8 +117,7 @@ static void check_surge(struct invariants *v, const struct inv_times *t,
     /* What a quota refuses is not waited for. */
     if (!pcs || is_new_wish(v, t, pcs) || store_count(inv_store(v), &kind_resource_quota) > 0)
         return;
-    usec timeout =
-        setting(pcs, "spec.updateStrategy.rollingUpdate.surgeTimeout", SURGE_TIMEOUT);
+    usec timeout = setting(pcs, "spec.updateStrategy.rollingUpdate.surgeTimeout", SURGE_TIMEOUT);
     usec longest = -1;
     struct obj *pod;
     struct store_iter it = store_range(inv_store(v), &kind_pod, pclq->ns, STR_NONE, STR_NONE);

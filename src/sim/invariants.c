@@ -455,8 +455,7 @@ static const struct check {
     {"revisions", check_revisions}, {"identity", check_identity}, {"capacity", check_capacity},
     {"rolls", check_rolls},         {"deletes", check_deletes},   {"indices", check_indices},
     {"gates", check_gates},         {"replicas", check_replicas}, {"gangs", check_gangs},
-    {"updates", check_updates},     {"versions", check_versions},
-    {"delays", check_delays},
+    {"updates", check_updates},     {"versions", check_versions}, {"delays", check_delays},
 };
 
 struct invariants *invariants_new(const struct invariants_options *o)

@@ -70,8 +70,8 @@ void plane_set_ca(struct plane *p, str ca_pem);
 void plane_stop(struct plane *p, size_t part);
 /* With empty caches. Does nothing when it runs. */
 void plane_start(struct plane *p, size_t part);
-/* Its wall clock, as the part sees it: that of the first part is the API server's, too. The clock is
- * the machine's: it stays what it is when the part is stopped. */
+/* Its wall clock, as the part sees it: that of the first part is the API server's, too. The clock
+ * is the machine's: it stays what it is when the part is stopped. */
 usec plane_wall(const struct plane *p, size_t part);
 /* Sets it by so much; for simulations. */
 void plane_set_wall_by(struct plane *p, size_t part, usec by);

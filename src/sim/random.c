@@ -366,8 +366,8 @@ static int begin(struct mess *m, struct err *err)
 
 int run_random(struct run *r, jval v, struct err *err)
 {
-    static const char *const keys[] = {"ops", "wait", "sets", "of", "most", "strategies",
-                                       "clocks", NULL};
+    static const char *const keys[] = {"ops",  "wait",       "sets",   "of",
+                                       "most", "strategies", "clocks", NULL};
     struct mess m = {.run = r,
                      .sets = jgetc(v, "sets"),
                      .strategies = jgetc(v, "strategies"),

@@ -294,7 +294,8 @@ static int step_clock(struct run *r, jval v, struct err *err)
     str step = jstr(jgetc(v, "step")), ppm = jstr(jgetc(v, "drift"));
     int64_t n;
     usec by;
-    if (keys_check(v, keys, NULL, "clock", err) || parse_part(jstr(jgetc(v, "process")), &part, err))
+    if (keys_check(v, keys, NULL, "clock", err) ||
+        parse_part(jstr(jgetc(v, "process")), &part, err))
         return err->code;
     if (duration_parse_usec(step, &by)) {
         sim_set_clock(r->sim, part, by);
