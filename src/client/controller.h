@@ -31,6 +31,7 @@ struct controller;
 struct world {
     usec now; /* wall time: for what is written; how long ago something was is asked below */
     const struct clock *clock; /* NULL: a wall clock that nobody sets; for tests of planners */
+    bool foreign_clocks;       /* see runtime_set_foreign_clocks */
     struct runtime *runtime;
     const struct failures *failed; /* of the key being planned; see world_last_failure */
 };
