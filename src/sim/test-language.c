@@ -38,6 +38,9 @@ TEST(mistakes_in_a_scenario_are_named)
     check_run("steps: [{expect: {kind: pod, lables: a=b}}]", "does not know \"lables\"");
     check_run("steps: [{expect: {kind: pod, name: y}}]", "name: true is no string");
     check_run("steps: [{restart: half}]", "is no part");
+    check_run("steps: [{clock: {process: half, step: 1h}}]", "is no part");
+    check_run("steps: [{clock: {process: api}}]", "by what step");
+    check_run("steps: [{clock: {process: api, drift: 5}}]", "by what step");
     check_run("steps: [{scale: {pcs/none: 2}}]", "not found");
     check_run("steps: [{delete: pcs/none}]", "there are 0");
     check_run("steps: [{apply: {kind: Unicorn, apiVersion: v1, metadata: {name: u}}}]",

@@ -1,5 +1,6 @@
 #include "sim/sim.h"
 
+#include "base/file.h"
 #include "base/test.h"
 #include "grove/types.h"
 
@@ -185,4 +186,52 @@ TEST(a_changed_template_is_not_called_updated)
     strbuf_done(&image);
     strbuf_done(&changed);
     sim_free(s);
+}
+
+/* ---- clocks ---- */
+
+#define NOON ((usec)1767225600 * USEC_PER_SEC)
+
+struct booted {
+    struct loop *loop;
+    struct plane *plane;
+    bool ready;
+};
+
+static void on_booted(void *ctx, const struct err *err)
+{
+    CHECK(err == NULL);
+    ((struct booted *)ctx)->ready = true;
+}
+
+static void boot_plane(struct booted *b, const char *dir)
+{
+    struct plane_options o = {.data_dir = dir, .nodes = nodes_defaults};
+    b->ready = false;
+    b->plane = plane_new(b->loop, &o, on_booted, b, NULL);
+    REQUIRE(b->plane);
+    for (int i = 0; !b->ready && i < 10000; i++)
+        (void)loop_run_until(b->loop, loop_now(b->loop) + USEC_PER_MSEC, 1000000);
+    REQUIRE(b->ready);
+}
+
+/* The next process on the same boot finds what the one before knew beside the store. */
+TEST(a_plane_that_starts_anew_knows_how_its_clock_was_set)
+{
+    char dir[] = "/tmp/grove-test-clock-XXXXXX";
+    REQUIRE(mkdtemp(dir));
+    struct booted b = {.loop = loop_new_virtual(1, NOON)};
+    boot_plane(&b, dir);
+    (void)loop_run_until(b.loop, loop_now(b.loop) + 10 * USEC_PER_SEC, 1000000);
+    usec written = plane_wall(b.plane, 0) - 1, began = loop_now(b.loop) - 1;
+    plane_set_wall_by(b.plane, 0, USEC_PER_HOUR);
+    (void)loop_run_until(b.loop, loop_now(b.loop) + 10 * USEC_PER_SEC, 1000000);
+    plane_free(b.plane);
+    loop_set_wall_by(b.loop, -2 * USEC_PER_HOUR); /* while nobody was there */
+    boot_plane(&b, dir);
+    struct world w = runtime_world(plane_runtime(b.plane));
+    CHECK_INT(world_steady(&w) - world_moment(&w, written), loop_now(b.loop) - began);
+    plane_free(b.plane);
+    loop_free(b.loop);
+    CHECK_INT(dir_remove(dir, NULL), 0);
 }
