@@ -235,7 +235,7 @@ static void settled_setup(void)
     apply_sample();
     (void)loop_run_until(loop, loop_now(loop) + SETTLE, 10000000);
     bench_must(runtime_is_idle(plane_runtime(plane)), "the controllers do not come to rest");
-    world = (struct world){.now = loop_wall(loop), .runtime = plane_runtime(plane)};
+    world = runtime_world(plane_runtime(plane));
 }
 
 static void plane_teardown(void)

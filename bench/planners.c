@@ -69,7 +69,7 @@ static void setup(const char *yaml)
     doc_unref(body);
     (void)loop_run_until(loop, loop_now(loop) + 5 * SETTLE, 100000000);
     bench_must(plane_is_idle(plane), "the controllers do not come to rest");
-    world = (struct world){.now = loop_wall(loop), .runtime = plane_runtime(plane)};
+    world = runtime_world(plane_runtime(plane));
 }
 
 static void setup_replicas(void)

@@ -24,6 +24,7 @@ struct upcerts {
     struct tls_server *tls;
     struct loop_io changes; /* fd -1: none */
     struct loop_timer settle, renew;
+    struct loop_wall_watch clock;
 };
 
 /* ---- reading ---- */
@@ -79,6 +80,14 @@ static void arm_renewal(struct upcerts *c, usec least)
 {
     usec left = plane_pki_renewal(c->o.pki) - loop_wall(c->loop);
     loop_timer_set(&c->renew, loop_now(c->loop) + MAX(left, least));
+}
+
+/* Certificates end by the wall clock. */
+static void on_clock_set(struct loop_wall_watch *w, usec since)
+{
+    struct upcerts *c = container_of(w, struct upcerts, clock);
+    (void)since;
+    arm_renewal(c, USEC_PER_SEC);
 }
 
 static void look_again(struct upcerts *c)
@@ -190,6 +199,8 @@ struct upcerts *upcerts_new(struct loop *l, const struct upcerts_options *o, str
     set_path(c, PART_CA, o->client_ca, "ca.crt");
     loop_timer_init(l, &c->settle, on_settled);
     loop_timer_init(l, &c->renew, on_renew);
+    c->clock.fn = on_clock_set;
+    loop_watch_wall(l, &c->clock);
     if (begin(c, err)) {
         upcerts_free(c);
         return NULL;
@@ -203,6 +214,7 @@ void upcerts_free(struct upcerts *c)
         return;
     loop_timer_cancel(&c->settle);
     loop_timer_cancel(&c->renew);
+    loop_unwatch_wall(&c->clock);
     if (c->changes.loop)
         loop_io_remove(&c->changes);
     if (c->changes.fd >= 0)
