@@ -407,6 +407,40 @@ static void expect_events_broken(uint64_t second, const char *uid, const char *b
     loop_free(l);
 }
 
+/* Deadlines and waits, by a clock that nobody sets: what the times in objects say is no excuse. */
+TEST(a_deadline_that_passes_too_soon_is_noticed)
+{
+    struct sim *s = start(2);
+    CHECK(sim_advance(s, USEC_PER_MIN));
+    send(s, API_PATCH, &kind_pcs, STR("single-node-aggregated"), STR("status"),
+         "{status: {updateProgress: {updateStartedAt: '2020-01-01T00:00:00Z', lastProgressAt: "
+         "'2020-01-01T00:00:00Z'}, conditions: [{type: Progressing, status: 'False', reason: "
+         "ProgressDeadlineExceeded, message: m, lastTransitionTime: '2020-01-01T00:00:00Z'}]}}");
+    expect_broken(s, "invariant delays");
+}
+
+TEST(a_pod_above_the_number_that_is_given_up_too_soon_is_noticed)
+{
+    struct sim *s = start(2);
+    const struct obj *pod = first_pod(s);
+    struct strbuf b = STRBUF_INIT(4096);
+    CHECK(sim_advance(s, USEC_PER_MIN));
+    CHECK_INT(invariants_disable(sim_invariants(s), STR("indices"), NULL), 0);
+    strbuf_printf(&b,
+                  "{apiVersion: v1, kind: Pod, metadata: {name: above, labels: "
+                  "{grove.io/podclique-pod-index: '7'}, ownerReferences: [{apiVersion: "
+                  "grove.io/v1alpha1, kind: PodClique, name: single-node-aggregated-0-model-worker,"
+                  " uid: %.*s, controller: true}]}, spec: {schedulingGates: [{name: x/y}], "
+                  "containers: [{name: c, image: i}]}}",
+                  STR_ARG(pod->owner_uid));
+    send(s, API_CREATE, &kind_pod, STR_NONE, STR_NONE, b.p);
+    strbuf_done(&b);
+    send(s, API_PATCH, &kind_pclq, STR("single-node-aggregated-0-model-worker"), STR("status"),
+         "{status: {updateProgress: {podCliqueSetGenerationHash: a, podTemplateHash: b, "
+         "updateStartedAt: '2020-01-01T00:00:00Z', surgeTimedOutAt: '2020-01-01T00:00:00Z'}}}");
+    expect_broken(s, "invariant delays");
+}
+
 TEST(revisions_and_identities_are_watched)
 {
     expect_events_broken(8, "u1", "", "", NULL);
