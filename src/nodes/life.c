@@ -90,50 +90,64 @@ usec life_bound_at(const struct obj *pod)
     return time_at(c, "lastTransitionTime");
 }
 
-static void read_inits(const struct obj *pod, struct progress *p)
+static void set_since(const struct world *w, const struct obj *pod, struct progress *p, usec since)
+{
+    p->since = MAX(since, 1); /* what cannot be read was long ago; 0 means never */
+    p->began = world_rebased(w, pod, p->since);
+}
+
+/* If it was later than what is known. */
+static void move_since(const struct world *w, const struct obj *pod, struct progress *p, usec since)
+{
+    if (since > 0 && world_rebased(w, pod, since) > p->began)
+        set_since(w, pod, p, since);
+}
+
+static void read_inits(const struct world *w, const struct obj *pod, struct progress *p)
 {
     for (struct jiter it = jiter(jgetc(obj_status(pod), "initContainerStatuses")); jnext(&it);) {
         jval state = jgetc(it.value, "state");
         p->stage = LIFE_INIT;
         if (j_has(jgetc(state, "terminated")) || jbool(jgetc(it.value, "started"), false))
             p->inits_done++;
-        p->since = MAX(p->since, time_at(state, "terminated.finishedAt"));
-        p->since = MAX(p->since, time_at(state, "running.startedAt"));
+        move_since(w, pod, p, time_at(state, "terminated.finishedAt"));
+        move_since(w, pod, p, time_at(state, "running.startedAt"));
     }
 }
 
 /* All containers of a pod go through life together: the first tells for all. */
-static void read_containers(jval status, struct progress *p)
+static void read_containers(const struct world *w, const struct obj *pod, struct progress *p)
 {
+    jval status = obj_status(pod);
     jval first = jat(jgetc(status, "containerStatuses"), 0), state = jgetc(first, "state");
     p->restarts = jint(jgetc(first, "restartCount"), 0);
     p->last_finished = time_at(first, "lastState.terminated.finishedAt");
     if (j_has(jgetc(state, "running"))) {
         p->stage = jbool(jgetc(first, "ready"), false) ? LIFE_READY : LIFE_RUNNING;
-        p->since = time_at(state, "running.startedAt");
+        set_since(w, pod, p, time_at(state, "running.startedAt"));
     } else if (j_has(jgetc(state, "waiting"))) {
         p->stage = LIFE_BACKOFF;
-        p->since = p->last_finished;
+        set_since(w, pod, p, p->last_finished);
     } else {
         p->stage = LIFE_FOREIGN;
     }
 }
 
-struct progress progress_of(const struct obj *pod)
+struct progress progress_of(const struct world *w, const struct obj *pod)
 {
     jval status = obj_status(pod), inits = jgetc(obj_spec(pod), "initContainers");
     str phase = jstr(jgetc(status, "phase"));
-    struct progress p = {.stage = LIFE_BOUND, .since = life_bound_at(pod), .inits = jlen(inits)};
+    struct progress p = {.stage = LIFE_BOUND, .inits = jlen(inits)};
+    set_since(w, pod, &p, life_bound_at(pod));
     if (str_is(phase, "Succeeded") || str_is(phase, "Failed")) {
         p.stage = LIFE_ENDED;
     } else if (str_is(phase, "Running")) {
         p.inits_done = p.inits;
-        read_containers(status, &p);
+        read_containers(w, pod, &p);
     } else {
         p.shown = j_has(jat(jgetc(status, "containerStatuses"), 0));
-        read_inits(pod, &p);
+        read_inits(w, pod, &p);
     }
-    p.began = p.since = MAX(p.since, 1); /* what cannot be read was long ago; 0 means never */
     return p;
 }
 

@@ -27,7 +27,7 @@
 #ifndef NODES_LIFE_H
 #define NODES_LIFE_H
 
-#include "kube/object.h"
+#include "client/controller.h"
 
 #define LIFE_PREFIX "simulation.grove.io/"
 
@@ -52,7 +52,7 @@ enum life_stage {
 struct progress {
     enum life_stage stage;
     usec since;         /* when it came here; in INIT, when the present init container began */
-    usec began;         /* the same, as today's clock would have shown it; progress_of: since */
+    usec began;         /* the same, as today's clock would have shown it */
     size_t inits;       /* init containers it has */
     size_t inits_done;  /* of these, finished; sidecars: started */
     int64_t restarts;   /* of its containers */
@@ -62,7 +62,7 @@ struct progress {
 
 /* The delays of this pod, given those of its node. jitter in percent. */
 struct life life_of(const struct obj *pod, const struct life *node, unsigned jitter);
-struct progress progress_of(const struct obj *pod);
+struct progress progress_of(const struct world *w, const struct obj *pod);
 /* READY, and says nothing of exiting by itself. */
 bool life_is_settled(const struct obj *pod);
 /* Every container that was added to look around has a status. */

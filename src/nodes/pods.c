@@ -152,11 +152,10 @@ static bool says_unreachable(const struct obj *pod)
 static void plan_life(struct node_pods *n, const struct obj *pod, struct addresses *addresses)
 {
     struct life life = life_of(pod, &n->options->life, n->options->jitter);
-    struct progress p = progress_of(pod);
+    struct progress p = progress_of(n->world, pod);
     /* Its node was unreachable and is back. */
     bool back = p.stage == LIFE_READY && says_unreachable(pod);
     usec due, now = n->world->now;
-    p.began = world_rebased(n->world, pod, p.since);
     bool held = p.stage == LIFE_INIT && is_held(n, pod, &p);
     bool moved = progress_advance(&p, &life, pod, held, now, &due);
     if (due)
@@ -250,7 +249,7 @@ static usec tolerated(const struct obj *pod)
 static void plan_unready(struct node_pods *n, const struct obj *pod)
 {
     struct life life = life_of(pod, &n->options->life, 0);
-    struct progress p = progress_of(pod);
+    struct progress p = progress_of(n->world, pod);
     jval conditions = jgetc(obj_status(pod), "conditions");
     if (p.stage != LIFE_READY || !condition_is_true(conditions, STR("Ready")))
         return;
