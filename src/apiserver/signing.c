@@ -281,7 +281,7 @@ static bool may(struct req *q, str verb, str signer)
 }
 
 /* Certificates of this signer are credentials here, and no group may do more than this one. */
-static const struct status *check_subject(struct req *q)
+static const struct status *check_requested_groups(struct req *q)
 {
     static const char signer[] = "kubernetes.io/kube-apiserver-client";
     jval spec = jgetc(doc_root(q->doc), "spec");
@@ -327,7 +327,7 @@ const struct status *signing_status(struct req *q)
     if (q->kind != &kind_signing_request)
         return NULL;
     if (!q->base)
-        return check_subject(q);
+        return check_requested_groups(q);
     str signer = jstr(jgetc(obj_spec(q->base), "signerName")), verb = verb_needed(q);
     if (!verb.len || may(q, verb, signer))
         return NULL;
