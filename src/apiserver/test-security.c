@@ -29,9 +29,18 @@ static void label(struct fixture *f, const char *labels)
         test_note("%s: %.*s", labels, STR_ARG(f->message));
 }
 
+/* That nothing acts on workloads here is another warning, after this one. */
+static size_t count_own(const struct fixture *f)
+{
+    size_t n = f->n_warnings;
+    return n && str_find(f->warnings[n - 1], STR(" is stored, and grove up runs no controller")) > 0
+               ? n - 1
+               : n;
+}
+
 static void check_warning(struct fixture *f, const char *want)
 {
-    if (!CHECK_INT(f->n_warnings, want ? 1 : 0) || !want ||
+    if (!CHECK_INT(count_own(f), want ? 1 : 0) || !want ||
         !CHECK_STR(f->warnings[0], str_of(want)))
         for (size_t i = 0; i < f->n_warnings; i++)
             test_note("%.*s", STR_ARG(f->warnings[i]));
