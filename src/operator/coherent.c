@@ -5,42 +5,44 @@
 
 /* ---- the plan ---- */
 
-static bool moves(const struct gangmap_component *c)
-{
-    return c->in_scope && c->replicas > 0;
-}
-
 /* What the steps are made of. */
-static int64_t with_room(const struct gangmap_component *c)
+static int64_t with_room(const struct gangmap *m, const struct gangmap_component *c, size_t i)
 {
-    return c->replicas - c->roomless - c->aside;
+    return MAX(gangmap_units(m, i, false) - c->surged - c->roomless - c->aside, 0);
 }
 
-void coherent_plan(struct arena *a, const struct gangmap_component *c, size_t n,
+static void set_pace(struct coherent_pace *p, const struct gangmap_component *c, bool alone)
+{
+    int64_t min = MAX(c->min_available, 1);
+    int64_t most = c->max_surge > 0 ? c->max_surge : MAX(c->max_unavailable, 1);
+    p->unit = MIN(p->total, alone ? MIN(min, most) : min);
+    p->most = MAX(most, p->unit);
+}
+
+void coherent_plan(struct arena *a, const struct gangmap *m, const struct gangmap_component *c,
                    struct coherent_plan *ret)
 {
-    size_t moving = 0;
+    size_t moving = 0, n = m->n_components;
     *ret = (struct coherent_plan){.components = c, .n = n};
     ret->paces = arena_array(a, struct coherent_pace, n + 1);
-    for (size_t i = 0; i < n; i++)
-        moving += moves(&c[i]);
+    for (size_t i = 0; i < n; i++) {
+        ret->paces[i].total = c[i].in_scope ? with_room(m, &c[i], i) : 0;
+        moving += ret->paces[i].total > 0;
+    }
     for (size_t i = 0; i < n; i++) {
         struct coherent_pace *p = &ret->paces[i];
-        if (!moves(&c[i]))
+        if (p->total == 0)
             continue;
-        int64_t min = MAX(c[i].min_available, 1);
-        int64_t most = c[i].max_surge > 0 ? c[i].max_surge : MAX(c[i].max_unavailable, 1);
-        p->unit = MIN(with_room(&c[i]), moving == 1 ? MIN(min, most) : min);
-        p->most = MAX(most, p->unit);
-        int64_t steps = with_room(&c[i]) / p->unit;
+        set_pace(p, &c[i], moving == 1);
+        int64_t steps = p->total / p->unit;
         ret->steps = ret->steps ? MIN(ret->steps, steps) : steps;
     }
     for (size_t i = 0; i < n; i++) {
         struct coherent_pace *p = &ret->paces[i];
-        if (p->unit == 0)
+        if (p->total == 0)
             continue;
-        p->target = with_room(&c[i]) / ret->steps;
-        p->leftover = with_room(&c[i]) - ret->steps * p->target;
+        p->target = p->total / ret->steps;
+        p->leftover = p->total - ret->steps * p->target;
     }
 }
 
@@ -70,8 +72,8 @@ static int64_t wanted_after(const struct coherent_plan *p, const struct coherent
 
 static int64_t done_of(const struct coherent_plan *p, const struct gangmap *m, size_t component)
 {
-    const struct gangmap_component *c = &p->components[component];
-    return MIN(gangmap_units(m, component, true) - c->aside, with_room(c));
+    return MIN(gangmap_units(m, component, true) - p->components[component].aside,
+               p->paces[component].total);
 }
 
 /* Units of the old version that have room. */
@@ -402,7 +404,7 @@ static bool check_serving(const struct coherent_plan *p, const struct gangmap *m
         const struct gangmap_component *k = &p->components[c];
         *ret = (struct coherent_gate){.component = k,
                                       .have = k->ready,
-                                      .need = MAX(0, with_room(k) - p->paces[c].most),
+                                      .need = MAX(0, p->paces[c].total - p->paces[c].most),
                                       .takes = up[c]};
         if (k->in_scope && !may_take(m, c, ret))
             return false;
@@ -473,13 +475,15 @@ static bool holds_only(const struct gangmap *m, const struct gangmap_entry *e, s
 /* Where a unit of a component is, as far as it matters for who goes first. */
 struct seat {
     struct gangmap_entry *entry;
-    bool current, alone, legacy, down;
+    bool aside, current, alone, legacy, down;
     int64_t stamp, index;
 };
 
 /* Smaller goes first. */
 static int cmp_seats(const struct seat *x, const struct seat *y)
 {
+    if (x->aside != y->aside)
+        return x->aside ? -1 : 1;
     if (x->current != y->current)
         return x->current ? 1 : -1;
     if (x->alone != y->alone)
@@ -499,6 +503,7 @@ static struct seat first_seat(const struct gangmap *m, struct gangmap_entry *e, 
 {
     const struct gangmap_part *p = &e->parts[component];
     return (struct seat){.entry = e,
+                         .aside = e->aside,
                          .current = p->current,
                          .alone = is_group && holds_only(m, e, component),
                          .legacy = is_group && e->stamp < 0 && !e->anchor,

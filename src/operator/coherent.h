@@ -27,6 +27,7 @@
 
 /* How one component moves. */
 struct coherent_pace {
+    int64_t total;    /* units that the steps are made of: those in the map that have room */
     int64_t unit;     /* with a gang of its own */
     int64_t most;     /* at once */
     int64_t target;   /* in each step */
@@ -40,7 +41,9 @@ struct coherent_plan {
     struct coherent_pace *paces; /* by component; zeros: it does not move */
 };
 
-void coherent_plan(struct arena *a, const struct gangmap_component *c, size_t n,
+/* The totals are what the map holds. The number that is wanted may be another one already; it is
+ * put into the map (coherent_scale) before the next step, and never planned with before. */
+void coherent_plan(struct arena *a, const struct gangmap *m, const struct gangmap_component *c,
                    struct coherent_plan *ret);
 
 struct coherent_step {
@@ -118,10 +121,11 @@ size_t coherent_newest(const struct gangmap *m, const struct gangmap_entry **ret
 
 /* Brings the map to the components' replicas: what is new is of the new version, in the newest gang
  * of all (pods) or in gangs of their own (replicas of groups, lowest free first). What is too much
- * goes from the old version first, from gangs that hold nothing else first, from gangs older than
- * the map first, then the newest gang first and the highest replica first. A component that this
- * leaves alone in a gang that was made for several gets entries of its own (*ret_moved says which,
- * for people; NULL: not asked for), as long as another anchor stays. True when it changed. */
+ * goes from what is set aside first, then from the old version first, from gangs that hold nothing
+ * else first, from gangs older than the map first, then the newest gang first and the highest
+ * replica first. A component that this leaves alone in a gang that was made for several gets
+ * entries of its own (*ret_moved says which, for people; NULL: not asked for), as long as another
+ * anchor stays. True when it changed. */
 bool coherent_scale(struct gangmap *m, const struct gangmap_component *c,
                     const struct coherent_target *t, str *ret_moved);
 /* Units above the numbers, where pods are changed in place (surge_map.h); negative: as many less.

@@ -171,7 +171,7 @@ void coherent_update_judge(struct coherent_update *u, struct gangmap_view *v,
     u->surges = surge_map_decide(v, &u->target);
     gangmap_mark_aside(v, u->target.hash);
     gangmap_mark_room(v);
-    coherent_plan(v->arena, v->components, v->map.n_components, &u->plan);
+    coherent_plan(v->arena, &v->map, v->components, &u->plan);
     u->has_next = coherent_next(&u->plan, &v->map, &u->next);
     u->gate = coherent_check(&u->plan, &v->map, &u->target, &live);
 }

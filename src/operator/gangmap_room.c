@@ -64,14 +64,16 @@ void gangmap_write_aside(const struct gangmap_view *v, const struct gangmap *nex
 
 /* ---- who has no room ---- */
 
-enum place { PLACED, COMING, NOWHERE };
+/* One that is going needs no room. */
+enum place { GOING, PLACED, COMING, NOWHERE };
 
 /* held: an update before has set it aside, and it waits for the end. */
 static enum place place_of(struct gangmap_view *v, const struct obj *pod, bool held)
 {
-    if (pod->deleting || pod_is_finished(pod) || world_is_intended(v->world, pod->uid) ||
-        pod_is_scheduled(pod))
-        return PLACED; /* or as good as that: it needs no room */
+    if (pod->deleting || pod_is_finished(pod) || world_is_intended(v->world, pod->uid))
+        return GOING;
+    if (pod_is_scheduled(pod))
+        return PLACED;
     usec until = pod_awaited_until(v->world, pod);
     if (until <= world_steady(v->world) || held)
         return NOWHERE;
@@ -103,31 +105,49 @@ static bool was_before(const struct gangmap_view *v, size_t entry, size_t c, str
            gangmap_lists(b->aside, v->map.entries[entry].name);
 }
 
+/* The pods of one part, by place. There may be more than the part holds, when it was scaled in and
+ * they have not gone yet: those that are nowhere go first. */
+struct seats {
+    struct gangmap_entry *entry;
+    int64_t at[NOWHERE + 1];
+};
+
+static void count_seats(struct gangmap_component *k, struct gangmap_part *p, const struct seats *s)
+{
+    int64_t left = MAX(p->n - s->at[PLACED], 0);
+    int64_t coming = MIN(s->at[COMING], left);
+    p->pods_roomless = MIN(s->at[NOWHERE], left - coming);
+    k->coming += coming;
+    k->roomless += p->pods_roomless;
+}
+
 static void mark_pods(struct gangmap_view *v, size_t c, struct before *b)
 {
     struct gangmap_component *k = &v->components[c];
     str name = name_pclq(v->arena, v->pcs->name, v->replica, k->name);
     const struct obj *pclq = world_get(v->world, &kind_pclq, v->pcs->ns, name);
     const struct tally *t = tally_of(v->world, pclq ? pclq->uid : STR_NONE);
-    struct map entries = MAP_INIT;
+    struct map by_label = MAP_INIT;
+    size_t n = 0;
     if (!pclq || t->scheduled >= t->active)
         return;
+    struct seats *seats = arena_array(v->arena, struct seats, v->map.n + 1);
     for (size_t i = 0; i < v->map.n; i++) {
         struct gangmap_entry *e = &v->map.entries[i];
-        if (e->parts[c].n > 0 && !e->parts[c].current && was_before(v, i, c, b))
-            (void)map_put(&entries, name_label(v->arena, e->name), e);
+        if (e->parts[c].n == 0 || e->parts[c].current || !was_before(v, i, c, b))
+            continue;
+        seats[n].entry = e;
+        (void)map_put(&by_label, name_label(v->arena, e->name), &seats[n++]);
     }
     struct cache_iter it = world_owned(v->world, &kind_pod, pclq->uid);
-    for (struct obj *pod; entries.len > 0 && (pod = cache_next(&it));) {
-        struct gangmap_entry *e = map_get(&entries, obj_label(pod, STR(LABEL_PODGANG)));
-        enum place at = e ? place_of(v, pod, gangmap_lists(b->aside, e->name)) : PLACED;
-        k->coming += at == COMING;
-        if (at != NOWHERE || e->parts[c].pods_roomless >= e->parts[c].n)
-            continue;
-        e->parts[c].pods_roomless++;
-        k->roomless++;
+    for (struct obj *pod; n > 0 && (pod = cache_next(&it));) {
+        struct seats *s = map_get(&by_label, obj_label(pod, STR(LABEL_PODGANG)));
+        if (s)
+            s->at[place_of(v, pod, gangmap_lists(b->aside, s->entry->name))]++;
     }
-    map_done(&entries);
+    for (size_t i = 0; i < n; i++)
+        count_seats(k, &seats[i].entry->parts[c], &seats[i]);
+    map_done(&by_label);
 }
 
 /* Where the pods of a copy are: where the best of them is. Without pods it needs no room. */
@@ -146,7 +166,7 @@ static enum place place_of_copy(struct gangmap_view *v, str pcsg, jval cliques, 
             any = true;
         }
     }
-    return any ? best : PLACED;
+    return any ? best : GOING;
 }
 
 /* Of most copies the numbers tell that they are on nodes. */
@@ -199,7 +219,8 @@ void gangmap_mark_room(struct gangmap_view *v)
         else
             mark_pods(v, c, &b);
         /* The minimum itself has no room: there is nothing better to make it of. */
-        if (k->replicas - k->aside - k->roomless - k->coming < MAX(k->min_available, 1))
+        int64_t held = gangmap_units(&v->map, c, false) - k->surged;
+        if (held - k->aside - k->roomless - k->coming < MAX(k->min_available, 1))
             unmark(v, c);
     }
 }

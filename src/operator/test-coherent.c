@@ -53,7 +53,7 @@ static void bench_init(struct bench *b, struct gangmap_component f, struct gangm
     *b = (struct bench){.c = {f, p, d},
                         .target = {STR("x-0"), STR("h1"), INT64_C(1790000000000000), 0}};
     bootstrap(b);
-    coherent_plan(&b->arena, b->c, N, &b->plan);
+    coherent_plan(&b->arena, &b->map, b->c, &b->plan);
 }
 
 static bool advance(struct bench *b)
@@ -237,7 +237,7 @@ TEST(coherent_single_component)
     bench_init(&b, part("F", false, 10, 1, 1), part("P", true, 100, 3, 3),
                part("D", true, 80, 3, 4));
     b.c[P].in_scope = b.c[D].in_scope = false;
-    coherent_plan(&b.arena, b.c, N, &b.plan);
+    coherent_plan(&b.arena, &b.map, b.c, &b.plan);
     for (int n = 1; n <= 10 && CHECK(advance(&b)); n++) {
         struct strbuf row = STRBUF_INIT(4096), want = STRBUF_INIT(4096);
         write_row(&row, &b);
@@ -306,7 +306,7 @@ TEST(coherent_alone_moves_in_smaller_units)
     struct bench b;
     bench_init(&b, part("F", false, 10, 3, 2), part("P", true, 4, 1, 1), part("D", true, 4, 1, 1));
     b.c[P].in_scope = b.c[D].in_scope = false;
-    coherent_plan(&b.arena, b.c, N, &b.plan);
+    coherent_plan(&b.arena, &b.map, b.c, &b.plan);
     for (int i = 0; i < 5; i++) {
         CHECK(advance(&b));
         CHECK_INT(b.takes[F], 2);
@@ -465,7 +465,7 @@ TEST(coherent_sets_aside_what_has_no_room)
             b.map.entries[i].parts[P].index_state = state;
     }
     b.c[P].roomless = 1;
-    coherent_plan(&b.arena, b.c, N, &b.plan);
+    coherent_plan(&b.arena, &b.map, b.c, &b.plan);
     CHECK_INT(b.plan.steps, 2);
     CHECK(advance(&b));
     for (size_t c = 0; c < N; c++)
@@ -495,7 +495,7 @@ TEST(coherent_sets_aside_what_has_no_room)
     b.c[P].aside = 1;
     b.c[F].ready = 3;
     b.c[P].ready = 2;
-    coherent_plan(&b.arena, b.c, N, &b.plan);
+    coherent_plan(&b.arena, &b.map, b.c, &b.plan);
     check_gate(&b, &f, "");
     b.c[F].ready = 2;
     check_gate(&b, &f, "2 of 5 pods of F serve, 2 must stay and the next step takes 1 of them");
@@ -506,6 +506,47 @@ TEST(coherent_sets_aside_what_has_no_room)
         CHECK(b.takes[F] <= 1 && b.takes[P] <= 1 && b.takes[D] <= 1);
     for (size_t c = 0; c < N; c++)
         CHECK_INT(gangmap_units(&b.map, c, true), b.c[c].replicas);
+    arena_done(&b.arena);
+}
+
+/* Half of six pods are set aside, and the number wanted is that half before the map hears of it:
+ * the steps are made of what the map holds. */
+TEST(coherent_plans_with_what_the_map_holds)
+{
+    struct bench b;
+    bench_init(&b, part("F", false, 3, 1, 1), part("P", true, 3, 1, 1), part("D", true, 3, 1, 1));
+    struct gangmap_entry *e = gangmap_add(&b.map, STR("x-0-1"), STR("h1"), false);
+    e->parts[F].n = 3;
+    e->parts[F].current = e->aside = true;
+    b.c[F].aside = 3;
+    coherent_plan(&b.arena, &b.map, b.c, &b.plan);
+    CHECK_INT(b.plan.paces[F].total, 3);
+    CHECK_INT(b.plan.steps, 3);
+    /* It hears of it: what does not serve goes, not what does. */
+    CHECK(coherent_scale(&b.map, b.c, &b.target, NULL));
+    CHECK(!gangmap_find(&b.map, STR("x-0-1")));
+    CHECK_INT(b.map.entries[0].parts[F].n, 3);
+    b.c[F].aside = 0;
+    coherent_plan(&b.arena, &b.map, b.c, &b.plan);
+    CHECK_INT(b.plan.paces[F].total, 3);
+    arena_done(&b.arena);
+}
+
+/* Nothing but what is set aside is left of one component: it does not move, the others do. */
+TEST(coherent_moves_nothing_that_is_all_set_aside)
+{
+    struct bench b;
+    bench_init(&b, part("F", false, 2, 1, 1), part("P", true, 2, 1, 1), part("D", true, 2, 1, 1));
+    b.map.entries[0].parts[F].n = 0;
+    struct gangmap_entry *e = gangmap_add(&b.map, STR("x-0-1"), STR("h1"), false);
+    e->parts[F].n = b.c[F].aside = 2;
+    e->parts[F].current = e->aside = true;
+    coherent_plan(&b.arena, &b.map, b.c, &b.plan);
+    CHECK_INT(b.plan.paces[F].unit, 0);
+    CHECK_INT(b.plan.steps, 2);
+    while (advance(&b))
+        CHECK_INT(b.takes[F], 0);
+    CHECK_INT(gangmap_units(&b.map, P, true), 2);
     arena_done(&b.arena);
 }
 
@@ -526,7 +567,7 @@ TEST(coherent_scales_on_the_way)
     CHECK(!gangmap_of_index(&b.map, P, 9));
     CHECK(!gangmap_of_index(&b.map, P, 8));
     CHECK(gangmap_of_index(&b.map, P, 7));
-    coherent_plan(&b.arena, b.c, N, &b.plan);
+    coherent_plan(&b.arena, &b.map, b.c, &b.plan);
     while (advance(&b))
         continue;
     CHECK_INT(gangmap_units(&b.map, F, true), 12);
@@ -616,7 +657,7 @@ static void check_random(struct bench *b, struct rng *r)
         size_t c = (size_t)draw(r, 0, N - 1);
         b->c[c].replicas = draw(r, 0, 24);
         (void)coherent_scale(&b->map, b->c, &b->target, NULL);
-        coherent_plan(&b->arena, b->c, N, &b->plan);
+        coherent_plan(&b->arena, &b->map, b->c, &b->plan);
     }
     CHECK(steps < 500);
     for (size_t i = 0; i < b->map.n; i++) {

@@ -151,7 +151,7 @@ static void bench_init(struct bench *b)
 
 static void surge_step(struct bench *b)
 {
-    coherent_plan(&b->arena, b->c, N, &b->u.plan);
+    coherent_plan(&b->arena, &b->view.map, b->c, &b->u.plan);
     CHECK(coherent_next(&b->u.plan, &b->view.map, &b->u.next));
     b->view.map = surge_map_add(&b->u, &b->view);
     b->u.target.now += 1000000;
