@@ -13,12 +13,15 @@ enum { MAX_OWNERS = 3, MAX_NAMED = 3 };
 /* ---- budgets ---- */
 
 /* maxUnavailable of an update, at least one unless something is surged: an update that may take
- * nothing never ends. One that is coherent moves whole minimums. */
+ * nothing never ends. One that is coherent moves whole minimums, also where 0 is said and what was
+ * surged found no place: less would leave a gang of the new version incomplete for ever. */
 static int64_t allowance_of(const struct obj *pcs, jval config, const struct obj *component)
 {
-    bool coherent = update_strategy_of(pcs) == UPDATE_COHERENT;
     int64_t min_available = jint(jgetc(obj_spec(component), "minAvailable"), 1);
-    return surge_allowance(pcs, config, component, coherent ? min_available : 1);
+    int64_t said = jint(jpath(config, "rollingUpdate.maxUnavailable"), 0);
+    if (update_strategy_of(pcs) != UPDATE_COHERENT)
+        return surge_allowance(pcs, config, component, 1);
+    return said > 0 ? said : MAX(min_available, 1);
 }
 
 static void close_budget(struct budget *b)

@@ -127,6 +127,21 @@ TEST(an_update_under_way_lowers_the_floor)
     ring_free(&r);
 }
 
+/* Whole minimums move together, also where it is said that nothing may be missing and what was
+ * surged found no place: a gang of which half was taken would wait for the other half. */
+TEST(a_coherent_update_may_take_a_minimum)
+{
+    struct ring r = serving();
+    tw_patch(r.world, &kind_pcs, "svc",
+             "{spec: {updateStrategy: {type: Coherent}, template: {cliques: [{name: fe, "
+             "rollingUpdate: {maxUnavailable: 0, maxSurge: 1}}]}}}");
+    tw_patch(r.world, &kind_pclq, "svc-0-fe",
+             "{status: {updateProgress: {updateStartedAt: '2026-01-01T00:00:00Z', "
+             "podCliqueSetGenerationHash: h, podTemplateHash: t}}}");
+    check_clique(&r, 3, 0, 3);
+    ring_free(&r);
+}
+
 /* ---- groups ---- */
 
 static struct budget group_budget(struct ring *r)

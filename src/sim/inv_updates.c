@@ -141,7 +141,10 @@ static int64_t allowance(const struct invariants *v, const struct obj *component
     if (surged_replicas(component) > 0 &&
         !j_has(jpath(obj_status(component), "updateProgress.surgeTimedOutAt")))
         return jint(said, 0);
-    return MAX(1, jint(said, coherent ? number(component, "minAvailable") : 1));
+    /* A coherent update moves whole minimums, also where it is said that nothing may be missing. */
+    if (coherent && jint(said, 0) == 0)
+        return MAX(1, number(component, "minAvailable"));
+    return MAX(1, jint(said, 1));
 }
 
 static bool is_disturbed(const struct invariants *v, const struct inv_updates *u, str uid)
