@@ -287,8 +287,8 @@ const struct obj *slots_take(struct clique_work *c)
 /* ---- gates ---- */
 
 /* Why the anchors of the replica do not let others follow; empty: they do. Who they are is looked
- * up now, not when the gang was made. What had no room follows when the update is over: before, it
- * would take the places of those that make way. */
+ * up now, not when the gang was made. What had no room follows when the update is over, and not in
+ * a pause: before, it would take the places of those that make way. */
 static str anchors_wait(const struct clique_work *c, str own)
 {
     struct arena *a = c->plan->arena;
@@ -304,7 +304,7 @@ static str anchors_wait(const struct clique_work *c, str own)
         if (!gang || !condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled")))
             return arena_printf(a, "gang %.*s is not scheduled", STR_ARG(e->name));
     }
-    if (update_rolls(c->pcs, replica) && gangmap_is_aside(&v, own))
+    if (update_holds(c->pcs, replica) && gangmap_is_aside(&v, own))
         return STR("it had no room before the update, and waits for its end");
     return STR_NONE;
 }

@@ -257,7 +257,8 @@ static bool is_newest(const struct clique_work *c, const struct obj *pod)
 
 /* Pods that have no place in any gang: as many as are too much, as a user wishes; the others make
  * way for their successors, which the ledger may refuse. One of the newest template makes way for
- * nobody: a map that says so was written before that was known, and is about to change. */
+ * nobody: a map that says so was written before that was known, and is about to change. While the
+ * update is paused nothing that serves makes way. */
 static void remove_misplaced(struct pods_work *p)
 {
     struct clique_work *c = p->clique;
@@ -270,7 +271,8 @@ static void remove_misplaced(struct pods_work *p)
     size_t n = slots_match(c, pods, order.len, out);
     int64_t surplus = (int64_t)order.len - c->slots->total;
     for (size_t i = n; i > 0 && !is_full(p); i--) {
-        if (surplus <= 0 && is_newest(c, out[i - 1]))
+        bool serves_on = update_is_paused(c->pcs) && pod_is_ready(out[i - 1]);
+        if (surplus <= 0 && (serves_on || is_newest(c, out[i - 1])))
             continue;
         struct plan_write *w = remove_pod(p, STAGE_PODS, out[i - 1]);
         w->component_uid = component_of(c);
