@@ -147,6 +147,26 @@ static const struct error_code codes[] = {
     {ERROR_ANY_OP, &kind_pcsg, "ERR_UPDATE_STATUS", NULL},
 };
 
+/* The generation that all replicas are of. What was written is so no more when the template was
+ * another one for a while, or when replicas of another one were added before a pass began (in a
+ * pause, say): were it left, the set would believe it when its template is the old one again. */
+static void write_generation(const struct group_work *g, const struct group_counts *n,
+                             const struct group_update *u, struct jw *w)
+{
+    static const char key[] = "currentPodCliqueSetGenerationHash";
+    jval old = jgetc(obj_status(g->pcsg), key);
+    if (!g->revision)
+        return;
+    str hash = revision_generation_hash(g->revision);
+    if (n->realised == g->spec.replicas && !u->running) {
+        jw_put_str(w, key, hash);
+    } else if (j_has(old) && u->outdated &&
+               (str_eq(jstr(old), hash) || (!u->running && n->realised > 0))) {
+        jw_key(w, str_of(key));
+        jw_null(w);
+    }
+}
+
 static void plan_status(const struct group_work *g, const struct group_counts *n,
                         const struct group_update *u)
 {
@@ -163,15 +183,7 @@ static void plan_status(const struct group_work *g, const struct group_counts *n
     jw_put_int(&w, "updatedReplicas", n->updated);
     jw_put_str(&w, "selector", group_selector(g));
     jw_put_cstr(&w, "phase", phase_of(g, n));
-    if (g->revision && n->realised == g->spec.replicas && !u->running)
-        jw_put_str(&w, "currentPodCliqueSetGenerationHash", revision_generation_hash(g->revision));
-    else if (g->revision && u->outdated &&
-             str_eq(jstr(jgetc(old, "currentPodCliqueSetGenerationHash")),
-                    revision_generation_hash(g->revision))) {
-        /* It was so once, before the template was another one for a while. */
-        jw_key(&w, STR("currentPodCliqueSetGenerationHash"));
-        jw_null(&w);
-    }
+    write_generation(g, n, u, &w);
     update_write_group(g, u, &w);
     gangmap_write_mapping(g->world, g->plan->arena, g->pcs, g->pcsg, &w);
     (void)errors_write(&w, g->plan, g->world, g->pcsg, codes, ARRAY_LEN(codes), NULL);
