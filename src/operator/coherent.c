@@ -365,48 +365,52 @@ static bool check_coming(const struct coherent_plan *p, struct coherent_gate *re
     return true;
 }
 
-/* Units of the old version that have room: how many serve, and how many do not. */
-static void count_old(const struct gangmap *m, size_t c, int64_t *ret_up, int64_t *ret_down)
+/* Units of the old version that have room, do not serve, and are of a version that was never
+ * complete. */
+static int64_t count_broken(const struct gangmap *m, size_t c, const struct coherent_live *live)
 {
-    *ret_up = *ret_down = 0;
-    for (size_t i = 0; i < m->n; i++) {
+    int64_t n = 0;
+    for (size_t i = 0; live->was_complete && i < m->n; i++) {
         const struct gangmap_part *p = &m->entries[i].parts[c];
-        if (p->current)
+        if (p->n == 0 || p->current || live->was_complete(live->ctx, i, c))
             continue;
-        for (size_t k = 0; p->indices && k < (size_t)p->n; k++) {
-            *ret_up += turn_of_index(p, k) == TURN_UP;
-            *ret_down += turn_of_index(p, k) == TURN_DOWN;
-        }
-        *ret_up += p->indices ? 0 : pods_in_turn(p, TURN_UP);
-        *ret_down += p->indices ? 0 : pods_in_turn(p, TURN_DOWN);
+        for (size_t k = 0; p->indices && k < (size_t)p->n; k++)
+            n += turn_of_index(p, k) == TURN_DOWN;
+        n += p->indices ? 0 : pods_in_turn(p, TURN_DOWN);
     }
+    return n;
 }
 
-/* Where nothing old serves nothing can be missed. What is missing of the old version is mended by
- * nobody but the update, so it is not waited for: only nothing that serves may go for it. */
-static bool may_take(const struct gangmap *m, size_t c, const struct coherent_gate *g)
+/* What lacks something is not taken down further, be it with units that do not serve: they may come
+ * back, and then more serve. There are two exceptions, as long as nothing that serves goes. Of a
+ * component of which nothing serves nothing can be missed; and what is missing because of a version
+ * that never was complete is mended by nobody but the update. */
+static bool may_take(const struct gangmap *m, size_t c, const struct coherent_gate *g,
+                     const struct coherent_live *live)
 {
-    int64_t up, down;
     if (g->have - g->takes >= g->need)
         return true;
-    count_old(m, c, &up, &down);
-    return up == 0 || (g->takes == 0 && g->have + down >= g->need);
+    if (g->takes > 0)
+        return false;
+    return g->have == 0 || g->have + count_broken(m, c, live) >= g->need;
 }
 
 static bool check_serving(const struct coherent_plan *p, const struct gangmap *m,
-                          const struct coherent_target *t, struct coherent_gate *ret)
+                          const struct coherent_target *t, const struct coherent_live *live,
+                          struct coherent_gate *ret)
 {
     struct coherent_step next;
     int64_t *up = arena_array(m->arena, int64_t, p->n + 1);
-    if (coherent_next(p, m, &next))
-        (void)coherent_apply(p, m, &next, t, up);
+    if (!coherent_next(p, m, &next))
+        return true; /* nothing is taken any more */
+    (void)coherent_apply(p, m, &next, t, up);
     for (size_t c = 0; c < p->n; c++) {
         const struct gangmap_component *k = &p->components[c];
         *ret = (struct coherent_gate){.component = k,
                                       .have = k->ready,
                                       .need = MAX(0, p->paces[c].total - p->paces[c].most),
                                       .takes = up[c]};
-        if (k->in_scope && !may_take(m, c, ret))
+        if (k->in_scope && !may_take(m, c, ret, live))
             return false;
     }
     return true;
@@ -429,7 +433,7 @@ struct coherent_gate coherent_check(const struct coherent_plan *p, const struct 
     }
     if (live->count)
         live->count(live->ctx);
-    if (!check_serving(p, m, t, &g)) {
+    if (!check_serving(p, m, t, live, &g)) {
         g.wait = COHERENT_SERVING;
         return g;
     }
@@ -451,6 +455,11 @@ str coherent_explain(struct arena *a, const struct coherent_gate *g)
                             g->component->is_group ? "replicas" : "pods",
                             STR_ARG(g->component->name));
     case COHERENT_SERVING:
+        if (g->takes == 0)
+            return arena_printf(a, "%lld of %lld %s of %.*s serve, %lld must before the next step",
+                                (long long)g->have, (long long)g->component->replicas,
+                                g->component->is_group ? "replicas" : "pods",
+                                STR_ARG(g->component->name), (long long)g->need);
         return arena_printf(
             a, "%lld of %lld %s of %.*s serve, %lld must stay and the next step takes %lld of them",
             (long long)g->have, (long long)g->component->replicas,

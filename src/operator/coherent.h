@@ -88,6 +88,10 @@ struct coherent_live {
      * is known. */
     void (*count)(void *ctx);
     void *ctx;
+    /* The part of this entry is of the last version that was complete, so that its units can be
+     * expected to serve; those of one that never was may need the update to do so. Asked of
+     * components that lack something. NULL: all are. */
+    bool (*was_complete)(void *ctx, size_t entry, size_t component);
 };
 
 enum coherent_wait {

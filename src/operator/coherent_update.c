@@ -100,6 +100,7 @@ struct coherent_target coherent_target_of(const struct gangmap_view *v, const st
 struct eyes {
     struct gangmap_view *view;
     const struct obj *revision;
+    const struct gangmap *before; /* gangmap_as_before, once it was asked for */
 };
 
 static bool gang_is_ready(void *ctx, str gang)
@@ -120,6 +121,15 @@ static void count_serving(void *ctx)
 {
     const struct eyes *e = ctx;
     gangmap_mark_down(e->view);
+}
+
+/* The map of before is made when somebody asks, which is seldom. */
+static bool was_complete(void *ctx, size_t entry, size_t component)
+{
+    struct eyes *e = ctx;
+    if (!e->before)
+        e->before = gangmap_as_before(e->view);
+    return e->before->entries[entry].parts[component].current;
 }
 
 /* The status says what is in scope of the template as it is now, and for whom. */
@@ -148,8 +158,8 @@ bool coherent_update_waits(struct coherent_update *u, const struct gangmap_view 
     *few = *v;
     few->map = gangmap_pick(&v->map, made, n);
     gangmap_mark_current(few, revision);
-    struct eyes eyes = {few, revision};
-    struct coherent_live live = {gang_is_ready, ready_pods, count_serving, &eyes};
+    struct eyes eyes = {.view = few, .revision = revision};
+    struct coherent_live live = {gang_is_ready, ready_pods, count_serving, &eyes, was_complete};
     *u = (struct coherent_update){.view = few, .target = coherent_target_of(v, revision)};
     gangmap_mark_aside(few, u->target.hash);
     return !coherent_check_gangs(&few->map, &u->target, &live, &u->gate);
@@ -159,8 +169,8 @@ void coherent_update_judge(struct coherent_update *u, struct gangmap_view *v,
                            const struct obj *revision)
 {
     jval progress = progress_of(v->pcs);
-    struct eyes eyes = {v, revision};
-    struct coherent_live live = {gang_is_ready, ready_pods, count_serving, &eyes};
+    struct eyes eyes = {.view = v, .revision = revision};
+    struct coherent_live live = {gang_is_ready, ready_pods, count_serving, &eyes, was_complete};
     *u = (struct coherent_update){.view = v, .target = coherent_target_of(v, revision)};
     u->scoped = is_scoped(v, progress);
     gangmap_mark_current(v, revision);
@@ -203,7 +213,7 @@ static void write_in_flight(const struct coherent_update *c, struct jw *w)
     const struct gangmap_entry **made =
         arena_array(v->arena, const struct gangmap_entry *, v->map.n + 1);
     size_t n = coherent_newest(&v->map, made), listed = 0;
-    struct eyes eyes = {v, NULL};
+    struct eyes eyes = {.view = v};
     for (size_t i = n; i > 0 && listed < MAX_IN_FLIGHT; i--) {
         if (!str_eq(made[i - 1]->hash, c->target.hash) || made[i - 1]->aside ||
             !gangmap_is_current(&v->map, made[i - 1]) || gang_is_ready(&eyes, made[i - 1]->name))

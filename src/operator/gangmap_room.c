@@ -81,6 +81,22 @@ static enum place place_of(struct gangmap_view *v, const struct obj *pod, bool h
     return COMING;
 }
 
+const struct gangmap *gangmap_as_before(const struct gangmap_view *v)
+{
+    str hash = jstr(jgetc(obj_status(v->pcs), "lastCompleteGenerationHash"));
+    const struct obj *revision = revisions_by_hash(v->world, v->pcs, v->arena, hash);
+    struct gangmap_view *was = arena_new(v->arena, struct gangmap_view);
+    *was = *v;
+    was->map = gangmap_copy(&v->map);
+    for (size_t i = 0; !revision && i < was->map.n; i++) {
+        for (size_t c = 0; c < was->map.n_components; c++)
+            was->map.entries[i].parts[c].current = false;
+    }
+    if (revision)
+        gangmap_mark_current(was, revision);
+    return &was->map;
+}
+
 /* What may have had none before the update: what is of the version that was complete then, and what
  * an update that did not come to its end has set aside. All else was taken from its place. The map
  * as that version sees it is made when somebody asks, which is seldom. */
@@ -91,16 +107,8 @@ struct before {
 
 static bool was_before(const struct gangmap_view *v, size_t entry, size_t c, struct before *b)
 {
-    if (!b->map) {
-        str hash = jstr(jgetc(obj_status(v->pcs), "lastCompleteGenerationHash"));
-        const struct obj *revision = revisions_by_hash(v->world, v->pcs, v->arena, hash);
-        struct gangmap_view *was = arena_new(v->arena, struct gangmap_view);
-        *was = *v;
-        was->map = gangmap_copy(&v->map);
-        if (revision)
-            gangmap_mark_current(was, revision);
-        b->map = &was->map;
-    }
+    if (!b->map)
+        b->map = gangmap_as_before(v);
     return b->map->entries[entry].parts[c].current ||
            gangmap_lists(b->aside, v->map.entries[entry].name);
 }

@@ -17,6 +17,10 @@
 
 #define ANNOTATION_ASIDE "grove.io/set-aside"
 
+/* A copy of the map as the last complete version sees it: current is what is of that. Where it is
+ * not known any more nothing is. */
+const struct gangmap *gangmap_as_before(const struct gangmap_view *v);
+
 /* Marks the entries that an update to the version of this hash has set aside. */
 void gangmap_mark_aside(struct gangmap_view *v, str hash);
 /* The gang is one of them, whatever the update. */

@@ -366,6 +366,7 @@ TEST(coherent_changed_on_the_way_restarts_only_what_changed)
 struct fake {
     const char *waiting; /* gang that is not ready */
     int64_t pods;
+    bool (*was_complete)(void *ctx, size_t entry, size_t component);
 };
 
 static bool fake_ready(void *ctx, str gang)
@@ -381,7 +382,7 @@ static int64_t fake_pods(void *ctx, str gang, size_t component)
 
 static void check_gate(struct bench *b, struct fake *f, const char *want)
 {
-    struct coherent_live live = {fake_ready, fake_pods, NULL, f};
+    struct coherent_live live = {fake_ready, fake_pods, NULL, f, f->was_complete};
     struct coherent_gate g = coherent_check(&b->plan, &b->map, &b->target, &live);
     CHECK_CSTR(coherent_explain(&b->arena, &g), want);
 }
@@ -429,9 +430,17 @@ TEST(coherent_gate_lets_go_what_does_not_serve)
     arena_done(&b.arena);
 }
 
-/* What is missing is of the old version and the step replaces it: to wait would be to wait for
- * ever. What is missing of the new one is waited for. */
-TEST(coherent_gate_waits_for_nothing_that_only_the_step_can_mend)
+/* The first entry of the bench is the gang of all pods. */
+static bool first_never_was(void *ctx, size_t entry, size_t component)
+{
+    (void)ctx;
+    (void)component;
+    return entry != 0;
+}
+
+/* Below its floor already: not taken down further, though the step would replace nothing but what
+ * does not serve. */
+TEST(coherent_gate_waits_for_what_is_below_its_floor)
 {
     struct bench b;
     struct fake f = {.pods = 100};
@@ -439,14 +448,43 @@ TEST(coherent_gate_waits_for_nothing_that_only_the_step_can_mend)
                part("D", true, 20, 3, 4));
     b.c[F].ready = 6;
     b.map.entries[0].parts[F].pods_down = 4;
+    check_gate(&b, &f, "6 of 10 pods of F serve, 8 must before the next step");
+    b.c[F].ready = 8; /* two came back: of the two that did not the step takes both */
+    b.map.entries[0].parts[F].pods_down = 2;
     check_gate(&b, &f, "");
-    CHECK(advance(&b)); /* 1.1: two of them; of 1.2 the third, and a serving one of none */
-    b.c[F].ready = 7;   /* one of the new version has gone meanwhile */
+    CHECK(advance(&b));
+    b.c[F].ready = 7; /* one of the new version has gone meanwhile */
     b.map.entries[0].parts[F].pods_down = 0;
     check_gate(&b, &f, "7 of 10 pods of F serve, 8 must stay and the next step takes 1 of them");
+    b.map.entries[0].parts[F].pods_down = 1; /* an old one instead: the same */
+    check_gate(&b, &f, "7 of 10 pods of F serve, 8 must before the next step");
+    b.map.entries[0].parts[F].pods_down = 0;
+    b.c[F].ready = 8;
+    check_gate(&b, &f, "8 of 10 pods of F serve, 8 must stay and the next step takes 1 of them");
+    while (advance(&b))
+        continue;
+    b.c[F].ready = 1; /* after the last step none waits */
+    check_gate(&b, &f, "");
+    arena_done(&b.arena);
+}
+
+/* To wait would be to wait for ever. */
+TEST(coherent_gate_waits_for_nothing_that_only_the_step_can_mend)
+{
+    struct bench b;
+    struct fake f = {.pods = 100, .was_complete = first_never_was};
+    bench_init(&b, part("F", false, 10, 2, 2), part("P", true, 10, 3, 3),
+               part("D", true, 20, 3, 4));
     b.c[F].ready = 6;
-    b.map.entries[0].parts[F].pods_down = 1;
-    check_gate(&b, &f, "6 of 10 pods of F serve, 8 must stay and the next step takes 0 of them");
+    b.map.entries[0].parts[F].pods_down = 4; /* of a version that never served */
+    check_gate(&b, &f, "");
+    b.c[F].ready = 5; /* and one more is missing that is none of these */
+    b.map.entries[0].parts[F].pods_down = 2;
+    check_gate(&b, &f, "5 of 10 pods of F serve, 8 must before the next step");
+    f.was_complete = NULL;
+    b.c[F].ready = 0; /* where nothing serves nothing can be missed */
+    b.map.entries[0].parts[F].pods_down = 10;
+    check_gate(&b, &f, "");
     arena_done(&b.arena);
 }
 
