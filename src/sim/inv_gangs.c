@@ -3,7 +3,8 @@
  * with the first bind and placed when every group has its minimum on nodes. Binds are separate
  * writes and may fail one by one, so a gang may be partial, but not for longer than the window.
  * A placed gang that loses pods is replaced pod by pod and not judged again until the last of them
- * is gone.
+ * is gone; nor is one that pods on nodes move to by their label, from a gang that may have lost
+ * others: nobody is placing it.
  *
  * The clock of a partial gang starts anew when one of its pods goes or may be placed. Nothing is
  * held against a gang whose groups no longer have enough pods that may be placed to be whole (new
@@ -22,6 +23,7 @@ struct inv_gang {
     enum gang_state state;
     usec since;   /* partial since */
     bool excused; /* a node closed meanwhile */
+    bool adopted; /* pods on nodes moved to it */
     char key[];
 };
 
@@ -65,10 +67,12 @@ static struct tally tally(const struct inv_gangs *g, const struct obj *gang)
 static void judge(struct invariants *v, struct inv_gangs *g, struct inv_gang *gang, bool disturbed)
 {
     struct tally t = tally(g, gang->last);
-    enum gang_state next = t.bound == 0                 ? GANG_UNPLACED
-                           : t.whole                    ? GANG_PLACED
-                           : gang->state == GANG_PLACED ? GANG_PLACED
-                                                        : GANG_PARTIAL;
+    enum gang_state next = t.bound == 0                                  ? GANG_UNPLACED
+                           : t.whole                                     ? GANG_PLACED
+                           : gang->state == GANG_PLACED || gang->adopted ? GANG_PLACED
+                                                                         : GANG_PARTIAL;
+    if (gang->state == GANG_PLACED && next == GANG_UNPLACED)
+        gang->adopted = false;
     if (next == GANG_PARTIAL && (gang->state != GANG_PARTIAL || disturbed))
         gang->since = inv_wall(v);
     if (next == gang->state)
@@ -143,24 +147,47 @@ static bool is_bound(const struct obj *pod)
     return is_active(pod) && !str_is_empty(pod_node(pod));
 }
 
-static void on_pod(struct invariants *v, struct inv_gangs *g, const struct store_event *e)
+static struct inv_gang *gang_of(const struct inv_gangs *g, const struct obj *pod)
 {
-    const struct obj *now = event_now(e);
-    int active = is_placeable(now) - is_placeable(e->prev);
-    int bound = is_bound(now) - is_bound(e->prev);
-    str label = obj_label(e->obj, STR(LABEL_PODGANG));
+    struct arena a = ARENA_INIT;
+    struct inv_gang *gang =
+        map_get(&g->gangs, gang_key(&a, pod->ns, obj_label(pod, STR(LABEL_PODGANG))));
+    arena_done(&a);
+    return gang;
+}
+
+static void count_pod(struct invariants *v, struct inv_gangs *g, const struct obj *pod, int active,
+                      int bound)
+{
+    str label = obj_label(pod, STR(LABEL_PODGANG));
     if (str_is_empty(label) || (active == 0 && bound == 0))
         return;
     struct arena a = ARENA_INIT;
-    str key = group_key(&a, e->obj->ns, label, obj_label(e->obj, STR(LABEL_PCLQ)));
+    str key = group_key(&a, pod->ns, label, obj_label(pod, STR(LABEL_PCLQ)));
     if (active)
         (void)counter_add(&g->active, key, active);
     if (bound)
         (void)counter_add(&g->bound, key, bound);
-    struct inv_gang *gang = map_get(&g->gangs, gang_key(&a, e->obj->ns, label));
+    struct inv_gang *gang = gang_of(g, pod);
     if (gang)
         judge(v, g, gang, active != 0);
     arena_done(&a);
+}
+
+/* A pod may move to another gang where it is, by its label. */
+static void on_pod(struct invariants *v, struct inv_gangs *g, const struct store_event *e)
+{
+    const struct obj *now = event_now(e), *prev = e->prev;
+    bool moves = prev && now &&
+                 !str_eq(obj_label(prev, STR(LABEL_PODGANG)), obj_label(now, STR(LABEL_PODGANG)));
+    if (moves) {
+        struct inv_gang *to = is_bound(now) ? gang_of(g, now) : NULL;
+        count_pod(v, g, prev, -is_placeable(prev), -is_bound(prev));
+        if (to)
+            to->adopted = true;
+        prev = NULL;
+    }
+    count_pod(v, g, e->obj, is_placeable(now) - is_placeable(prev), is_bound(now) - is_bound(prev));
 }
 
 static bool is_open(const struct obj *node)

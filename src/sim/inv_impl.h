@@ -84,6 +84,7 @@ struct inv_versions {
     struct map versions; /* the same without the hash -> different hashes */
     struct map excused;  /* the same, or uid of a set -> until when it is not judged */
     usec disturbed;      /* when something last went wrong by itself, or was scaled */
+    usec fewer_idle; /* when there was last one less that does not serve, and no update did it */
 };
 
 void versions_event(struct invariants *v, struct inv_versions *x, const struct store_event *e);

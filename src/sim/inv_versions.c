@@ -1,9 +1,9 @@
 /*
  * Coherent updates: pods of one clique in one gang are of one version at any time, and an update
  * takes no serving pod of a standalone clique when that leaves fewer than its replicas less
- * maxUnavailable. What fails by itself is not held against the update, as long as it may not have
- * been known; nor is what the map has set aside, and that may be nothing but pods that do not
- * serve.
+ * maxUnavailable. What users delete and what is lost is not taken by the update. What fails by
+ * itself is not held against the update, as long as it may not have been known; nor is what the map
+ * has set aside, and that may be nothing but pods that do not serve.
  *
  * Judged where a map of the gangs exists and the set's strategy is Coherent. A gang that another
  * strategy left with pods of both versions may get more of either, not of a third; it is judged as
@@ -13,6 +13,9 @@
 #include "grove/names.h"
 #include "grove/types.h"
 #include "sim/inv_impl.h"
+
+/* As long as a pod may be on no node before it counts as having no room. */
+#define ON_ITS_WAY (10 * USEC_PER_SEC)
 
 static bool is_active(const struct obj *pod)
 {
@@ -158,9 +161,12 @@ static int64_t idle_pods(const struct invariants *v, const struct obj *clique)
     return n;
 }
 
-static void check_aside(struct invariants *v, const struct store_event *e)
+static void check_aside(struct invariants *v, const struct inv_versions *x,
+                        const struct store_event *e)
 {
     struct obj *o;
+    if (inv_wall(v) - x->fewer_idle <= inv_lag(v))
+        return;
     struct store_iter it = store_range(inv_store(v), &kind_pclq, e->obj->ns, STR_NONE, STR_NONE);
     while ((o = store_next(&it))) {
         if (!str_eq(o->owner_uid, e->obj->owner_uid) || !str_starts(o->name, e->obj->name) ||
@@ -182,7 +188,7 @@ static void check_floor(struct invariants *v, const struct inv_versions *x, cons
     const struct obj *pcs = clique ? coherent_set(v, pod) : NULL;
     str hash = STR(LABEL_TEMPLATE_HASH);
     if (!pcs || clique->deleting || !str_eq(clique->owner_uid, pcs->uid) ||
-        str_eq(obj_label(pod, hash), obj_label(clique, hash)) ||
+        str_eq(obj_label(pod, hash), obj_label(clique, hash)) || deletes_was_forced(v, pod) ||
         inv_wall(v) - x->disturbed <= 2 * inv_lag(v) + USEC_PER_SEC)
         return;
     struct arena a = ARENA_INIT;
@@ -201,17 +207,31 @@ static void check_floor(struct invariants *v, const struct inv_versions *x, cons
 
 /* ---- events ---- */
 
-/* Somebody scaled, or a pod lost its readiness without being deleted. */
+/* One pod less that had no room: it has found some, or was taken by somebody else than an update.
+ * One that was on its way to a node for a moment was never taken for one without room. */
+static bool leaves_fewer_idle(const struct invariants *v, const struct store_event *e)
+{
+    const struct obj *now = event_now(e);
+    if (e->obj->kind != &kind_pod || !is_active(e->prev) || is_ready(e->prev))
+        return false;
+    if (is_ready(now))
+        return inv_wall(v) - obj_created(now) >= ON_ITS_WAY;
+    return !is_active(now) && deletes_was_forced(v, e->prev);
+}
+
+/* Somebody scaled, or a pod lost its readiness, unless an update took it. */
 static void note_trouble(const struct invariants *v, struct inv_versions *x,
                          const struct store_event *e)
 {
     const struct obj *now = event_now(e);
-    bool lost =
-        e->obj->kind == &kind_pod && is_ready(e->prev) && !is_ready(now) && !(now && now->deleting);
+    bool lost = e->obj->kind == &kind_pod && is_ready(e->prev) && !is_ready(now) &&
+                (!(now && now->deleting) || deletes_was_forced(v, e->prev));
     bool scaled =
         e->obj->kind == &kind_pclq && now && e->prev && now->generation != e->prev->generation;
     if (lost || scaled)
         x->disturbed = inv_wall(v);
+    if (leaves_fewer_idle(v, e))
+        x->fewer_idle = inv_wall(v);
     if (e->obj->kind == &kind_pcs && now && e->prev && is_coherent(now) && !is_coherent(e->prev))
         excuse(v, x, now->uid);
 }
@@ -221,7 +241,7 @@ void versions_event(struct invariants *v, struct inv_versions *x, const struct s
     const struct obj *now = event_now(e);
     note_trouble(v, x, e);
     if (now && e->obj->kind == &kind_pod_gang_map)
-        check_aside(v, e);
+        check_aside(v, x, e);
     if (e->obj->kind != &kind_pod || str_is_empty(obj_label(e->obj, STR(LABEL_PODGANG))))
         return;
     if (is_active(e->prev))

@@ -447,15 +447,15 @@ bool deletes_was_forced(const struct invariants *v, const struct obj *o)
     return deletes_is_forced(v, &v->deletes, o);
 }
 
-/* indices reads what deletes has learnt before, rolls what it knew until now. */
+/* indices reads what deletes has learnt before, rolls and versions what it knew until now. */
 static const struct check {
     const char *name;
     void (*event)(struct invariants *v, const struct store_event *e);
 } checks[] = {
     {"revisions", check_revisions}, {"identity", check_identity}, {"capacity", check_capacity},
-    {"rolls", check_rolls},         {"deletes", check_deletes},   {"indices", check_indices},
-    {"gates", check_gates},         {"replicas", check_replicas}, {"gangs", check_gangs},
-    {"updates", check_updates},     {"versions", check_versions}, {"delays", check_delays},
+    {"rolls", check_rolls},         {"versions", check_versions}, {"deletes", check_deletes},
+    {"indices", check_indices},     {"gates", check_gates},       {"replicas", check_replicas},
+    {"gangs", check_gangs},         {"updates", check_updates},   {"delays", check_delays},
 };
 
 struct invariants *invariants_new(const struct invariants_options *o)

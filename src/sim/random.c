@@ -1,7 +1,8 @@
 /*
  * Random schedules: so many operations drawn from a list, with a pause before each, on the sets
  * that the step names. What users do may fail because the object went meanwhile; that is part of
- * it. At the end every node is open and alive again, so that what follows can be judged.
+ * it. At the end every node is open and alive again, crashed containers run and no more requests
+ * fail than before, so that what follows can be judged.
  *
  *   random: {ops: 30, wait: 0s..2s, most: 3, sets: [PodCliqueSet, ...], of: [apply, scale-set,
  * ...]}
@@ -18,7 +19,8 @@
 struct mess {
     struct run *run;
     jval sets, strategies;
-    int64_t most; /* replicas */
+    int64_t most;                     /* replicas */
+    struct api_faulty_options faults; /* the scenario's own */
     struct random_shape shape;
     bool clocks;
 };
@@ -63,6 +65,7 @@ static bool is_unready(struct mess *m, const struct obj *o)
 static int apply_version(struct mess *m, bool last, struct err *err)
 {
     struct doc *d = random_version(sim_rng(m->run->sim), &m->shape, m->strategies, last);
+    sim_note(m->run->sim, "a version: %.*s", STR_ARG(doc_text(d)));
     int r = sim_apply(m->run->sim, doc_root(d), err);
     doc_unref(d);
     return r;
@@ -113,6 +116,7 @@ static int patch_set(struct mess *m, const char *patch, struct err *err)
 {
     struct obj *o = draw_object(m, &kind_pcs, NULL);
     struct doc *d = doc_parse(str_of(patch), NULL, err);
+    sim_note(m->run->sim, "a patch: %s", patch);
     int r = o ? sim_patch(m->run->sim, &kind_pcs, o->ns, o->name, STR_NONE, doc_root(d), err) : 0;
     doc_unref(d);
     obj_unref(o);
@@ -149,6 +153,39 @@ static int op_terms(struct mess *m, struct err *err)
     };
     int r = patch_set(m, terms[below(m, ARRAY_LEN(terms))], err);
     return r == ERR_INVALID ? 0 : r;
+}
+
+static int op_pause(struct mess *m, struct err *err)
+{
+    return patch_set(m, below(m, 2) ? PAUSED("\"true\"") : PAUSED("null"), err);
+}
+
+/* From now on, beside what the scenario says: until the next of these, or the end. */
+static int op_faults(struct mess *m, struct err *err)
+{
+    struct api_faulty_options o = m->faults;
+    (void)err;
+    switch (below(m, 4)) {
+    case 0: /* nothing */
+        break;
+    case 1:
+        o.error += 60;
+        break;
+    case 2:
+        o.conflict += 40;
+        o.error += 20;
+        o.throttle += 10;
+        break;
+    default: /* much is done without an answer, and everybody knows late */
+        o.lost_reply += 20;
+        o.gateway += 20;
+        o.max_lag += 300 * USEC_PER_MSEC;
+        break;
+    }
+    sim_note(m->run->sim, "faults: %u %% errors, %u %% conflicts, %u %% lost replies", o.error,
+             o.conflict, o.lost_reply);
+    sim_set_faults(m->run->sim, &o);
+    return 0;
 }
 
 static int op_delete_set(struct mess *m, struct err *err)
@@ -259,6 +296,8 @@ static const struct operation {
     {"apply", op_apply},
     {"undo", op_undo},
     {"terms", op_terms},
+    {"pause", op_pause},
+    {"faults", op_faults},
     {"scale-set", op_scale_set},
     {"scale-group", op_scale_group},
     {"scale-clique", op_scale_clique},
@@ -331,6 +370,28 @@ static int open_all(struct mess *m, struct err *err)
     return r;
 }
 
+static bool has_crashed(const struct obj *pod)
+{
+    jval container = jat(jgetc(obj_status(pod), "containerStatuses"), 0);
+    return !pod->deleting &&
+           str_is(jstr(jpath(container, "state.waiting.reason")), "CrashLoopBackOff");
+}
+
+/* Containers that crashed are started again, sooner or later. */
+static int heal_all(struct mess *m, struct err *err)
+{
+    struct query q = {.kind = &kind_pod};
+    obj_vec pods = {0};
+    int r = 0;
+    query_list(&q, sim_store(m->run->sim), &pods);
+    for (size_t i = 0; !is_bad(r) && i < pods.len; i++) {
+        if (has_crashed(pods.p[i]))
+            r = sim_heal_pod(m->run->sim, pods.p[i], err);
+    }
+    obj_vec_done(&pods);
+    return is_bad(r) ? r : 0;
+}
+
 static int run_ops(struct mess *m, jval of, int64_t count, usec min, usec max, struct err *err)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -349,7 +410,10 @@ static int run_ops(struct mess *m, jval of, int64_t count, usec min, usec max, s
         if (is_bad(r))
             return err_set(err, r, "operation %lld, %s: %s", (long long)i, op->name, one.message);
     }
+    sim_set_faults(m->run->sim, &m->faults);
     int r = open_all(m, err);
+    if (r == 0)
+        r = heal_all(m, err);
     return r == 0 && jlen(m->strategies) ? apply_version(m, true, err) : r;
 }
 
@@ -372,6 +436,7 @@ int run_random(struct run *r, jval v, struct err *err)
                      .sets = jgetc(v, "sets"),
                      .strategies = jgetc(v, "strategies"),
                      .most = jint(jgetc(v, "most"), 3),
+                     .faults = *sim_faults(r->sim),
                      .clocks = jbool(jgetc(v, "clocks"), true)};
     jval of = jgetc(v, "of");
     usec min = 0, max = 0;
