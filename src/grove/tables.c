@@ -21,6 +21,7 @@
 #define DEFAULT(text) .dflt = (text)
 #define ENUM(values) .enums = (values)
 #define DOC(text) .doc = (text)
+#define REPLICAS .min = INT32_MIN, .max = GROVE_MAX_REPLICAS
 #define LIST_BY(key) .list = LIST_MAP, .keys = (key)
 #define OBJECT(id, shown)                                        \
     static const struct type type_##id = {.name = (shown),       \
@@ -66,7 +67,7 @@ OBJECT(topology_constraint, "TopologyConstraint");
 
 static const struct field auto_scaling_fields[] = {
     ONE("minReplicas", int32, DOC("The autoscaler goes no lower; never below minAvailable.")),
-    ONE("maxReplicas", int32, REQUIRED, DOC("The autoscaler goes no higher.")),
+    ONE("maxReplicas", int32, REQUIRED, REPLICAS, DOC("The autoscaler goes no higher.")),
     LIST("metrics", metric_spec, DOC("Handed to the autoscaler (autoscaling/v2) as they are.")),
     ONE("behavior", horizontal_pod_autoscaler_behavior,
         DOC("Handed to the autoscaler (autoscaling/v2) as it is.")),
@@ -119,7 +120,7 @@ static const struct field pclq_spec_fields[] = {
     ONE("roleName", string,
         DOC("Role of these pods, unique in the set; the clique's name if unset.")),
     ONE("podSpec", pod_spec, REQUIRED, DOC("What each pod runs: a Kubernetes PodSpec.")),
-    ONE("replicas", int32, DOC("Number of pods.")),
+    ONE("replicas", int32, REPLICAS, DOC("Number of pods.")),
     ONE("minAvailable", int32, DOC("Fewest pods that are of any use: gang size and floor.")),
     LIST("startsAfter", string, DOC("Cliques that must be up first.")),
     ONE("autoScalingConfig", auto_scaling,
@@ -181,7 +182,7 @@ OBJECT(pclq, "PodClique");
 /* ---- PodCliqueScalingGroup ---- */
 
 static const struct field pcsg_spec_fields[] = {
-    ONE("replicas", int32, DEFAULT("1"), DOC("Number of copies of the group.")),
+    ONE("replicas", int32, DEFAULT("1"), REPLICAS, DOC("Number of copies of the group.")),
     ONE("minAvailable", int32, DEFAULT("1"),
         DOC("Copies that belong to the base gang, and the floor.")),
     LIST("cliqueNames", string, REQUIRED, DOC("Cliques of which each copy has one.")),
@@ -271,7 +272,7 @@ static const struct field group_fields[] = {
     ONE("name", string, REQUIRED, DOC("Name of the group; part of generated names.")),
     LIST("cliqueNames", string, REQUIRED, DOC("Cliques that scale together.")),
     MAP("annotations", string, DOC("Put on the PodCliqueScalingGroup.")),
-    ONE("replicas", int32, DEFAULT("1"),
+    ONE("replicas", int32, DEFAULT("1"), REPLICAS,
         DOC("Number of copies to begin with; scaling changes the group itself.")),
     ONE("minAvailable", int32, DEFAULT("1"), DOC("Copies that belong to the base gang.")),
     ONE("scaleConfig", auto_scaling, DOC("Lets an autoscaler set the number of copies.")),
@@ -357,10 +358,7 @@ static const struct field replica_spread_fields[] = {
 OBJECT(replica_spread, "ReplicaSpreadConstraint");
 
 static const struct field pcs_spec_fields[] = {
-    /* Each replica costs its planner work even before it has children: 2147483647 of them, a slip
-     * of the finger, would be minutes in one turn of the loop and gigabytes. */
-    ONE("replicas", int32, DEFAULT("0"), .min = INT32_MIN, .max = 1000000,
-        DOC("Copies of the whole system.")),
+    ONE("replicas", int32, DEFAULT("0"), REPLICAS, DOC("Copies of the whole system.")),
     ONE("updateStrategy", update_strategy, DOC("How a changed template reaches the pods.")),
     ONE("template", template, REQUIRED, DOC("The system: what every copy is made of.")),
     LIST("replicaSpreadConstraints", replica_spread, DOC("Spreads the copies over domains.")),

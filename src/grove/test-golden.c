@@ -121,29 +121,52 @@ static bool admit(str text, struct strbuf *out)
     return accepted;
 }
 
-TEST(a_set_has_a_million_replicas_at_most)
+/* Of whatever may be scaled, also by its scale subresource, which is judged by the same table. */
+TEST(a_million_replicas_at_most)
 {
     static const struct {
-        const char *replicas, *error;
+        const struct kind *kind;
+        const char *object, *path; /* %d: replicas */
     } cases[] = {
-        {"0", ""},
-        {"1000000", ""},
-        {"1000001", "spec.replicas: Invalid value: 1000001: spec.replicas in body should be less "
-                    "than or equal to 1000000"},
+        {&kind_pcs, "{spec: {replicas: %d, template: {cliques: []}}}", "spec.replicas"},
+        {&kind_pcs,
+         "{spec: {template: {cliques: [{name: a, spec: {replicas: %d, podSpec: {containers: "
+         "[]}}}]}}}",
+         "spec.template.cliques[0].spec.replicas"},
+        {&kind_pcs,
+         "{spec: {template: {cliques: [], podCliqueScalingGroups: [{name: g, cliqueNames: [a], "
+         "replicas: %d}]}}}",
+         "spec.template.podCliqueScalingGroups[0].replicas"},
+        {&kind_pcs,
+         "{spec: {template: {cliques: [], podCliqueScalingGroups: [{name: g, cliqueNames: [a], "
+         "scaleConfig: {maxReplicas: %d}}]}}}",
+         "spec.template.podCliqueScalingGroups[0].scaleConfig.maxReplicas"},
+        {&kind_pclq, "{spec: {replicas: %d, podSpec: {containers: []}}}", "spec.replicas"},
+        {&kind_pcsg, "{spec: {replicas: %d, cliqueNames: [a]}}", "spec.replicas"},
     };
+    static const int numbers[] = {1, 1000000, 1000001, INT32_MAX};
     grove_kinds_init();
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases) * ARRAY_LEN(numbers); i++) {
         struct arena a = ARENA_INIT;
         struct field_errors errors;
-        struct doc *d = doc_hold(
-            &a, yaml_parse_one(arena_printf(&a, "{spec: {replicas: %s, template: {cliques: []}}}",
-                                            cases[i].replicas),
-                               NULL));
+        int n = numbers[i % ARRAY_LEN(numbers)];
+        const char *path = cases[i / ARRAY_LEN(numbers)].path;
+        struct strbuf text = STRBUF_INIT(1024);
+        const char *object = cases[i / ARRAY_LEN(numbers)].object, *at = strstr(object, "%d");
+        strbuf_printf(&text, "%.*s%d%s", (int)(at - object), object, n, at + 2);
+        struct doc *d = doc_hold(&a, yaml_parse_one(strbuf_str(&text), NULL));
         field_errors_init(&errors, &a);
-        schema_validate(kind_pcs.type, doc_root(d), STR_NONE, &errors);
+        schema_validate(cases[i / ARRAY_LEN(numbers)].kind->type, doc_root(d), STR_NONE, &errors);
         str got = errors.items.len ? field_error_text(&a, &errors.items.p[0]) : STR_NONE;
-        CHECK_CSTR(got, cases[i].error);
+        str want = n <= 1000000
+                       ? STR_NONE
+                       : arena_printf(&a,
+                                      "%s: Invalid value: %d: %s in body should be less than or "
+                                      "equal to 1000000",
+                                      path, n, path);
+        CHECK_STR(got, want);
         field_errors_done(&errors);
+        strbuf_done(&text);
         arena_done(&a);
     }
 }

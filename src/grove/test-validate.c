@@ -12,6 +12,17 @@ TEST(rules_of_the_set_itself)
         {"G1 digit", "{metadata: {name: 1a}}", "metadata.name: Invalid: \"1a\"\n"},
         {"G2", "{spec: {replicas: -1}}", "spec.replicas: Invalid: -1\n"},
         {"G2 zero is fine", "{spec: {replicas: 0}}", ""},
+        /* 3 + 3 * (1 + 4) pods in each copy. */
+        {"G2 as many pods as there may be", "{spec: {replicas: 55555}}", ""},
+        {"G2 too many pods", "{spec: {replicas: 55556}}", "spec.replicas: Invalid: 55556\n"},
+        {"G2 too many pods of a group",
+         GROUPS("{name: pf, cliqueNames: [pl, pw], replicas: 100000, minAvailable: 1}"),
+         "spec.replicas: Invalid: 2\n"},
+        {"G2 numbers that overflow",
+         "{spec: {replicas: 1000000, template: {cliques: [{name: x, spec: {replicas: 1000000, " POD
+         "}}], podCliqueScalingGroups: [{name: g, cliqueNames: [x], replicas: 1000000, "
+         "minAvailable: 1}]}}}",
+         "spec.replicas: Invalid: 1000000\n"},
         {"G4", TEMPLATE("cliqueStartupType: Sideways"),
          T ".cliqueStartupType: Invalid: \"Sideways\"\n"},
         {"G4 short form", TEMPLATE("cliqueStartupType: InOrder"), ""},

@@ -66,6 +66,11 @@ struct pcs_view {
 };
 void pcs_view(const struct obj *pcs, struct pcs_view *ret);
 
+/* Replicas of a set, a group or a clique, and pods of a set in all, as its manifest says. Each
+ * costs its planner work even before it exists: 2147483647 of them, a slip of the finger, would be
+ * minutes in one turn of the loop and gigabytes. */
+enum { GROVE_MAX_REPLICAS = 1000000 };
+
 struct clique_view { /* an element of cliques */
     str name;
     jval labels;

@@ -183,11 +183,50 @@ static void check_termination_delay(struct check *c)
         check_invalid(c, at, v, "must be a duration above zero, as \"4h\" or \"90s\"");
 }
 
+/* No more than one above the most: what follows only asks whether it is too many. */
+static int64_t times(int64_t a, int64_t b)
+{
+    if (a <= 0 || b <= 0)
+        return 0;
+    return a > GROVE_MAX_REPLICAS / b ? GROVE_MAX_REPLICAS + 1 : a * b;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    return MIN(a + b, GROVE_MAX_REPLICAS + 1);
+}
+
+/* Pods of all copies of a set; 0 where a number is refused for itself. Which group a clique is in
+ * does not change. */
+static int64_t pods_of(const struct check *c, jval root, bool old)
+{
+    int64_t pods = 0;
+    for (struct jiter it = jiter(jpath(root, "spec.template.cliques")); jnext(&it);) {
+        str name = jstr(jgetc(it.value, "name"));
+        jval group = check_group_of(c, name);
+        if (old && j_has(group))
+            group = check_old_group(c, jstr(jgetc(group, "name")));
+        int64_t copies = j_has(group) ? jint(jgetc(group, "replicas"), 1) : 1;
+        int64_t replicas = jint(jpath(it.value, "spec.replicas"), 1);
+        if (MAX(copies, replicas) > GROVE_MAX_REPLICAS)
+            return 0;
+        pods = plus(pods, times(copies, replicas));
+    }
+    return times(pods, jint(jpath(root, "spec.replicas"), 0));
+}
+
+/* G2. A set that had too many before there was a limit is not judged, unless it is to have more. */
 static void check_replicas(struct check *c)
 {
     jval v = jpath(c->root, "spec.replicas");
     if (jint(v, 0) < 0)
         check_invalid(c, STR("spec.replicas"), v, "must be greater than or equal to 0");
+    else if (pods_of(c, c->root, false) > GROVE_MAX_REPLICAS &&
+             (!j_has(c->old) || pods_of(c, c->old, true) <= GROVE_MAX_REPLICAS))
+        check_invalid(c, STR("spec.replicas"), v,
+                      "all copies together would have more than %d pods (copies times replicas of "
+                      "cliques, times replicas of their scaling group)",
+                      GROVE_MAX_REPLICAS);
 }
 
 static void check_set(struct check *c)
