@@ -17,9 +17,10 @@
 #define SUBJECTS_MAX 4096
 #define IN_FLIGHT_MAX 32
 #define QUIET USEC_PER_MIN
-/* client-go's limits per object. */
+/* Per object. client-go gives one back every five minutes, and its objects fall silent after 25
+ * events, which is the beginning of a long update. */
 #define BURST 25
-#define REFILL (5 * USEC_PER_MIN)
+#define REFILL (3 * USEC_PER_SEC)
 #define MESSAGE_MAX 1024
 #define NAME_MAX_LEN 253
 #define TRIES 5

@@ -5,8 +5,9 @@
  * The name of an Event is a function of what it says (object, type, reason, message), so saying it
  * again, also after a restart, raises the count of the one that is there instead of making another.
  * Within one minute repetitions are only counted; the next one after that carries them all. One
- * object may cause 25 writes and one more every five minutes, whatever its events say, and as many
- * for warnings.
+ * object may cause 25 writes at once and one more every three seconds, whatever its events say, and
+ * as many for warnings: an update of a thousand steps is told whole when it takes an hour, and who
+ * talks without end is held to a rate.
  *
  * While a recorder holds, new events are kept, the latest few thousand of them, and sent when it is
  * released.

@@ -97,12 +97,27 @@ TEST(event_that_changes_all_the_time_is_limited_per_object)
         say(&r, "a", text);
         run_for(&r, USEC_PER_SEC);
     }
-    /* 25 at once, one more after five minutes; the second is due just after the last. */
-    CHECK_INT(writes(&r), 26);
+    /* 25 at once, and one more every three seconds. */
+    CHECK_INT(writes(&r), 25 + 600 / 3 - 1);
     uint64_t before = writes(&r);
     say(&r, "b", "something else");
     run_for(&r, USEC_PER_SEC);
     CHECK_INT(writes(&r), before + 1);
+    rig_done(&r);
+}
+
+/* A thousand steps in an hour, each with words of its own. */
+TEST(events_of_a_long_update_are_all_told)
+{
+    struct rig r;
+    rig_init(&r);
+    for (int i = 0; i < 1000; i++) {
+        char text[32];
+        (void)snprintf(text, sizeof(text), "sub-step %d", i);
+        say(&r, "a", text);
+        run_for(&r, USEC_PER_HOUR / 1000);
+    }
+    CHECK_INT(writes(&r), 1000);
     rig_done(&r);
 }
 
@@ -141,7 +156,7 @@ TEST(event_that_warns_is_not_hidden_by_those_that_do_not)
         char text[32];
         (void)snprintf(text, sizeof(text), "step %d", i);
         say_well(&r, "a", text);
-        run_for(&r, USEC_PER_SEC);
+        run_for(&r, 10 * USEC_PER_MSEC);
     }
     CHECK_INT(writes(&r), 25);
     say(&r, "a", "stuck");
