@@ -406,6 +406,15 @@ static const struct field gang_summary_fields[] = {
 };
 OBJECT(gang_summary, "PodGangStatusSummary");
 
+static const struct field gang_termination_fields[] = {
+    ONE("name", string, REQUIRED, DOC("The copy of the set, or of a scaling group.")),
+    ONE("count", int32, DOC("Times in a row that it was terminated.")),
+    ONE("lastTerminationTime", time, DOC("When that was last due.")),
+    ONE("nextTerminationTime", time,
+        DOC("When it is due again; absent while it is not below its minimum.")),
+};
+OBJECT(gang_termination, "GangTermination");
+
 static const struct field pcs_status_fields[] = {
     ONE("observedGeneration", int64, DOC("Generation whose template all children carry.")),
     LIST("conditions", grove_condition, LIST_BY("type"),
@@ -419,6 +428,8 @@ static const struct field pcs_status_fields[] = {
     ONE("hpaPodSelector", string, DOC("Selects its pods, for the scale subresource.")),
     LIST("podGangStatuses", gang_summary, LIST_BY("name"),
          DOC("Its gangs; of more than 64 those that do not run.")),
+    LIST("gangTerminations", gang_termination, LIST_BY("name"),
+         DOC("Gangs that were terminated lately, up to 64; each time in a row comes later.")),
     ONE("currentGenerationHash", string, DOC("The revision that the template is.")),
     ONE("lastCompleteGenerationHash", string, DOC("The last revision that all replicas were of.")),
     ONE("updateProgress", pcs_progress, DOC("The update under way, or the last one.")),

@@ -91,8 +91,8 @@ static int64_t own_replicas(const struct obj *pcs, const struct obj *pclq, struc
     return replicas == template_replicas(pcs, pclq, a) ? -1 : replicas;
 }
 
-bool kept_plan(const struct obj *pcs, struct obj *const *cliques, size_t n, unsigned stage,
-               struct plan *p)
+bool kept_text(const struct obj *pcs, struct obj *const *cliques, size_t n, struct arena *a,
+               str *ret)
 {
     struct doc *old = kept_doc(pcs);
     struct jw w;
@@ -103,7 +103,7 @@ bool kept_plan(const struct obj *pcs, struct obj *const *cliques, size_t n, unsi
     /* What is there stays where it is, so that the same numbers are no news. */
     for (struct jiter it = jiter(before); jnext(&it);) {
         const struct obj *clique = find_clique(cliques, n, it.key);
-        int64_t replicas = clique ? own_replicas(pcs, clique, p->arena) : -1;
+        int64_t replicas = clique ? own_replicas(pcs, clique, a) : -1;
         if (replicas >= 0) {
             write_entry(&w, clique, replicas);
             kept++;
@@ -113,7 +113,7 @@ bool kept_plan(const struct obj *pcs, struct obj *const *cliques, size_t n, unsi
         }
     }
     for (size_t i = 0; i < n; i++) {
-        int64_t replicas = own_replicas(pcs, cliques[i], p->arena);
+        int64_t replicas = own_replicas(pcs, cliques[i], a);
         if (replicas < 0 || j_has(jget(before, cliques[i]->name)))
             continue;
         write_entry(&w, cliques[i], replicas);
@@ -123,8 +123,7 @@ bool kept_plan(const struct obj *pcs, struct obj *const *cliques, size_t n, unsi
     struct doc *d = jw_doc(&w);
     bool news = kept > 0 && !str_eq(doc_text(d), obj_annotation(pcs, STR(ANNOTATION_KEPT)));
     if (news)
-        plan_annotation(pcs, arena_str(p->arena, doc_text(d)), stage, p,
-                        "numbers of replicas outlive the cliques that are made anew");
+        *ret = arena_str(a, doc_text(d));
     doc_unref(d);
     doc_unref(old);
     return news;

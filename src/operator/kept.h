@@ -13,10 +13,10 @@
 
 /* What is kept for a clique of that name, else `otherwise`. */
 int64_t kept_replicas(const struct obj *pcs, str pclq, int64_t otherwise);
-/* Keeps the numbers of those among the cliques that differ from their template's. False when there
- * is nothing to write. What was kept for others stays. */
-bool kept_plan(const struct obj *pcs, struct obj *const *cliques, size_t n, unsigned stage,
-               struct plan *p);
+/* The annotation with the numbers of those among the cliques that differ from their template's.
+ * False when there is nothing to write. What was kept for others stays. */
+bool kept_text(const struct obj *pcs, struct obj *const *cliques, size_t n, struct arena *a,
+               str *ret);
 /* Forgets what has served its purpose. */
 void kept_forget(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p);
 /* A group that was scaled may have no place any more for a clique whose number is kept. */

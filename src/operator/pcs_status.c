@@ -251,6 +251,7 @@ static void plan_status(struct set_work *s)
         conditions[2] = standing_progressing(&standing, a);
     jw_put_cstr(&w, "phase", phase_of(s, write_errors(s, &w)));
     write_gangs(s, &w);
+    termination_write_status(s->world, s->pcs, s->plan->arena, &w);
     make_scaled_event(s->plan, s->pcs, s->set.replicas, "PodCliqueSetScaled");
     make_conditions(&w, jgetc(obj_status(s->pcs), "conditions"), conditions, ARRAY_LEN(conditions),
                     s->world->now);

@@ -4,6 +4,7 @@
 #include "operator/gangmap_world.h"
 #include "operator/kept.h"
 #include "operator/rollup.h"
+#include "operator/termination_backoff.h"
 
 /* Clocks of servers differ a little: what is older than the deadline by less than this counts as
  * made after it. Half the delay when that is shorter. */
@@ -11,6 +12,8 @@
 #define DELAY_DEFAULT (4 * USEC_PER_HOUR)
 
 enum { STAGE_KEEP, STAGE_OTHERS, STAGE_BREACHED };
+/* Gangs in a status; of more the first. */
+enum { MAX_LISTED = 64 };
 
 typedef VEC(struct obj *) obj_vec;
 
@@ -21,43 +24,93 @@ static usec delay_of(const struct obj *pcs)
     return duration_parse_usec(text, &delay) && delay >= 0 ? delay : DELAY_DEFAULT;
 }
 
-usec termination_deadline(const struct obj *pcs, const struct obj *child)
+/* Since when; 0: it is not in breach. */
+static usec breached_since(const struct obj *child)
 {
     jval c = condition_find(jgetc(obj_status(child), "conditions"), STR("MinAvailableBreached"));
     usec since;
     if (!str_is(jstr(jgetc(c, "status")), "True") ||
         !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &since))
         return 0;
-    return since + delay_of(pcs);
+    return since;
 }
 
-/* The same as steady time. */
-static usec deadline_of(const struct world *w, const struct obj *pcs, const struct obj *child)
+/* What gangs of one set have behind them. */
+struct history {
+    jval stored;
+    usec delay;
+};
+
+static struct history history_of(const struct obj *pcs, struct arena *a)
 {
-    usec deadline = termination_deadline(pcs, child), delay = delay_of(pcs);
-    if (deadline == 0)
-        return 0;
-    usec since = world_moment(w, deadline - delay);
-    return delay == 0 ? MIN(since, world_steady(w)) : since + delay;
+    return (struct history){backoff_read(pcs, a), delay_of(pcs)};
+}
+
+/* One child in breach. */
+struct breach {
+    int64_t index;
+    usec deadline;
+    int64_t before; /* answered in a row before it */
+    bool counted;   /* it was answered, and that is counted */
+    const struct obj *child;
+};
+
+/* Deadlines are moments of steady time; without a world, wall times as they stand. */
+static struct breach judge_breach(const struct world *w, const struct history *h, str gang,
+                                  const struct obj *child, int64_t index, usec wall)
+{
+    struct termination_record r = backoff_of(h->stored, gang);
+    usec since = w ? world_moment(w, wall) : wall;
+    r.at = w && r.count ? world_moment(w, r.at) : r.at;
+    int64_t before = backoff_before(r, since, h->delay);
+    usec wait = backoff_wait(h->delay, before);
+    usec deadline = w && wait == 0 ? MIN(since, world_steady(w)) : since + wait;
+    return (struct breach){.index = index,
+                           .deadline = deadline,
+                           .before = before,
+                           .counted = backoff_answers(r, since),
+                           .child = child};
+}
+
+/* The gang that is answered for a clique or group: a member's is its copy of the group. */
+usec termination_deadline(const struct obj *pcs, const struct obj *child)
+{
+    struct arena a = ARENA_INIT;
+    jval owner = obj_controller_ref(child);
+    bool member = str_is(jstr(jgetc(owner, "kind")), kind_pcsg.kind);
+    int64_t index = label_index(child, member ? STR(LABEL_PCSG_INDEX) : STR(LABEL_PCS_INDEX));
+    usec since = breached_since(child), deadline = 0;
+    if (since) {
+        struct history h = history_of(pcs, &a);
+        struct obj named = {.name = member ? jstr(jgetc(owner, "name")) : pcs->name};
+        deadline =
+            judge_breach(NULL, &h, backoff_gang(&a, &named, index), child, index, since).deadline;
+    }
+    arena_done(&a);
+    return deadline;
 }
 
 /* The deadlines of one replica: the latest that has passed, and what gave it. */
 struct episode {
     int64_t index;
     usec due; /* 0: none has passed */
+    int64_t before;
+    bool counted;
     const struct obj *of;
     usec next; /* the earliest to come; 0: none */
 };
 
 typedef VEC(struct episode) episode_vec;
 
-static void note_breach(struct episode *e, usec at, const struct obj *child, usec now)
+static void note_breach(struct episode *e, const struct breach *b, usec now)
 {
-    if (at > now) {
-        e->next = e->next ? MIN(e->next, at) : at;
-    } else if (at > e->due) {
-        e->due = at;
-        e->of = child;
+    if (b->deadline > now) {
+        e->next = e->next ? MIN(e->next, b->deadline) : b->deadline;
+    } else if (b->deadline > e->due) {
+        e->due = b->deadline;
+        e->before = b->before;
+        e->counted = b->counted;
+        e->of = b->child;
     }
 }
 
@@ -71,10 +124,13 @@ static bool is_older(const struct world *w, const struct obj *pcs, const struct 
 static str reason_of(struct arena *a, const struct obj *pcs, const struct episode *e)
 {
     struct strbuf delay = STRBUF_INIT(64);
-    duration_format_usec(delay_of(pcs), &delay);
+    duration_format_usec(backoff_wait(delay_of(pcs), e->before), &delay);
     str text = arena_printf(a, "%s %.*s has been below its minimum for more than %.*s",
                             e->of->kind->kind, STR_ARG(e->of->name), STR_ARG(strbuf_str(&delay)));
     strbuf_done(&delay);
+    if (e->before > 0)
+        text = arena_printf(a, "%.*s, after it was made anew %lld times in a row", STR_ARG(text),
+                            (long long)e->before);
     return text;
 }
 
@@ -86,7 +142,7 @@ static void plan_deletes(const struct obj *pcs, const struct obj *component,
     str why = reason_of(p->arena, pcs, e);
     for (size_t i = 0; i < cliques->len; i++) {
         struct obj *o = cliques->p[i];
-        bool breached = termination_deadline(pcs, o) != 0;
+        bool breached = breached_since(o) != 0;
         struct plan_write *w =
             plan_delete(p, stage + (breached ? STAGE_BREACHED : STAGE_OTHERS), o);
         w->component_uid = component->uid;
@@ -150,13 +206,6 @@ static void fire_set(const struct world *w, const struct obj *pcs, const struct 
     vec_done(&cliques);
 }
 
-/* One child in breach. */
-struct breach {
-    int64_t index;
-    usec deadline;
-    const struct obj *child;
-};
-
 typedef VEC(struct breach) breach_vec;
 
 static int cmp_breaches(const void *a, const void *b)
@@ -179,15 +228,16 @@ static bool is_wanted(const struct world *w, struct arena *a, const struct obj *
 }
 
 static void find_breaches(const struct world *w, const struct kind *k, const struct obj *pcs,
-                          const struct obj *owner, struct arena *a, breach_vec *ret)
+                          const struct obj *owner, const struct history *h, struct arena *a,
+                          breach_vec *ret)
 {
     struct obj *o;
     const char *label = owner->kind == &kind_pcsg ? LABEL_PCSG_INDEX : LABEL_PCS_INDEX;
     for (struct cache_iter it = rollup_breached(w, k, owner->uid); (o = cache_next(&it));) {
         int64_t i = label_index(o, str_of(label));
-        usec deadline = deadline_of(w, pcs, o);
-        if (deadline > 0 && is_wanted(w, a, pcs, owner, i))
-            *vec_push(ret) = (struct breach){i, deadline, o};
+        usec since = breached_since(o);
+        if (since > 0 && is_wanted(w, a, pcs, owner, i))
+            *vec_push(ret) = judge_breach(w, h, backoff_gang(a, owner, i), o, i, since);
     }
 }
 
@@ -199,31 +249,89 @@ static void find_episodes(breach_vec *breaches, usec now, episode_vec *ret)
         const struct breach *b = &breaches->p[i];
         if (ret->len == 0 || vec_last(ret)->index != b->index)
             *vec_push(ret) = (struct episode){.index = b->index};
-        note_breach(vec_last(ret), b->deadline, b->child, now);
+        note_breach(vec_last(ret), b, now);
     }
+}
+
+static void put_note(struct jw *w, const char *key, str text)
+{
+    jw_key(w, str_of(key));
+    if (str_is_empty(text))
+        jw_null(w);
+    else
+        jw_str(w, text);
+}
+
+/* What is to be known afterwards is written before anything goes, all of it in one write: several
+ * of the same version would refuse each other. True: there is something to write. */
+static bool plan_notes(const struct world *w, const struct obj *pcs, const struct history *h,
+                       const obj_vec *going, const struct termination_now *now, size_t n,
+                       unsigned stage, struct plan *p)
+{
+    struct jw patch;
+    bool counts;
+    usec next;
+    str kept = STR_NONE;
+    if (!going->len && str_is_empty(obj_annotation(pcs, STR(ANNOTATION_TERMINATIONS))))
+        return false; /* as it mostly is */
+    bool keeps = going->len && kept_text(pcs, going->p, going->len, p->arena, &kept);
+    str text = backoff_text(w, pcs, h->stored, now, n, h->delay, p->arena, &counts, &next);
+    if (!keeps && !counts) {
+        if (next)
+            plan_look_again(p, next - world_steady(w));
+        return false;
+    }
+    jw_init(&patch);
+    jw_object(&patch);
+    jw_put_object(&patch, "metadata");
+    jw_put_object(&patch, "annotations");
+    if (keeps)
+        put_note(&patch, ANNOTATION_KEPT, kept);
+    if (counts)
+        put_note(&patch, ANNOTATION_TERMINATIONS, text);
+    jw_end(&patch);
+    jw_end(&patch);
+    jw_end(&patch);
+    plan_why(plan_merge_patch(p, stage + STAGE_KEEP, pcs, STR_NONE, jw_doc(&patch), pcs->rv), p,
+             n || keeps ? "what outlives the cliques that are made anew"
+                        : "gangs that were made anew have been well since");
+    return true;
+}
+
+typedef VEC(struct termination_now) now_vec;
+
+static void count_episode(now_vec *now, const struct obj *owner, const struct episode *e)
+{
+    if (!e->counted)
+        *vec_push(now) = (struct termination_now){owner, e->index, e->before + 1, e->due};
 }
 
 bool termination_plan_set(const struct world *w, const struct obj *pcs, unsigned stage,
                           struct plan *p)
 {
+    struct history h = history_of(pcs, p->arena);
     breach_vec breaches = {0};
     episode_vec all = {0};
     obj_vec going = {0};
-    find_breaches(w, &kind_pcsg, pcs, pcs, p->arena, &breaches);
-    find_breaches(w, &kind_pclq, pcs, pcs, p->arena, &breaches);
+    now_vec now = {0};
+    find_breaches(w, &kind_pcsg, pcs, pcs, &h, p->arena, &breaches);
+    find_breaches(w, &kind_pclq, pcs, pcs, &h, p->arena, &breaches);
     find_episodes(&breaches, world_steady(w), &all);
     for (size_t i = 0; i < all.len; i++) {
+        size_t before = going.len;
         if (all.p[i].due)
             fire_set(w, pcs, &all.p[i], &going, stage, p);
+        if (going.len > before)
+            count_episode(&now, pcs, &all.p[i]);
         if (all.p[i].next)
             plan_look_again(p, all.p[i].next - world_steady(w));
     }
-    /* All of them in one write: several of the same version would refuse each other. */
-    bool kept = going.len && kept_plan(pcs, going.p, going.len, stage + STAGE_KEEP, p);
+    bool noted = plan_notes(w, pcs, &h, &going, now.p, now.len, stage, p);
+    vec_done(&now);
     vec_done(&going);
     vec_done(&all);
     vec_done(&breaches);
-    return kept;
+    return noted;
 }
 
 /* ---- a replica of a group ---- */
@@ -246,20 +354,82 @@ static void fire_group(const struct world *w, const struct obj *pcs, const struc
 void termination_plan_group(const struct world *w, const struct obj *pcs, const struct obj *pcsg,
                             unsigned stage, struct plan *p)
 {
+    struct history h = history_of(pcs, p->arena);
     breach_vec breaches = {0};
     episode_vec all = {0};
     obj_vec going = {0};
-    find_breaches(w, &kind_pclq, pcs, pcsg, p->arena, &breaches);
+    now_vec now = {0};
+    find_breaches(w, &kind_pclq, pcs, pcsg, &h, p->arena, &breaches);
     find_episodes(&breaches, world_steady(w), &all);
     for (size_t i = 0; i < all.len; i++) {
+        size_t before = going.len;
         if (all.p[i].due)
             fire_group(w, pcs, pcsg, &all.p[i], &going, stage, p);
+        if (going.len > before)
+            count_episode(&now, pcsg, &all.p[i]);
         if (all.p[i].next)
             plan_look_again(p, all.p[i].next - world_steady(w));
     }
     if (going.len)
-        (void)kept_plan(pcs, going.p, going.len, stage + STAGE_KEEP, p);
+        (void)plan_notes(w, pcs, &h, &going, now.p, now.len, stage, p);
+    vec_done(&now);
     vec_done(&going);
     vec_done(&all);
     vec_done(&breaches);
+}
+
+/* ---- status ---- */
+
+/* When the breach of a gang, if it is in one, is answered; 0: it is not. */
+static usec next_of(const struct world *w, const struct obj *pcs, const struct history *h,
+                    jval entry, struct arena *a)
+{
+    str group = jstr(jgetc(entry, "group"));
+    const struct obj *owner = str_is_empty(group) ? pcs : world_get(w, &kind_pcsg, pcs->ns, group);
+    int64_t index = jint(jgetc(entry, owner == pcs ? "replica" : "copy"), -1);
+    breach_vec breaches = {0};
+    usec next = 0;
+    if (!owner)
+        return 0;
+    if (owner == pcs)
+        find_breaches(w, &kind_pcsg, pcs, owner, h, a, &breaches);
+    find_breaches(w, &kind_pclq, pcs, owner, h, a, &breaches);
+    for (size_t i = 0; i < breaches.len; i++) {
+        const struct breach *b = &breaches.p[i];
+        if (b->index == index && !b->counted)
+            next = next ? MIN(next, b->deadline) : b->deadline;
+    }
+    vec_done(&breaches);
+    return next;
+}
+
+static void put_time(struct jw *j, const char *key, usec time)
+{
+    struct strbuf text = STRBUF_INIT(64);
+    time_format_rfc3339(time, &text);
+    jw_put_str(j, key, strbuf_str(&text));
+    strbuf_done(&text);
+}
+
+void termination_write_status(const struct world *w, const struct obj *pcs, struct arena *a,
+                              struct jw *j)
+{
+    struct history h = history_of(pcs, a);
+    size_t listed = 0;
+    if (jlen(h.stored) == 0 && jlen(jgetc(obj_status(pcs), "gangTerminations")) == 0)
+        return;
+    jw_put_array(j, "gangTerminations");
+    for (struct jiter it = jiter(h.stored); jnext(&it) && listed < MAX_LISTED; listed++) {
+        struct termination_record r = backoff_of(h.stored, it.key);
+        usec next = next_of(w, pcs, &h, it.value, a);
+        jw_object(j);
+        jw_put_int(j, "count", r.count);
+        put_time(j, "lastTerminationTime", r.at);
+        jw_put_str(j, "name", it.key);
+        /* In the middle of its second, so that a clock that drifts does not make it another. */
+        if (next)
+            put_time(j, "nextTerminationTime", world_shown(w, next) - USEC_PER_SEC / 2);
+        jw_end(j);
+    }
+    jw_end(j);
 }

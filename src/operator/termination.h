@@ -9,7 +9,8 @@
  * made after it is newer than the deadline and stays. So a breach is answered once, however often
  * the planner runs, however far it got the last time, and for however long there is no room.
  * Only what had its minimum once can be in breach; while an update runs the condition is Unknown
- * and there is none.
+ * and there is none. A gang that is in breach time after time is answered later and later:
+ * termination_backoff.h.
  */
 #ifndef OPERATOR_TERMINATION_H
 #define OPERATOR_TERMINATION_H
@@ -26,5 +27,8 @@ void termination_plan_group(const struct world *w, const struct obj *pcs, const 
                             unsigned stage, struct plan *p);
 /* When the delay of this child's breach is over; 0: it is not in breach. */
 usec termination_deadline(const struct obj *pcs, const struct obj *child);
+/* Member gangTerminations of the set's status: those in a row, and when the next is due. */
+void termination_write_status(const struct world *w, const struct obj *pcs, struct arena *a,
+                              struct jw *j);
 
 #endif

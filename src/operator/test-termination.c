@@ -3,6 +3,8 @@
 #include "operator/kept.h"
 #include "operator/operator.h"
 #include "operator/rollup.h"
+#include "operator/termination.h"
+#include "operator/termination_backoff.h"
 #include "operator/test-ring.h"
 
 /* Clique a of 2 (at least 1) alone; group g of b (1) and c (3, at least 1), 2 replicas, 1 at
@@ -188,6 +190,148 @@ TEST(a_group_with_enough_left_makes_only_its_replica_anew)
     CHECK(!is_same(&r, "e-0-g-1-c", other));
     arena_done(&a);
     ring_free(&r);
+}
+
+/* ---- again and again ---- */
+
+TEST(the_delay_is_doubled_each_time_in_a_row)
+{
+    static const struct {
+        int64_t delay, before, wait; /* minutes */
+    } cases[] = {
+        {1, 0, 1},         {1, 1, 2},          {1, 2, 4},       {1, 4, 16},
+        {1, 5, 16},        {1, INT32_MAX, 16}, {240, 0, 240},   {240, 2, 960},
+        {240, 3, 24 * 60}, {240, 9, 24 * 60},  {3000, 0, 3000}, {3000, 3, 3000},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        CHECK_INT(backoff_wait(cases[i].delay * USEC_PER_MIN, cases[i].before),
+                  cases[i].wait * USEC_PER_MIN);
+}
+
+TEST(a_row_ends_with_some_time_without_a_breach)
+{
+    usec delay = USEC_PER_HOUR, at = 100 * USEC_PER_HOUR;
+    struct termination_record r = {3, at};
+    CHECK_INT(backoff_before(r, at + 1, delay), 3);
+    CHECK_INT(backoff_before(r, at + delay - 1, delay), 3);
+    CHECK_INT(backoff_before(r, at + delay, delay), 0);
+    /* A breach that was answered is itself the last that was counted. */
+    CHECK_INT(backoff_before(r, at - 4 * delay, delay), 2);
+    /* A short delay: ten minutes all the same. */
+    CHECK_INT(backoff_before(r, at + 10 * USEC_PER_MIN - 1, USEC_PER_SEC), 3);
+    CHECK_INT(backoff_before(r, at + 10 * USEC_PER_MIN, USEC_PER_SEC), 0);
+    CHECK_INT(backoff_before((struct termination_record){0}, at, delay), 0);
+}
+
+static const char *told(struct ring *r, const char *field)
+{
+    jval list = jgetc(obj_status(tw_must(r->world, &kind_pcs, "e")), "gangTerminations");
+    jval v = jget(jat(list, 0), str_of(field));
+    static char text[64];
+    (void)snprintf(text, sizeof(text), "%.*s",
+                   STR_ARG(jtype(v) == J_STRING ? jstr(v)
+                           : j_has(v)           ? jtext(v)
+                                                : STR_NONE));
+    return text;
+}
+
+/* It loses its minimum at once, is not made anew a second before its time, and is then. */
+static void fail_again(struct ring *r, int64_t wait)
+{
+    struct arena a = ARENA_INIT;
+    str before = uid_of(&a, r, "e-0-a");
+    lose(r, "e-0-a");
+    usec due = r->world->world.now + wait * USEC_PER_SEC;
+    CHECK_INT(termination_deadline(tw_must(r->world, &kind_pcs, "e"),
+                                   tw_must(r->world, &kind_pclq, "e-0-a")),
+              due);
+    pass(r, wait - 1);
+    (void)ring_settle(r);
+    CHECK(is_same(r, "e-0-a", before));
+    pass(r, 1);
+    (void)ring_settle(r);
+    CHECK(!is_same(r, "e-0-a", before));
+    ring_live(r);
+    arena_done(&a);
+}
+
+TEST(a_gang_that_fails_time_after_time_is_made_anew_later_and_later)
+{
+    static const int64_t waits[] = {10, 20, 40, 80, 160, 160};
+    struct ring r = healthy();
+    pass(&r, 60);
+    for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
+        char count[8];
+        fail_again(&r, waits[i]);
+        (void)snprintf(count, sizeof(count), "%zu", i + 1);
+        CHECK_CSTR(str_of(told(&r, "name")), "e-0");
+        CHECK_CSTR(str_of(told(&r, "count")), count);
+        CHECK_CSTR(str_of(told(&r, "nextTerminationTime")), "");
+        pass(&r, 5); /* it serves for a moment */
+    }
+    /* The status says when it is due, while it is in breach. */
+    lose(&r, "e-0-a");
+    struct strbuf due = STRBUF_INIT(64);
+    time_format_rfc3339(r.world->world.now + 160 * USEC_PER_SEC, &due);
+    CHECK_CSTR(str_of(told(&r, "nextTerminationTime")), due.p);
+    strbuf_done(&due);
+    ring_live(&r);
+    /* Well for a while: from the beginning. And in the end it is forgotten. */
+    pass(&r, 600);
+    fail_again(&r, 10);
+    CHECK_CSTR(str_of(told(&r, "count")), "1");
+    pass(&r, 600 + 20);
+    (void)ring_settle(&r);
+    CHECK_CSTR(str_of(told(&r, "count")), "");
+    CHECK_CSTR(obj_annotation(tw_must(r.world, &kind_pcs, "e"), STR(ANNOTATION_TERMINATIONS)), "");
+    ring_free(&r);
+}
+
+/* Copies of a group are counted by themselves. */
+TEST(a_copy_of_a_group_that_fails_time_after_time_is_made_anew_later)
+{
+    struct arena a = ARENA_INIT;
+    struct ring r = healthy();
+    pass(&r, 60);
+    for (int64_t wait = 10; wait <= 40; wait *= 2) {
+        str before = uid_of(&a, &r, "e-0-g-1-c"), alone = uid_of(&a, &r, "e-0-a");
+        lose(&r, "e-0-g-1-c");
+        pass(&r, wait - 1);
+        (void)ring_settle(&r);
+        CHECK(is_same(&r, "e-0-g-1-c", before));
+        pass(&r, 1);
+        (void)ring_settle(&r);
+        CHECK(!is_same(&r, "e-0-g-1-c", before));
+        CHECK(is_same(&r, "e-0-a", alone));
+        ring_live(&r);
+    }
+    CHECK_CSTR(str_of(told(&r, "name")), "e-0-g-1");
+    CHECK_CSTR(str_of(told(&r, "count")), "3");
+    arena_done(&a);
+    ring_free(&r);
+}
+
+/* Whatever somebody writes into the annotation. */
+TEST(nonsense_in_the_count_of_terminations_is_forgotten)
+{
+    static const char *const texts[] = {"[]",
+                                        "{",
+                                        "7",
+                                        "{\"e-0\":{\"count\":-3,\"at\":\"2026-01-01T00:00:00Z\"}}",
+                                        "{\"e-0\":{\"count\":1e300,\"at\":\"x\"}}",
+                                        "{\"e-0\":null,\"\":{}}"};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct ring r = healthy();
+        char patch[256];
+        (void)snprintf(patch, sizeof(patch), "{metadata: {annotations: {%s: '%s'}}}",
+                       ANNOTATION_TERMINATIONS, texts[i]);
+        tw_patch(r.world, &kind_pcs, "e", patch);
+        (void)ring_settle(&r);
+        CHECK_CSTR(obj_annotation(tw_must(r.world, &kind_pcs, "e"), STR(ANNOTATION_TERMINATIONS)),
+                   "");
+        fail_again(&r, 10);
+        ring_free(&r);
+    }
 }
 
 TEST(numbers_of_users_outlive_termination)
