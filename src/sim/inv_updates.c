@@ -109,7 +109,7 @@ struct mapped_surge mapped_surge(const struct obj *map, str component)
         return s;
     str hash = jstr(jgetc(doc_root(d), "hash"));
     s.replicas = jint(jget(jgetc(doc_root(d), "replicas"), component), 0);
-    if (hash.len < sizeof(s.hash))
+    if (hash.len > 0 && hash.len < sizeof(s.hash))
         memcpy(s.hash, hash.p, hash.len);
     doc_unref(d);
     return s;
