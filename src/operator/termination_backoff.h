@@ -54,7 +54,7 @@ struct termination_now {
     const struct obj *owner;
     int64_t index;
     int64_t count; /* with this one */
-    usec due; /* steady time, as everything that is compared here */
+    usec due;      /* steady time, as everything that is compared here */
 };
 /* The annotation with these, and without what is to be forgotten; empty: nothing is left. Tells
  * whether it is another one than before, and when one of its entries is forgotten (0: never). */
