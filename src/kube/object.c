@@ -76,6 +76,7 @@ struct obj *obj_new(const struct kind *kind, struct doc *doc, struct err *err)
     o->refs = 1;
     o->kind = kind;
     o->doc = doc;
+    o->memory = (uint32_t)MIN(sizeof(*o) + doc_memory(doc), (size_t)UINT32_MAX);
     if (decode(o, err) < 0) {
         obj_unref(o);
         return NULL;

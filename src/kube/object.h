@@ -12,6 +12,7 @@
 
 struct obj {
     unsigned refs;
+    uint32_t memory; /* bytes that it takes, document included */
     const struct kind *kind;
     struct doc *doc;
     str ns;

@@ -72,7 +72,7 @@ static bool is_growing(const struct obj *before, const struct store_write *w, bo
     if (w->delete || !before)
         return !w->delete;
     size_t slack = !may_slack ? 0 : w->obj->deleting ? LAST_WORDS : SLACK;
-    return doc_text(w->obj->doc).len > doc_text(before->doc).len + slack;
+    return obj_cost(w->obj) > obj_cost(before) + slack;
 }
 
 static int disk_full(const struct store *s, struct err *err)
@@ -112,10 +112,9 @@ static int check_room(const struct store *s, const struct store_write *w, const 
                       struct err *err)
 {
     size_t cost = obj_cost(w->obj);
-    if (UNLIKELY(s->room.is_full) && !w->delete &&(s->room.is_tight || is_growing(before, w, true)))
+    if (s->room.is_full && !w->delete &&(s->room.is_tight || is_growing(before, w, true)))
         return disk_full(s, err);
-    if (UNLIKELY(is_memory_full(s, cost)) &&
-        is_growing(before, w, memory_used(s) + cost <= s->memory_limit))
+    if (is_memory_full(s, cost) && is_growing(before, w, memory_used(s) + cost <= s->memory_limit))
         return memory_full(s, err);
     return 0;
 }
@@ -213,7 +212,8 @@ int store_apply(struct store *s, struct store_write *w, struct err *err)
     struct node *n = node_get_or_add(&s->storages, st, w->ns, w->name);
     struct obj *before = newest_of(n);
     BUG_ON(w->delete &&!before);
-    r = check_room(s, w, before, err);
+    if (s->room.is_full || s->memory_limit)
+        r = check_room(s, w, before, err);
     if (r < 0) {
         node_drop_if_unused(st, n);
         return r;
@@ -226,12 +226,12 @@ int store_apply(struct store *s, struct store_write *w, struct err *err)
         .obj = obj_ref(w->obj),
         .revision = w->revision,
         .delete = w->delete,
-        .grows = is_growing(before, w, true),
+        .grows = s->disk && is_growing(before, w, true),
     };
     n->pending = w->obj;
     n->pending_delete = w->delete;
     n->n_pending++;
-    s->pending_memory += obj_cost(w->obj);
+    s->pending_memory += w->obj->memory;
     if (!s->flight)
         loop_defer(s->loop, LOOP_SYNC, &s->sync);
     return 0;
@@ -241,7 +241,7 @@ static void pending_end(struct store *s, const struct batch_item *it)
 {
     struct node *n = it->node;
     BUG_ON(n->n_pending == 0);
-    s->pending_memory -= obj_cost(it->obj);
+    s->pending_memory -= it->obj->memory;
     if (--n->n_pending == 0) {
         n->pending = NULL;
         n->pending_delete = false;
@@ -359,12 +359,14 @@ void version_publish(struct store *s, struct storage *st, struct node *n, struct
         .obj = obj,
         .prev = prev,
     };
-    if (!prev && !delete)
+    if (!prev)
         s->memory += node_cost(n);
-    else if (prev && delete)
+    else
+        s->memory -= prev->memory;
+    if (!delete)
+        s->memory += obj->memory;
+    else
         s->memory -= node_cost(n);
-    s->memory += delete ? 0 : obj_cost(obj);
-    s->memory -= obj_cost(prev);
     history_push(&s->history, &e);
     s->revision = obj->rv;
 }

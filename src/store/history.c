@@ -63,11 +63,6 @@ static void grow(struct history *h)
     h->first = 0;
 }
 
-size_t obj_cost(const struct obj *o)
-{
-    return o ? sizeof(*o) + doc_memory(o->doc) : 0;
-}
-
 void history_push(struct history *h, const struct store_event *e)
 {
     BUG_ON(e->revision != h->oldest + h->len + 1);

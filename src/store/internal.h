@@ -137,7 +137,10 @@ struct history_entry *history_at(const struct history *h, size_t i);
 /* Takes over the references. Does not trim. */
 void history_push(struct history *h, const struct store_event *e);
 /* What lives because of an object. */
-size_t obj_cost(const struct obj *o);
+static inline size_t obj_cost(const struct obj *o)
+{
+    return o ? o->memory : 0;
+}
 /* Lets go of the oldest events until the window is within its bounds, and within max_bytes. */
 void history_trim(struct history *h, size_t max_bytes);
 /* Lets the disk forget the whole window, which stays in memory. */
