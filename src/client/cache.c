@@ -179,6 +179,27 @@ static bool is_dead(const struct cache *c, const struct obj *o)
 void cache_forget_tombs(struct cache *c)
 {
     tombs_forget(&c->tombs, loop_now(c->loop) - TOMB_AGE);
+    tombs_forget(&c->names, loop_now(c->loop) - TOMB_AGE);
+}
+
+void cache_remember_names(struct cache *c)
+{
+    c->remembers_names = true;
+}
+
+static void remember_name(struct cache *c, const struct obj *o)
+{
+    char key[KEY_MAX];
+    size_t len = c->remembers_names ? write_key(key, o->ns, o->name) : 0;
+    if (len > 0)
+        tombs_add(&c->names, str_n(key, len), 1, true, loop_now(c->loop));
+}
+
+bool cache_was_here(const struct cache *c, str ns, str name)
+{
+    char key[KEY_MAX];
+    size_t len = write_key(key, ns, name);
+    return len > 0 && tombs_dead_until(&c->names, str_n(key, len)) > 0;
 }
 
 /* ---- changes ---- */
@@ -268,6 +289,7 @@ static void entry_unlink(struct cache *c, struct cache_entry *e)
 static void entry_remove(struct cache *c, struct cache_entry *e)
 {
     struct obj *old = e->obj;
+    remember_name(c, old);
     folds_remove(c, e, old);
     entry_unlink(c, e);
     free(e);
@@ -310,7 +332,11 @@ static void apply(struct cache *c, struct obj *o, bool from_server)
         list_remove(&e->link);
         list_push_back(&c->live, &e->link);
     }
-    if (e ? o->rv <= e->obj->rv : !from_server && o->rv <= c->feed.rv)
+    if (!e && !from_server && o->rv <= c->feed.rv) {
+        remember_name(c, o); /* it came and went before this answer */
+        return;
+    }
+    if (e && o->rv <= e->obj->rv)
         return;
     if (!is_selected(c, o)) {
         tomb_add(c, o->uid, o->rv, from_server);
@@ -339,6 +365,7 @@ void cache_apply_deleted(struct cache *c, struct obj *o, uint64_t rv)
 {
     rv = MAX(rv, o->rv);
     tomb_add(c, o->uid, rv, true);
+    remember_name(c, o);
     struct cache_entry *e = find_entry(c, o->ns, o->name);
     if (e && str_eq(e->obj->uid, o->uid) && e->obj->rv <= rv)
         entry_remove(c, e);
@@ -455,6 +482,7 @@ void cache_free(struct cache *c)
     free_entries(c, &c->live);
     free_entries(c, &c->stale);
     tombs_done(&c->tombs);
+    tombs_done(&c->names);
     map_done(&c->by_key);
     strangers_done(&c->strangers);
     loop_task_cancel(&c->bury);

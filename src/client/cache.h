@@ -127,6 +127,12 @@ bool cache_seen(const struct cache *c, const struct obj *o, struct cache_seen *r
 /* Our own writes: what the API answered. Older than what is known, or of a UID known to be deleted:
  * ignored. */
 void cache_observe(struct cache *c, struct obj *o);
+/* From now on names of what went are remembered for some minutes, at most TOMBS_MAX of them. Before
+ * start. */
+void cache_remember_names(struct cache *c);
+/* An object of this name was here and went. False is no proof: see above. */
+bool cache_was_here(const struct cache *c, str ns, str name);
+
 /* This UID is gone for good; an empty one means whichever is cached under the name. */
 void cache_observe_deleted(struct cache *c, str ns, str name, str uid);
 

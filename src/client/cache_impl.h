@@ -135,6 +135,8 @@ struct cache {
     struct arena scratch;
 
     struct tombs tombs;
+    struct tombs names; /* "namespace/name" of what went, where somebody asked for that */
+    bool remembers_names;
 
     struct strangers strangers; /* of a filtered one */
 

@@ -116,10 +116,83 @@ str name_initc_secret(struct arena *a, str pcs)
     return name_fit(a, arena_printf(a, "%.*s-ic-sat", STR_ARG(pcs)), OBJECT_NAME_MAX);
 }
 
+/* ---- pods ---- */
+
+/* 27^5. */
+enum { POD_SUFFIX = 5, POD_SUFFIXES = 14348907 };
+
+/* (index, n) as one number, each pair as another: along the diagonals. The first 5,356 of these
+ * have a number below POD_SUFFIXES; beyond, two pairs may share one. */
+static uint64_t pair_up(uint64_t index, uint64_t n)
+{
+    uint64_t diagonal = (index + n) % (1u << 30);
+    return (diagonal * (diagonal + 1) / 2 + n) % POD_SUFFIXES;
+}
+
+/* Numbers in an order of the clique's own: a factor that 3 does not divide, and a shift. */
+struct order {
+    uint64_t factor, shift;
+};
+
+static struct order order_of(str uid)
+{
+    uint64_t hash = hash_fnv1a64(uid), factor = hash % POD_SUFFIXES;
+    return (struct order){factor + (factor % 3 == 0), (hash >> 32) % POD_SUFFIXES};
+}
+
+static uint64_t shuffle(struct order o, uint64_t number)
+{
+    return (o.factor * number + o.shift) % POD_SUFFIXES;
+}
+
+/* factor^-1 is factor^(phi - 1), phi of 3^15 being 2 * 3^14. */
+static uint64_t unshuffle(struct order o, uint64_t place)
+{
+    uint64_t number = (place + POD_SUFFIXES - o.shift) % POD_SUFFIXES, power = o.factor;
+    for (uint64_t e = 2 * (POD_SUFFIXES / 3) - 1; e > 0; e /= 2) {
+        if (e % 2)
+            number = number * power % POD_SUFFIXES;
+        power = power * power % POD_SUFFIXES;
+    }
+    return number;
+}
+
+/* The place that a suffix stands for; -1: it is none. */
+static int64_t place_of(str suffix)
+{
+    int64_t place = 0;
+    for (size_t i = suffix.len; i > 0; i--) {
+        unsigned digit = 0;
+        while (digit < HASH_SAFE_CHARS && hash_safe_char(digit) != suffix.p[i - 1])
+            digit++;
+        if (digit == HASH_SAFE_CHARS)
+            return -1;
+        place = place * HASH_SAFE_CHARS + digit;
+    }
+    return place;
+}
+
+bool name_pod_number(str name, str pclq_uid, int64_t index, unsigned *ret_n)
+{
+    int64_t place =
+        name.len < POD_SUFFIX ? -1 : place_of(str_sub(name, name.len - POD_SUFFIX, name.len));
+    if (place < 0 || index < 0)
+        return false;
+    uint64_t number = unshuffle(order_of(pclq_uid), (uint64_t)place), diagonal = (uint64_t)index;
+    /* On its diagonal the number is the n-th, and index + n is the diagonal. */
+    while ((diagonal + 1) * (diagonal + 2) / 2 <= number)
+        diagonal++;
+    uint64_t n = number - diagonal * (diagonal + 1) / 2;
+    if (number < diagonal * (diagonal + 1) / 2 || (uint64_t)index + n != diagonal)
+        return false;
+    *ret_n = (unsigned)n;
+    return true;
+}
+
 str name_pod(struct arena *a, str pclq, str pclq_uid, int64_t index, unsigned n)
 {
-    str input = arena_cat(a, pclq_uid, STR("/"), arena_int(a, index), STR("/"), arena_uint(a, n));
-    str suffix = suffix_of(a, hash_fnv1a64(input), 5);
+    uint64_t number = pair_up((uint64_t)MAX(index, 0), n);
+    str suffix = suffix_of(a, shuffle(order_of(pclq_uid), number), POD_SUFFIX);
     /* A pod's name becomes a host name on some nodes: keep it a DNS label. */
     str base = name_fit(a, pclq, LABEL_MAX - 1 - suffix.len);
     return arena_cat(a, base, STR("-"), suffix);

@@ -18,8 +18,12 @@ str name_member_pclq(struct arena *a, str pcsg, int64_t g, str clique); /* P-i-G
 str name_scaled_gang(struct arena *a, str pcsg, int64_t g, int64_t min_available);
 str name_role(struct arena *a, str pcs); /* grove.io:pcs:P */
 str name_initc_secret(struct arena *a, str pcs);
-/* <PCLQ>-<5 characters of Kubernetes' suffix alphabet> from hash(PCLQ uid, index, n). */
+/* <PCLQ>-<5 characters of Kubernetes' suffix alphabet>, a function of (PCLQ uid, index, n). Names
+ * of one clique differ when their (index, n) do, as long as index + n stays below 5,356; among
+ * more, two are the same as seldom as two of Kubernetes' own. */
 str name_pod(struct arena *a, str pclq, str pclq_uid, int64_t index, unsigned n);
+/* The n of a name that name_pod made; false: it did not make it, or the numbers are too large. */
+bool name_pod_number(str name, str pclq_uid, int64_t index, unsigned *ret_n);
 str name_hostname(struct arena *a, str pclq, int64_t index); /* <PCLQ>-p, a DNS label */
 /* Fits s into `max` bytes: as it is, or its beginning, an 8-character hash and its end. */
 str name_fit(struct arena *a, str s, size_t max);

@@ -66,19 +66,41 @@ static int cmp_str(const void *x, const void *y)
     return str_cmp(*(const str *)x, *(const str *)y);
 }
 
-TEST(pod_suffixes_hardly_ever_collide)
+#define UID "0d9c7f0e-5b7e-4f0a-9f5e-2a5a0c1d2e3f"
+
+TEST(no_two_pods_of_a_cliques_life_have_the_same_name)
 {
     struct arena a = ARENA_INIT;
-    enum { N = 2000 };
-    str names[N];
-    for (int i = 0; i < N; i++)
-        names[i] = name_pod(&a, STR("w"), STR("0d9c7f0e-5b7e-4f0a-9f5e-2a5a0c1d2e3f"), i, 0);
-    qsort(names, N, sizeof(names[0]), cmp_str);
+    enum { PODS = 2000, TIMES = 12 };
+    str *names = arena_array(&a, str, PODS * TIMES);
+    for (int i = 0; i < PODS; i++) {
+        for (unsigned n = 0; n < TIMES; n++)
+            names[i * TIMES + (int)n] = name_pod(&a, STR("w"), STR(UID), i, n);
+    }
+    qsort(names, PODS * TIMES, sizeof(names[0]), cmp_str);
     size_t twins = 0;
-    for (int i = 1; i < N; i++)
+    for (int i = 1; i < PODS * TIMES; i++)
         twins += str_eq(names[i - 1], names[i]);
-    /* 27^5 = 14.3 million suffixes: 0.14 pairs of 2000 are expected to meet. */
-    CHECK(twins <= 2);
+    CHECK_INT(twins, 0);
+    arena_done(&a);
+}
+
+TEST(a_pods_name_tells_how_many_had_its_index_before)
+{
+    struct arena a = ARENA_INIT;
+    for (uint64_t seed = 0; seed < 2000; seed++) {
+        str uid = arena_printf(&a, "uid-%llu", (unsigned long long)seed);
+        int64_t index = (int64_t)(seed * 7 % 1000);
+        unsigned n = (unsigned)(seed * 13 % 4000), got = 0;
+        str name = name_pod(&a, STR("w-0-a"), uid, index, n);
+        CHECK(name_pod_number(name, uid, index, &got));
+        CHECK_INT(got, n);
+        CHECK(!name_pod_number(name, uid, index + 1, &got));
+    }
+    unsigned n;
+    CHECK(!name_pod_number(STR("w-aeiou"), STR(UID), 0, &n));
+    CHECK(!name_pod_number(STR("bcd"), STR(UID), 0, &n));
+    CHECK(!name_pod_number(name_pod(&a, STR("w"), STR(UID), 3, 0), STR(UID), -1, &n));
     arena_done(&a);
 }
 
