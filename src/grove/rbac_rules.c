@@ -142,6 +142,8 @@ static const struct rbac_rule operator_rules[] = {
     ON("scheduler.grove.io", "podgangs", KEEP),
     ON("scheduler.grove.io", "podgangs/status", "patch"),
     ON("", "pods,services", KEEP),
+    /* Which of them cannot be reached: pods there are not waited for. */
+    ON("", "nodes", READ),
     ON("", "serviceaccounts", "create,get,list,patch,watch"),
     /* Waiting pods read this, and nobody can give what he does not have. */
     ON("", "pods/status", READ),

@@ -123,6 +123,10 @@ static const struct field pclq_spec_fields[] = {
     ONE("replicas", int32, REPLICAS, DOC("Number of pods.")),
     ONE("minAvailable", int32, DOC("Fewest pods that are of any use: gang size and floor.")),
     LIST("startsAfter", string, DOC("Cliques that must be up first.")),
+    ONE("podReplacementPolicy", string, ENUM("Failed|TerminatingOrFailed"),
+        DOC("When the pod that replaces one may start. Failed, which is meant if unset: when the "
+            "old one has stopped, or its node is lost. TerminatingOrFailed: as soon as the old one "
+            "is being deleted; two pods of one index may run then.")),
     ONE("autoScalingConfig", auto_scaling,
         DOC("Lets an autoscaler set replicas; not for members of a group.")),
 };
@@ -167,6 +171,10 @@ static const struct field pclq_status_fields[] = {
     ONE("updateProgress", pclq_progress, DOC("The pass under way, or the last one.")),
     MAP("podGangMapping", int32, .flags = FIELD_MAP_ATOMIC,
         DOC("How many pods each gang holds, for coherent updates.")),
+    ONE("terminatingOutdatedReplicas", int32,
+        DOC("Pods of another template that are being deleted and still run.")),
+    ONE("podsPerIndex", string,
+        DOC("How many pods each index has had, as 0-2:1,3:4: no two get the same name.")),
 };
 OBJECT(pclq_status, "PodCliqueStatus");
 

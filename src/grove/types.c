@@ -28,6 +28,7 @@ static const struct view_field clique_fields[] = {
     VIEW_STR(struct clique_view, role, "spec.roleName"),
     VIEW_VAL(struct clique_view, pod_spec, "spec.podSpec"),
     VIEW_VAL(struct clique_view, starts_after, "spec.startsAfter"),
+    VIEW_STR(struct clique_view, replacement, "spec.podReplacementPolicy"),
     VIEW_END,
 };
 

@@ -81,6 +81,7 @@ struct clique_view { /* an element of cliques */
     str role;
     jval pod_spec;
     jval starts_after;
+    str replacement; /* podReplacementPolicy; empty: Failed */
 };
 void clique_view(jval clique, struct clique_view *ret);
 

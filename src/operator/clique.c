@@ -143,6 +143,18 @@ static void write_starts_after(struct jw *w, struct arena *a, const struct cliqu
     vec_done(&parents);
 }
 
+/* What the template does not say any more is said here, as fields that nobody names stay. */
+static void write_replacement(struct jw *w, const struct clique_place *c,
+                              const struct obj *existing)
+{
+    str policy = c->clique.replacement;
+    if (str_is_empty(policy) && existing &&
+        j_has(jgetc(obj_spec(existing), "podReplacementPolicy")))
+        policy = STR("Failed");
+    if (!str_is_empty(policy))
+        jw_put_str(w, "podReplacementPolicy", policy);
+}
+
 static struct doc *make_clique(struct arena *a, const struct clique_place *c,
                                const struct obj *existing)
 {
@@ -161,6 +173,7 @@ static struct doc *make_clique(struct arena *a, const struct clique_place *c,
     write_claimed_pod_spec(&w, a, c);
     if (!existing)
         jw_put_int(&w, "replicas", c->clique.replicas);
+    write_replacement(&w, c, existing);
     jw_put_str(&w, "roleName", c->clique.role);
     write_starts_after(&w, a, c);
     jw_end(&w);
@@ -325,6 +338,7 @@ bool clique_is_updated(const struct obj *pclq)
     jval status = obj_status(pclq);
     return str_eq(jstr(jgetc(status, "currentPodTemplateHash")),
                   obj_label(pclq, STR(LABEL_TEMPLATE_HASH))) &&
+           jint(jgetc(status, "terminatingOutdatedReplicas"), 0) == 0 &&
            jint(jgetc(status, "updatedReplicas"), 0) >=
                MAX(component_needs(obj_spec(pclq)), jint(jgetc(status, "replicas"), 0));
 }

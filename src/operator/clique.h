@@ -51,7 +51,8 @@ str pod_gang(struct arena *a, const struct world *w, const struct obj *pod);
  * names, this never does. */
 str clique_gang(struct arena *a, const struct world *w, const struct obj *pclq, str *ret_base);
 
-/* All its pods are of the template it has now, and as many of them exist as it needs. */
+/* All its pods are of the template it has now, those of others have stopped, and as many of them
+ * exist as it needs. */
 bool clique_is_updated(const struct obj *pclq);
 /* Of the spec of a clique or group: its minimum, or all that is wanted when that is less. */
 int64_t component_needs(jval spec);

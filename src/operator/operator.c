@@ -7,6 +7,7 @@
 #include "operator/clique.h"
 #include "operator/gangmap_fold.h"
 #include "operator/gangmap_watch.h"
+#include "operator/going.h"
 #include "operator/kept.h"
 #include "operator/ledger.h"
 #include "operator/metrics.h"
@@ -581,7 +582,7 @@ static void index_by_short_label(const struct obj *o, struct arena *a, str *keys
 static void map_pod_to_clique(struct controller *c, const struct world *w, const struct obj *old,
                               const struct obj *new)
 {
-    if (tally_cares(old, new))
+    if (tally_cares(old, new) || going_cares(old, new))
         map_controller_owner(c, w, old, new);
 }
 
@@ -638,6 +639,7 @@ static const struct controller_watch pclq_watches[] = {
     {&kind_pcs, map_set_to_cliques},
     {&kind_pod, map_pod_to_clique},
     {&kind_pod, map_pod_to_waiting},
+    {&kind_node, going_from_node},
     {&kind_resource_claim, map_shape_to_owner},
     {&kind_resource_claim_template, map_template_to_cliques},
     {&kind_pod_gang, map_gang_to_cliques},
@@ -696,6 +698,8 @@ unsigned *operator_add_indexes(struct runtime *r)
     mnnvl_add(r);
     sharing_add(r);
     tally_add_fold(r);
+    cache_remember_names(runtime_cache(r, &kind_pod)); /* see fills.h */
+    going_add(r);
     rollup_add_folds(r);
     gangmap_add_fold(r);
     for (size_t i = 0; i < ARRAY_LEN(read_kinds); i++)

@@ -1,7 +1,8 @@
 /*
  * Grove's gate goes from a pod when its gang knows it: the gang is complete, its group refers to
  * the pod, and, for a scaled gang, every group of the base gang has its minimum on nodes.
- * Replacements of later obey the same rule. Gates of others stay.
+ * Replacements of later obey the same rule, and wait until the pod before them has stopped
+ * (going.h), unless the clique says that they need not. Gates of others stay.
  *
  * All of this is seen where it is true first, in what gangs refer to and where pods are: that
  * statuses say it too (Initialized, scheduledReplicas) may take them a moment.
@@ -39,13 +40,28 @@ static str base_wait(const struct clique_work *c, str base)
     return STR_NONE;
 }
 
+/* Whether there is room for it is judged from now on, not from when it was made. */
+static void put_released(struct jw *w, usec now)
+{
+    struct strbuf time = STRBUF_INIT(64);
+    time_format_rfc3339(now, &time);
+    jw_put_object(w, "metadata");
+    jw_put_object(w, "annotations");
+    jw_put_str(w, ANNOTATION_RELEASED, strbuf_str(&time));
+    jw_end(w);
+    jw_end(w);
+    strbuf_done(&time);
+}
+
 /* The list that remains; a list of none is no list. */
-static struct doc *patch_without_gate(const struct obj *pod)
+static struct doc *patch_without_gate(const struct obj *pod, usec now)
 {
     jval gates = jgetc(obj_spec(pod), "schedulingGates");
     struct jw w;
     jw_init(&w);
     jw_object(&w);
+    if (now >= pod_awaited_until(pod))
+        put_released(&w, now);
     jw_put_object(&w, "spec");
     jw_key(&w, STR("schedulingGates"));
     if (jlen(gates) == 1) {
@@ -93,6 +109,36 @@ static str gang_wait(const struct clique_work *c, const struct obj **ret_gang)
     return str_is_empty(base) ? STR_NONE : base_wait(c, base);
 }
 
+bool pclq_pod_waits(const struct clique_work *c, const struct obj *pod)
+{
+    return !going_is_ignored(c->pclq) && pod_is_gated(pod) &&
+           slots_uses(&c->going.running, pod_index(pod)) > 0;
+}
+
+/* One before it is on a node that seems to be gone: that is to be made sure of. */
+static void verify_node(const struct clique_work *c, const struct obj *pod, struct plan_write *w)
+{
+    for (size_t i = 0; !going_is_ignored(c->pclq) && i < c->going.nodeless.len; i++) {
+        const struct obj *before = c->going.nodeless.p[i];
+        if (pod_index(before) == pod_index(pod))
+            plan_verify_absent(w, &kind_node, STR_NONE, jstr(jgetc(obj_spec(before), "nodeName")),
+                               STR_NONE);
+    }
+}
+
+/* For whom the pod waits, and how long that may take: a text that stays as it is. */
+static str why_waits(const struct clique_work *c, const struct obj *pod)
+{
+    const struct obj *before = going_at(c->world, c->pclq, pod_index(pod));
+    str name = before ? before->name : STR("another");
+    return arena_printf(
+        c->plan->arena,
+        "pod %.*s waits until pod %.*s has stopped (terminating, its grace period "
+        "ends at %.*s)",
+        STR_ARG(pod->name), STR_ARG(name),
+        STR_ARG(before ? jstr(jgetc(before->meta, "deletionTimestamp")) : STR_NONE));
+}
+
 static bool can_go(const struct clique_work *c, const struct map *referenced, const struct obj *pod)
 {
     return !pod->deleting && pod_is_gated(pod) && !pod_is_finished(pod) &&
@@ -107,8 +153,14 @@ static size_t lift(struct clique_work *c, const struct obj *gang, const struct m
     for (struct obj *pod; lifted < MAKE_MAX_WRITES && (pod = cache_next(&it));) {
         if (!can_go(c, referenced, pod))
             continue;
-        struct plan_write *w =
-            plan_merge_patch(c->plan, STAGE_PODS, pod, STR_NONE, patch_without_gate(pod), pod->rv);
+        if (pclq_pod_waits(c, pod)) {
+            if (c->waiting++ == 0)
+                c->gates_wait = why_waits(c, pod);
+            continue;
+        }
+        struct plan_write *w = plan_merge_patch(c->plan, STAGE_PODS, pod, STR_NONE,
+                                                patch_without_gate(pod, c->world->now), pod->rv);
+        verify_node(c, pod, w);
         plan_why(w, c->plan, "gang %.*s is complete", STR_ARG(gang->name));
         lifted++;
     }
@@ -121,7 +173,8 @@ static void tell_waiting(struct clique_work *c)
 {
     struct obj *pod;
     struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
-    while ((pod = cache_next(&it)) && !(pod_is_gated(pod) && !pod->deleting))
+    while ((pod = cache_next(&it)) &&
+           (pod->deleting || !pod_is_gated(pod) || (c->waiting > 0 && !pclq_pod_waits(c, pod))))
         ;
     if (pod && world_has_passed(c->world, world_created(c->world, pod), TELL_AFTER, c->plan))
         plan_event(c->plan, c->pclq, true, STR("PodsGated"), "%lld of %lld pods gated: %.*s",
@@ -163,6 +216,8 @@ static void plan_mapped_gates(struct clique_work *c)
     }
     if (lifted == 0 && str_is_empty(c->gates_wait))
         c->gates_wait = STR("their gangs do not refer to them yet");
+    if (c->waiting > 0)
+        tell_waiting(c);
     map_done(&held);
 }
 
@@ -181,7 +236,10 @@ void pclq_plan_gates(struct clique_work *c)
             tell_waiting(c);
         return;
     }
-    if (lift_gang(c, gang) == 0)
+    size_t lifted = lift_gang(c, gang);
+    if (c->waiting > 0)
+        tell_waiting(c);
+    else if (lifted == 0)
         c->gates_wait = arena_printf(c->plan->arena, "gang %.*s does not refer to them yet",
                                      STR_ARG(gang->name));
 }

@@ -5,6 +5,7 @@
 
 #include "operator/clique.h"
 #include "operator/gangmap_pods.h"
+#include "operator/going.h"
 #include "operator/operator.h"
 #include "operator/pod.h"
 #include "operator/surge.h"
@@ -36,6 +37,7 @@ struct clique_update {
     bool running;             /* after it */
     bool rolls;               /* pods may be taken now */
     int64_t roomless;         /* pods that had no room when the pass began, and have none */
+    int64_t old_going;        /* pods of another template that are going and still run */
     struct surge_record surge;
     str *picked; /* pods that served and are taken with this plan */
     size_t n_picked;
@@ -50,9 +52,11 @@ struct clique_work {
     const struct tally *tally;
     struct plan *plan;
     struct clique_update update;
+    struct going going;         /* pods of this clique's name that are going and still run */
     struct clique_slots *slots; /* where a map of gangs rules; NULL: one gang holds all its pods */
     bool unsettled;    /* the plan makes pods or lets them go: the next look tells of them */
     bool lacks_claims; /* that new pods would use: none are made */
+    int64_t waiting;   /* pods with Grove's gate that wait for the one before them to stop */
     str gates_wait; /* why pods with Grove's gate keep it; empty: they do not, or there are none */
 };
 
@@ -63,6 +67,8 @@ void pclq_plan_pods(struct clique_work *c);
 void update_decide_clique(struct clique_work *c);
 void update_plan_pods(struct clique_work *c);
 void update_write_clique(const struct clique_work *c, struct jw *w);
+/* Another pod of its index is going and still runs; this one waits for its end. */
+bool pclq_pod_waits(const struct clique_work *c, const struct obj *pod);
 /* Lifts Grove's gate where the gang allows it. */
 void pclq_plan_gates(struct clique_work *c);
 void pclq_plan_status(struct clique_work *c);

@@ -8,6 +8,7 @@
  * make, are one too many whatever the number wanted.
  */
 #include "base/map.h"
+#include "operator/fills.h"
 #include "operator/pclq_impl.h"
 #include "operator/update.h"
 
@@ -17,6 +18,7 @@ struct pods_work {
     obj_vec finished;   /* not going */
     struct slots used;  /* indices that are taken */
     struct map planned; /* names of this plan */
+    struct fills fills; /* pods that each index has had, as the status says */
     int64_t leaving;    /* their delete is on its way */
     int64_t missing;    /* still to be made; negative: too many */
     size_t made, removed;
@@ -87,17 +89,19 @@ enum { NAMES_MAX = 8 };
 static bool is_free(const struct pods_work *p, str name)
 {
     const struct clique_work *c = p->clique;
-    return !world_get(c->world, &kind_pod, c->pclq->ns, name) && !map_has(&p->planned, name);
+    return !world_get(c->world, &kind_pod, c->pclq->ns, name) && !map_has(&p->planned, name) &&
+           !cache_was_here(world_cache(c->world, &kind_pod), c->pclq->ns, name);
 }
 
 /* The name of a pod of this index whose create was sent and may still happen, so that it makes no
- * second pod when it does; else the first that no pod holds, a dying one and one of this plan
- * included. */
+ * second pod when it does; else the first that no pod of the clique's life has had: none that the
+ * status counts, none that is or was in the cache, none of this plan. */
 static str free_name(const struct pods_work *p, int64_t index)
 {
     const struct clique_work *c = p->clique;
+    unsigned had = fills_of(&p->fills, index);
     str first = STR_NONE;
-    for (unsigned n = 0; n < NAMES_MAX || str_is_empty(first); n++) {
+    for (unsigned n = had; n < had + NAMES_MAX || str_is_empty(first); n++) {
         str name = name_pod(c->plan->arena, c->pclq->name, c->pclq->uid, index, n);
         if (!is_free(p, name))
             continue;
@@ -370,6 +374,8 @@ void pclq_plan_pods(struct clique_work *c)
     if (!has_work(c))
         return;
     collect(&p);
+    if (p.missing > 0)
+        fills_read(&p.fills, jstr(jgetc(obj_status(c->pclq), "podsPerIndex")));
     vec_sort(&p.finished, cmp_finished);
     if (tally_has_doubles(c->tally)) {
         remove_doubles(&p);
@@ -388,4 +394,5 @@ void pclq_plan_pods(struct clique_work *c)
     vec_done(&p.finished);
     slots_done(&p.used);
     map_done(&p.planned);
+    fills_done(&p.fills);
 }

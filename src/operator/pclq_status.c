@@ -10,6 +10,7 @@
  * the next look. Only what is too much for one plan, and what goes wrong, is told on the way.
  */
 #include "operator/errors.h"
+#include "operator/fills.h"
 #include "operator/pclq_impl.h"
 #include "operator/standing.h"
 #include "operator/update.h"
@@ -57,21 +58,31 @@ static struct condition scheduled_condition(const struct clique_work *c)
                      (long long)c->spec.min_available, waits ? "; " : "", STR_ARG(c->gates_wait))};
 }
 
+/* What is missing comes when pods before it have stopped. Making its gang anew would wait for the
+ * same pods, so it is no reason to. */
+static bool only_waits(const struct clique_work *c)
+{
+    return c->waiting > 0 &&
+           c->tally->scheduled - c->tally->failing + c->waiting >= c->spec.min_available;
+}
+
 static struct condition breached_condition(const struct clique_work *c, bool updating)
 {
     const struct tally *n = c->tally;
     int64_t min = c->spec.min_available;
     bool enough = n->scheduled >= min;
     bool sound = enough && n->scheduled - n->failing >= min;
+    bool waits = !sound && only_waits(c);
     const char *reason = updating ? "UpdateInProgress"
                          : sound  ? "SufficientReadyPods"
+                         : waits  ? "PodsTerminating"
                          : enough ? "InsufficientReadyPods"
                                   : "ScheduledReplicasBelowMinAvailable";
     return (struct condition){
         "MinAvailableBreached",
-        updating ? "Unknown"
-        : sound  ? "False"
-                 : "True",
+        updating || waits ? "Unknown"
+        : sound           ? "False"
+                          : "True",
         reason,
         arena_printf(c->plan->arena, "%lld pods on nodes, %lld of them failing, %lld needed",
                      (long long)n->scheduled, (long long)n->failing, (long long)min)};
@@ -113,14 +124,47 @@ static str clique_selector(const struct clique_work *c)
 }
 
 /* What is fully realised: nothing changes while an update runs or pods of another template are
- * there. The revision it is to be of counts as realised when it carries what that calls it. */
+ * there, also on their way out. The revision it is to be of counts as realised when it carries what
+ * that calls it. */
 static void write_hashes(struct jw *w, const struct clique_work *c, const struct report *r)
 {
-    if (r->updating || r->updated != r->n->active + r->n->finished)
+    if (r->updating || r->updated != r->n->active + r->n->finished || c->update.old_going > 0)
         return;
     if (c->update.labelled)
         jw_put_str(w, "currentPodCliqueSetGenerationHash", c->update.set_hash);
     jw_put_str(w, "currentPodTemplateHash", r->target);
+}
+
+/* ---- names ---- */
+
+/* Something came, went or moved on since the status was written. */
+static bool has_moved(const struct tally *n, jval old)
+{
+    return n->active + n->finished != jint(jgetc(old, "replicas"), 0) ||
+           n->ready != jint(jgetc(old, "readyReplicas"), 0) ||
+           n->gated != jint(jgetc(old, "scheduleGatedReplicas"), 0) ||
+           n->scheduled != jint(jgetc(old, "scheduledReplicas"), 0);
+}
+
+/* Which names are used up. Whoever is told of new numbers is told of this too; it is no reason for
+ * a write of its own, as caches remember what went until it is told. */
+static void write_fills(struct jw *w, const struct clique_work *c, jval old)
+{
+    struct fills f;
+    if (!has_moved(c->tally, old))
+        return;
+    fills_read(&f, jstr(jgetc(old, "podsPerIndex")));
+    struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
+    for (const struct obj *pod; (pod = cache_next(&it));) {
+        unsigned n;
+        int64_t index = pod_index(pod);
+        if (name_pod_number(pod->name, c->pclq->uid, index, &n))
+            fills_note(&f, index, n + 1);
+    }
+    str text = fills_text(&f, c->plan->arena);
+    if (!str_is_empty(text))
+        jw_put_str(w, "podsPerIndex", text);
+    fills_done(&f);
 }
 
 /* ---- errors ---- */
@@ -160,8 +204,11 @@ void pclq_plan_status(struct clique_work *c)
     jw_put_int(&w, "updatedReplicas", r.updated);
     jw_put_int(&w, "scheduleGatedReplicas", r.n->gated);
     jw_put_int(&w, "scheduledReplicas", r.n->scheduled);
+    if (c->update.old_going > 0 || j_has(jgetc(old, "terminatingOutdatedReplicas")))
+        jw_put_int(&w, "terminatingOutdatedReplicas", c->update.old_going);
     if (str_is_empty(obj_label(c->pclq, STR(LABEL_PCSG))))
         jw_put_str(&w, "hpaPodSelector", clique_selector(c));
+    write_fills(&w, c, old);
     write_hashes(&w, c, &r);
     update_write_clique(c, &w);
     if (c->slots)

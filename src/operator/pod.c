@@ -20,9 +20,17 @@ bool pod_is_scheduled(const struct obj *pod)
     return !str_is_empty(jstr(jgetc(obj_spec(pod), "nodeName")));
 }
 
+usec pod_since(const struct world *w, const struct obj *pod)
+{
+    usec released = 0, made = world_created(w, pod);
+    if (!time_parse_rfc3339(obj_annotation(pod, STR(ANNOTATION_RELEASED)), &released))
+        return made;
+    return MAX(world_moment(w, released), made);
+}
+
 usec pod_awaited_until(const struct world *w, const struct obj *pod)
 {
-    return world_created(w, pod) + ON_ITS_WAY;
+    return pod_since(w, pod) + ON_ITS_WAY;
 }
 
 bool pod_is_on_its_way(const struct world *w, const struct obj *pod)

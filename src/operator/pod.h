@@ -7,6 +7,9 @@
 /* How often in a row the pods before this one, of the same index, ended soon after they began. */
 #define ANNOTATION_FAILURES "grove.io/failures"
 
+/* When Grove's gate went from it, where it had waited for long: from then on it looks for room. */
+#define ANNOTATION_RELEASED "grove.io/released-at"
+
 /* What all pods of a clique are made from. */
 struct pod_recipe {
     const struct obj *pcs;
@@ -21,6 +24,8 @@ bool pod_is_ready(const struct obj *pod);
 bool pod_is_scheduled(const struct obj *pod);
 /* It has no node, was made a moment ago, and nobody said that there is no room for it. */
 bool pod_is_on_its_way(const struct world *w, const struct obj *pod);
+/* Since when it may be scheduled: when it was made, or let go. Steady time. */
+usec pod_since(const struct world *w, const struct obj *pod);
 /* What is on no node then has been without for so long that it may stay so. Steady time. */
 usec pod_awaited_until(const struct world *w, const struct obj *pod);
 /* Not ready although it started once: it crashed, or lost readiness. Pods still starting are not

@@ -3,8 +3,10 @@
  * gang allows it; status from the pods.
  *
  * Counting: a pod that is being deleted, or whose delete is in an accepted plan, is gone; a
- * finished pod (Failed, Succeeded) holds no place and is replaced. Names are functions of (clique
- * uid, index, n), so a repeated create answers AlreadyExists instead of making a second pod.
+ * finished pod (Failed, Succeeded) holds no place and is replaced. Its successor is made at once and
+ * keeps Grove's gate until the old one has stopped (going.h). Names are functions of (clique uid,
+ * index, how many pods had that index before), so a repeated create answers AlreadyExists instead
+ * of making a second pod, and no two pods have the same name (fills.h).
  *
  * The end: a clique that is being deleted deletes its pods and goes when all of them are marked, so
  * that its successor of the same name finds none that stay. It does not wait until they are gone.
@@ -157,6 +159,7 @@ void pclq_plan(const struct world *w, const struct key *key, void *ctx, struct p
         return;
     c.recipe = (struct pod_recipe){c.pcs, pclq, config ? config->initc_image : STR(INITC_IMAGE)};
     c.tally = tally_of(w, pclq->uid);
+    going_of_clique(&c.going, w, pclq);
     pclq_view(pclq, &c.spec);
     bool adding = make_finalizer(p, STAGE_FINALIZER, pclq, STR(FINALIZER_PCLQ), true);
     plan_claims(&c);
@@ -167,4 +170,5 @@ void pclq_plan(const struct world *w, const struct key *key, void *ctx, struct p
     pclq_plan_gates(&c);
     if (!adding)
         pclq_plan_status(&c);
+    going_done(&c.going);
 }

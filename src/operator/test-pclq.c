@@ -255,27 +255,27 @@ static const char *fe_name(struct ring *r, int64_t index, unsigned n)
     return name_pod(&names, o->name, o->uid, index, n).p;
 }
 
-/* The pod before goes while the create of its successor is on its way and unheard of: the next plan
- * asks for the same successor, not for another one under the name that has become free. */
+/* A create of its successor is on its way and unheard of, under a name that is not the next one:
+ * the next plan asks for the same successor, not for another one. */
 TEST(a_successor_that_may_still_come_is_asked_for_by_its_name)
 {
     struct ring r = with_cliques();
     ring_plan_pclq(&r, "svc-0-fe");
     tw_carry_out(r.world);
-    const char *first = fe_name(&r, 1, 0), *second = fe_name(&r, 1, 1);
+    const char *first = fe_name(&r, 1, 0), *next = fe_name(&r, 1, 1), *sent = fe_name(&r, 1, 2);
     tw_delete(r.world, &kind_pod, first);
     if (tw_get(r.world, &kind_pod, first)) /* without a node it goes at once */
         tw_remove(r.world, &kind_pod, first);
     ring_plan_pclq(&r, "svc-0-fe");
-    CHECK(tw_write(r.world, &kind_pod, first, "") != NULL);
-    runtime_note_unsure(r.world->runtime, &kind_pod, STR("default"), str_of(second));
+    CHECK(tw_write(r.world, &kind_pod, next, "") != NULL);
+    runtime_note_unsure(r.world->runtime, &kind_pod, STR("default"), str_of(sent));
     ring_plan_pclq(&r, "svc-0-fe");
-    CHECK(tw_write(r.world, &kind_pod, first, "") == NULL);
-    CHECK(tw_write(r.world, &kind_pod, second, "") != NULL);
+    CHECK(tw_write(r.world, &kind_pod, next, "") == NULL);
+    CHECK(tw_write(r.world, &kind_pod, sent, "") != NULL);
     tw_carry_out(r.world);
-    CHECK(tw_get(r.world, &kind_pod, second) != NULL);
+    CHECK(tw_get(r.world, &kind_pod, sent) != NULL);
     ring_plan_pclq(&r, "svc-0-fe");
-    CHECK(tw_write(r.world, &kind_pod, first, "") == NULL);
+    CHECK(tw_write(r.world, &kind_pod, next, "") == NULL);
     ring_free(&r);
 }
 

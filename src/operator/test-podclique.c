@@ -16,7 +16,7 @@ static struct ring with_cliques(void)
     return r;
 }
 
-/* The name a pod of this clique gets for an index, as long as nobody holds it. */
+/* The name of the n-th pod that an index of this clique has. */
 static const char *pod_name(struct ring *r, const char *clique, int64_t index, unsigned n)
 {
     const struct obj *o = tw_must(r->world, &kind_pclq, clique);
@@ -160,13 +160,13 @@ TEST(holes_in_the_indices_are_filled)
     tw_remove(r.world, &kind_pod, fe(&r, 1));
     ring_plan_pclq(&r, "svc-0-fe");
     CHECK_INT(count_op(&r, PLAN_CREATE), 1);
-    CHECK(creates(&r, fe(&r, 1)));
-    CHECK_CSTR(jstr(jpath(tw_body(r.world, &kind_pod, fe(&r, 1), ""), "spec.hostname")),
-               "svc-0-fe-1");
+    const char *next = pod_name(&r, "svc-0-fe", 1, 1);
+    CHECK(creates(&r, next));
+    CHECK_CSTR(jstr(jpath(tw_body(r.world, &kind_pod, next, ""), "spec.hostname")), "svc-0-fe-1");
     ring_free(&r);
 }
 
-/* The index is free as soon as its pod is going, the name only when it is gone. */
+/* The index is free as soon as its pod is going, the name never again. */
 TEST(a_dying_pod_is_replaced_under_another_name)
 {
     struct ring r = with_cliques();
@@ -224,7 +224,7 @@ TEST(indices_above_the_number_wanted_do_no_harm)
     tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {replicas: 3}}");
     ring_plan_pclq(&r, "svc-0-fe"); /* 2 and 4 are there */
     CHECK_INT(count_op(&r, PLAN_CREATE), 1);
-    CHECK(creates(&r, fe(&r, 0)));
+    CHECK(creates(&r, pod_name(&r, "svc-0-fe", 0, 1)));
     ring_free(&r);
 }
 

@@ -12,6 +12,7 @@
  */
 #include "operator/update_group.h"
 
+#include "operator/going.h"
 #include "operator/ledger.h"
 #include "operator/pod.h"
 #include "operator/revisions.h"
@@ -154,8 +155,31 @@ static int64_t count_outdated(const struct group_work *g)
     return n;
 }
 
-/* When the members of a replica that has no place were made, as steady time; 0: it has one, or is
- * to be made anew anyway. */
+/* It waits for the pod that had its index before it, not for room. */
+static bool waits_for_another(const struct group_work *g, const struct obj *pclq,
+                              const struct obj *pod)
+{
+    return !pod->deleting && pod_is_gated(pod) && !going_is_ignored(pclq) &&
+           going_at(g->world, pclq, pod_index(pod));
+}
+
+/* Since when a member's pods have looked for room, as steady time; -1: some do not yet, as others are
+ * before them. */
+static usec member_since(const struct group_work *g, const struct obj *pclq)
+{
+    usec since = world_created(g->world, pclq);
+    struct cache_iter pods = world_owned(g->world, &kind_pod, pclq->uid);
+    for (struct obj *pod; (pod = cache_next(&pods));) {
+        if (waits_for_another(g, pclq, pod))
+            return -1;
+        if (!pod->deleting && !pod_is_scheduled(pod))
+            since = MAX(since, pod_since(g->world, pod));
+    }
+    return since;
+}
+
+/* Since when a replica that has no place has looked for one, as steady time; 0: it has one, or is to
+ * be made anew anyway. */
 static usec waits_since(const struct group_work *g, int64_t j)
 {
     uint32_t members = (uint32_t)jlen(g->spec.clique_names);
@@ -165,8 +189,10 @@ static usec waits_since(const struct group_work *g, int64_t j)
         return 0;
     for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
         const struct obj *o = member(g, j, jstr(it.value));
-        if (stays(g, o))
-            since = MAX(since, world_created(g->world, o));
+        usec at = stays(g, o) ? member_since(g, o) : 0;
+        if (at < 0)
+            return 0;
+        since = MAX(since, at);
     }
     return since;
 }
@@ -277,7 +303,7 @@ static bool is_coming(const struct group_work *g, int64_t j)
             continue;
         struct cache_iter pods = world_owned(g->world, &kind_pod, o->uid);
         for (struct obj *pod; (pod = cache_next(&pods));) {
-            if (pod_is_on_its_way(g->world, pod))
+            if (pod_is_on_its_way(g->world, pod) || waits_for_another(g, o, pod))
                 return true;
         }
     }
@@ -363,6 +389,30 @@ static void delete_replica(const struct group_work *g, int64_t j, bool serves, u
     }
 }
 
+/* Of a template that none of the group's cliques is to have. */
+static bool is_of_another(void *ctx, const struct obj *pod)
+{
+    const struct group_work *g = ctx;
+    str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
+    for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
+        if (revision_names(g->revision, jstr(it.value), hash))
+            return false;
+    }
+    return true;
+}
+
+/* Replicas that serve while pods of what they were before still run. */
+static int64_t count_overlaps(const struct group_work *g)
+{
+    int64_t n = 0;
+    struct going going;
+    going_of_group(&going, g->world, g->pcsg, is_of_another, (void *)g);
+    for (int64_t j = slots_next(&going.running, 0); j >= 0; j = slots_next(&going.running, j + 1))
+        n += group_wants(g, j) && health_of(g, j) == SERVES;
+    going_done(&going);
+    return n;
+}
+
 void update_plan_group(const struct group_work *g, struct group_update *u, unsigned stage)
 {
     if (!u->rolls || !u->outdated)
@@ -373,6 +423,7 @@ void update_plan_group(const struct group_work *g, struct group_update *u, unsig
     int64_t missing = b.desired - b.available;
     if (missing > 0)
         missing = MAX(missing - u->roomless, 0);
+    missing += count_overlaps(g);
     int64_t room = MIN(MIN(b.free, b.allowance - missing), MAX_SELECTED);
     u->picked = arena_array(g->plan->arena, int64_t, (size_t)MAX(room, 0) + 1);
     for (int64_t j = 0; j < seen_top(g) && !make_is_full(g->plan, from); j++) {

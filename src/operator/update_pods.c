@@ -9,8 +9,9 @@
  * a hiccup of a probe is no reason to take all of them.
  *
  * A pass is recorded in the clique's status before it takes the first pod (the ledger reads it
- * there), and ended when all pods are of the template and as many serve as were taken. Pods above
- * the number wanted (surge.h) count among those that serve, and are gone when it ends.
+ * there), and ended when all pods are of the template, those of another have stopped, and as many
+ * serve as were taken. Pods above the number wanted (surge.h) count among those that serve, and are
+ * gone when it ends.
  */
 #include "client/failure.h"
 #include "operator/ledger.h"
@@ -74,11 +75,17 @@ bool update_pod_flaps(const struct world *w, const struct obj *pod, usec *ret_le
     return *ret_left > 0;
 }
 
+static bool is_of_another(void *ctx, const struct obj *pod)
+{
+    const struct clique_work *c = ctx;
+    return !revision_names(c->update.target, c->update.clique,
+                           obj_label(pod, STR(LABEL_TEMPLATE_HASH)));
+}
+
 static bool is_outdated(const struct clique_work *c, const struct obj *pod)
 {
     return !pod->deleting && !pod_is_finished(pod) && !world_is_intended(c->world, pod->uid) &&
-           !revision_names(c->update.target, c->update.clique,
-                           obj_label(pod, STR(LABEL_TEMPLATE_HASH)));
+           is_of_another((void *)c, pod);
 }
 
 /* ---- which pass ---- */
@@ -98,7 +105,8 @@ static size_t selected_before(const struct clique_work *c)
 static bool is_complete(const struct clique_work *c)
 {
     int64_t taken = (int64_t)selected_before(c), desired = MAX(c->spec.replicas, 0);
-    return c->update.outdated == 0 && c->update.surge.held == 0 && c->tally->active == desired &&
+    return c->update.outdated == 0 && c->update.old_going == 0 && c->update.surge.held == 0 &&
+           c->tally->active == desired &&
            c->tally->ready >= MIN(desired, MAX(c->spec.min_available, taken));
 }
 
@@ -114,7 +122,7 @@ static int64_t count_roomless(const struct clique_work *c)
         return MIN(now, before);
     struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
     for (struct obj *pod; (pod = cache_next(&it));) {
-        bool comes = pod_is_on_its_way(c->world, pod);
+        bool comes = pod_is_on_its_way(c->world, pod) || pclq_pod_waits(c, pod);
         coming += comes;
         old += !comes && !pod_is_scheduled(pod) && is_outdated(c, pod);
     }
@@ -164,13 +172,13 @@ static const struct obj *oldest_unplaced(const struct clique_work *c)
     struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
     for (struct obj *pod; (pod = cache_next(&it));) {
         if (pod->deleting || pod_is_finished(pod) || pod_is_scheduled(pod) ||
-            world_is_intended(c->world, pod->uid) || is_outdated(c, pod))
+            world_is_intended(c->world, pod->uid) || is_outdated(c, pod) || pclq_pod_waits(c, pod))
             continue;
-        usec made = world_created(c->world, pod);
-        if (oldest && (made > first || (made == first && str_cmp(pod->name, oldest->name) > 0)))
+        usec since = pod_since(c->world, pod);
+        if (oldest && (since > first || (since == first && str_cmp(pod->name, oldest->name) > 0)))
             continue;
         oldest = pod;
-        first = made;
+        first = since;
     }
     return oldest;
 }
@@ -208,7 +216,7 @@ static bool times_out(const struct clique_work *c)
     const struct obj *pod = oldest_unplaced(c);
     if (!pod)
         return false;
-    if (!world_has_passed(c->world, world_created(c->world, pod), timeout, c->plan))
+    if (!world_has_passed(c->world, pod_since(c->world, pod), timeout, c->plan))
         return false;
     str why = jstr(jgetc(condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled")),
                          "message"));
@@ -297,6 +305,7 @@ void update_decide_clique(struct clique_work *c)
     u->labelled = str_eq(obj_label(c->pclq, STR(LABEL_TEMPLATE_HASH)), u->hash);
     u->named = update_pods_named(c->tally, u->target, u->clique);
     u->outdated = c->tally->active + c->tally->finished - u->named;
+    u->old_going = c->going.n ? going_count(c->world, c->pclq, is_of_another, c) : 0;
     switch (update_strategy_of(c->pcs)) {
     case UPDATE_RECREATE:
         decide_recreate(c, template, was_running);
@@ -339,6 +348,19 @@ static void take(struct clique_work *c, const struct obj *pod, bool serves)
         c->update.picked[c->update.n_picked++] = pod->name;
 }
 
+/* Ready pods whose predecessors still run: those are not done with yet. */
+static int64_t count_overlaps(const struct clique_work *c)
+{
+    int64_t n = 0;
+    if (c->going.n == 0)
+        return 0;
+    struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
+    for (const struct obj *pod; (pod = cache_next(&it));)
+        n += !pod->deleting && pod_is_ready(pod) &&
+             slots_uses(&c->going.running, pod_index(pod)) > 0;
+    return n;
+}
+
 /* How many serving pods may go now. Those above the number make up for as many. */
 static int64_t room(const struct clique_work *c)
 {
@@ -346,6 +368,7 @@ static int64_t room(const struct clique_work *c)
     int64_t missing = b.desired - b.available;
     if (missing > 0)
         missing = MAX(missing - c->update.roomless, 0);
+    missing += count_overlaps(c);
     return MIN(b.free, b.allowance - missing);
 }
 

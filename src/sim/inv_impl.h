@@ -90,6 +90,21 @@ struct inv_versions {
 void versions_event(struct invariants *v, struct inv_versions *x, const struct store_event *e);
 void versions_done(struct inv_versions *x);
 
+/* ---- pods that follow each other ---- */
+
+struct inv_pods {
+    struct map places;  /* "namespace/clique label/index" -> struct place: who of it runs */
+    struct map ended;   /* uids of pods that have finished, whatever a late word says of them */
+    struct map lost;    /* node -> until when it was unreachable */
+    struct map excused; /* uids of pods let go since the node of the one before them was lost */
+    struct map names;   /* "clique uid/name" -> struct name_fate */
+    usec restarted;     /* when a component was last started anew; 0: never */
+};
+
+void running_event(struct invariants *v, struct inv_pods *p, const struct store_event *e);
+void names_event(struct invariants *v, struct inv_pods *p, const struct store_event *e);
+void pods_done(struct inv_pods *p);
+
 /* ---- rolls ---- */
 
 struct inv_updates {

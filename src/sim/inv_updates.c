@@ -13,7 +13,7 @@
  *             it is to be of (that of a pod is a matter of `deletes`), but for one that a map had
  *             above the number and gave up again
  *   endings   an update that rolls by itself is not said to have ended while a pod is of another
- *             template than the one it was for
+ *             template than the one it was for, or one of another still runs on its way out
  */
 #include "base/hash.h"
 #include "grove/names.h"
@@ -476,6 +476,16 @@ static bool is_of(const struct obj *pod, const struct obj *revision)
     return false;
 }
 
+/* It is going, and its node has yet to say that it has stopped. One that was there a moment ago
+ * may not be known to go yet. */
+static bool is_stopping(const struct invariants *v, const struct obj *pod)
+{
+    const struct obj *node = store_get(inv_store(v), &kind_node, STR_NONE, pod_node(pod));
+    int64_t grace = jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), 0);
+    return pod->deleting && node && jlen(jgetc(obj_spec(node), "taints")) == 0 && grace > 0 &&
+           !pod_has_finished(pod);
+}
+
 /* What it is said to be of is said in the same breath; only of the youngest pods it may not know.
  */
 static void check_ending(struct invariants *v, const struct store_event *e)
@@ -490,11 +500,13 @@ static void check_ending(struct invariants *v, const struct store_event *e)
     struct obj *pod;
     struct store_iter it = store_range(inv_store(v), &kind_pod, pcs->ns, STR_NONE, STR_NONE);
     while (revision && (pod = store_next(&it))) {
-        if (is_active(pod) && inv_made(v, pod) + inv_lag(v) < inv_wall(v) &&
+        if ((is_active(pod) || is_stopping(v, pod)) &&
+            inv_made(v, pod) + inv_lag(v) < inv_wall(v) &&
             str_eq(obj_label(pod, STR(LABEL_PCS)), pcs->name) && set_of(v, pod) == pcs &&
             !is_left_out(v, pod, pcs) && !is_of(pod, revision))
-            inv_fail(v, "rolls", "the update of %.*s ends, and pod %.*s is of another template",
-                     STR_ARG(pcs->name), STR_ARG(pod->name));
+            inv_fail(v, "rolls", "the update of %.*s ends, and pod %.*s is of another template%s",
+                     STR_ARG(pcs->name), STR_ARG(pod->name),
+                     pod->deleting ? " and still runs" : "");
     }
 }
 

@@ -35,6 +35,7 @@ struct invariants {
     struct inv_updates rolls;
     struct inv_times times;
     usec base; /* wall − monotonic, when it began */
+    struct inv_pods pods;
 };
 
 /* ---- helpers ---- */
@@ -442,6 +443,16 @@ static void check_delays(struct invariants *v, const struct store_event *e)
     times_event(v, &v->times, e);
 }
 
+static void check_running(struct invariants *v, const struct store_event *e)
+{
+    running_event(v, &v->pods, e);
+}
+
+static void check_names(struct invariants *v, const struct store_event *e)
+{
+    names_event(v, &v->pods, e);
+}
+
 bool deletes_was_forced(const struct invariants *v, const struct obj *o)
 {
     return deletes_is_forced(v, &v->deletes, o);
@@ -456,6 +467,7 @@ static const struct check {
     {"rolls", check_rolls},         {"versions", check_versions}, {"deletes", check_deletes},
     {"indices", check_indices},     {"gates", check_gates},       {"replicas", check_replicas},
     {"gangs", check_gangs},         {"updates", check_updates},   {"delays", check_delays},
+    {"running", check_running},     {"names", check_names},
 };
 
 struct invariants *invariants_new(const struct invariants_options *o)
@@ -484,6 +496,7 @@ void invariants_free(struct invariants *v)
     versions_done(&v->versions);
     updates_done(&v->rolls);
     times_done(&v->times);
+    pods_done(&v->pods);
     free(v);
 }
 
@@ -517,6 +530,11 @@ void invariants_tick(struct invariants *v)
 const struct err *invariants_failure(const struct invariants *v)
 {
     return &v->failure;
+}
+
+void invariants_restarted(struct invariants *v)
+{
+    v->pods.restarted = inv_wall(v);
 }
 
 void invariants_allow_delete(struct invariants *v, str uid)

@@ -20,6 +20,8 @@
  *   rolls      an update leaves every component its floor, makes nothing anew that did not change,
  *              and is not said to be over before it is: see inv_updates.c
  *   delays     nothing that is to happen after a delay happens before: see inv_times.c
+ *   running    no pod is let go while another one of its index still runs: see inv_pods.c
+ *   names      no two pods of a clique's life have the same name
  *   versions   pods of one clique in one gang are of one version, and an update leaves a standalone
  *              clique its floor, where the strategy is Coherent: see inv_versions.c
  *
@@ -51,6 +53,9 @@ void invariants_tick(struct invariants *v);
 usec invariants_moved(const struct invariants *v, const struct obj *pcs);
 /* The first breach; code 0: none so far. */
 const struct err *invariants_failure(const struct invariants *v);
+
+/* A component was stopped or started: it knows no more than what is written. */
+void invariants_restarted(struct invariants *v);
 
 /* What users ask for, told before they ask. */
 void invariants_allow_delete(struct invariants *v, str uid);

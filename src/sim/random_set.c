@@ -50,20 +50,23 @@ static void put_rolling(struct jw *w, struct rng *r, int64_t least, int64_t most
     jw_end(w);
 }
 
-/* Sometimes its pods take longer to be ready than most deadlines of progress. */
-static void put_slowness(struct jw *w, struct rng *r)
+/* Sometimes its pods take longer to be ready than most deadlines of progress, or to stop. */
+static void put_slowness(struct jw *w, bool to_be_ready, bool to_stop)
 {
-    if (rng_below(r, 12) > 0)
+    if (!to_be_ready && !to_stop)
         return;
     jw_put_object(w, "annotations");
-    jw_put_cstr(w, LIFE_PREFIX "ready", "12s");
+    if (to_be_ready)
+        jw_put_cstr(w, LIFE_PREFIX "ready", "12s");
+    if (to_stop)
+        jw_put_cstr(w, LIFE_PREFIX "stop", "15s");
     jw_end(w);
 }
 
-static void put_pod_spec(struct jw *w, int64_t version)
+static void put_pod_spec(struct jw *w, int64_t version, int64_t grace)
 {
     jw_put_object(w, "podSpec");
-    jw_put_int(w, "terminationGracePeriodSeconds", 2);
+    jw_put_int(w, "terminationGracePeriodSeconds", grace);
     jw_put_array(w, "containers");
     jw_object(w);
     jw_put_cstr(w, "name", "main");
@@ -87,12 +90,14 @@ static void put_clique(struct jw *w, struct rng *r, const struct random_shape *s
     jw_printf(w, "c%zu", i);
     if (i < s->alone)
         put_rolling(w, r, coherent ? s->min[i] : 1, s->replicas[i]);
-    if (may_be_slow)
-        put_slowness(w, r);
+    bool stops_slowly = rng_below(r, 8) == 0;
+    put_slowness(w, may_be_slow && rng_below(r, 12) == 0, stops_slowly);
     jw_put_object(w, "spec");
     jw_put_int(w, "replicas", s->replicas[i]);
     jw_put_int(w, "minAvailable", s->min[i]);
-    put_pod_spec(w, between(r, 1, 3));
+    if (rng_below(r, 8) == 0)
+        jw_put_cstr(w, "podReplacementPolicy", "TerminatingOrFailed");
+    put_pod_spec(w, between(r, 1, 3), stops_slowly ? 20 : 2);
     jw_end(w);
     jw_end(w);
 }

@@ -16,7 +16,7 @@ struct random_shape {
 
 void random_shape(struct rng *r, struct random_shape *ret);
 /* A version of it: images, strategy (of the list given), how many may be missing or at work; one
- * that is not the last may be paused, or slow to be ready. */
+ * that is not the last may be paused, or slow to be ready; any may be slow to stop. */
 struct doc *random_version(struct rng *r, const struct random_shape *s, jval strategies, bool last);
 
 #endif

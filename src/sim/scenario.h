@@ -21,8 +21,8 @@
  *   scale: {pcs/NAME: 3}; patch: {object: WHICH, merge: {...}, subresource: status}
  *   change: {SET: {CLIQUE: 2}} (image busybox:2 in the first container of its template)
  *   metrics: {pcs/NAME: {load.cpu: 10, metric.q: null}} (said, or no more, see metrics_source.h)
- *   delete: WHICH (orphan: true: what it owns stays); crash: WHICH (failed: true: for good);
- *   heal: WHICH
+ *   delete: WHICH (orphan: true: what it owns stays; grace: 0: by force); heal: WHICH
+ *   crash: WHICH (failed: true: for good)
  *   cordon, uncordon, fail, recover: NODES
  *   stop, start, restart: all | api | operator | scheduler | nodes
  *                 (all, where they are one process)

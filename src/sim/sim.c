@@ -190,6 +190,7 @@ static bool is_meant(const struct sim *s, const char *name, size_t part)
 void sim_stop(struct sim *s, const char *name)
 {
     sim_note(s, "stop %s", name ? name : "all");
+    invariants_restarted(s->invariants);
     for (size_t i = 0; i < plane_parts(s->plane); i++) {
         if (is_meant(s, name, i))
             stop_part(s, i);
@@ -199,6 +200,7 @@ void sim_stop(struct sim *s, const char *name)
 void sim_start(struct sim *s, const char *name)
 {
     sim_note(s, "start %s", name ? name : "all");
+    invariants_restarted(s->invariants);
     for (size_t i = 0; i < plane_parts(s->plane); i++) {
         if (is_meant(s, name, i))
             plane_start(s->plane, i);
@@ -368,14 +370,14 @@ int sim_scale(struct sim *s, const struct kind *k, str ns, str name, int64_t rep
 
 int sim_delete(struct sim *s, const struct kind *k, str ns, str name, struct err *err)
 {
-    return sim_delete_so(s, k, ns, name, API_BACKGROUND, err);
+    return sim_delete_so(s, k, ns, name, API_BACKGROUND, -1, err);
 }
 
 int sim_delete_so(struct sim *s, const struct kind *k, str ns, str name, enum api_propagation how,
-                  struct err *err)
+                  int64_t grace_seconds, struct err *err)
 {
     const struct obj *o = sim_get(s, k, ns, name);
-    sim_note(s, "delete %s %.*s", k->kind, STR_ARG(name));
+    sim_note(s, "delete %s %.*s%s", k->kind, STR_ARG(name), grace_seconds == 0 ? " by force" : "");
     if (o)
         invariants_allow_delete(s->invariants, o->uid);
     struct api_request q = {.verb = API_DELETE,
@@ -383,7 +385,7 @@ int sim_delete_so(struct sim *s, const struct kind *k, str ns, str name, enum ap
                             .ns = ns,
                             .name = name,
                             .uid = o ? o->uid : STR_NONE,
-                            .grace_seconds = -1,
+                            .grace_seconds = grace_seconds,
                             .propagation = how};
     struct obj *hold = o ? obj_ref(o) : NULL;
     int r = sim_call(s, &q, err);
@@ -422,6 +424,21 @@ static usec quiet_time(const struct sim *s)
     return breaks_watches(&s->faults) ? quiet + WATCH_RECOVERY : quiet;
 }
 
+/* Some pod takes its time to stop: what waits for that has yet to come. */
+static bool somebody_stops(const struct sim *s)
+{
+    const struct obj *pod;
+    struct store_iter it = store_range(sim_store(s), &kind_pod, STR_NONE, STR_NONE, STR_NONE);
+    while ((pod = store_next(&it))) {
+        str node = jstr(jgetc(obj_spec(pod), "nodeName"));
+        if (pod->deleting && jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), 0) > 0 &&
+            obj_deleted_at(pod) > loop_wall(s->loop) && sim_get(s, &kind_node, STR_NONE, node) &&
+            !sim_node_is_dead(s, node))
+            return true;
+    }
+    return false;
+}
+
 bool sim_settle(struct sim *s, usec limit)
 {
     usec end = loop_now(s->loop) + limit, idle_since = loop_now(s->loop);
@@ -433,7 +450,8 @@ bool sim_settle(struct sim *s, usec limit)
         if (!plane_is_idle(s->plane))
             idle_since = now;
         idle_since = MAX(idle_since, s->changed_at);
-        if (now - idle_since >= quiet && now >= MAX(s->calm_at, s->retried_at))
+        if (now - idle_since >= quiet && now >= MAX(s->calm_at, s->retried_at) &&
+            !somebody_stops(s))
             return true;
     }
     return false;

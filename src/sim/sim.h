@@ -44,7 +44,7 @@ int sim_patch(struct sim *s, const struct kind *k, str ns, str name, str subreso
               struct err *err);
 int sim_delete(struct sim *s, const struct kind *k, str ns, str name, struct err *err);
 int sim_delete_so(struct sim *s, const struct kind *k, str ns, str name, enum api_propagation how,
-                  struct err *err);
+                  int64_t grace_seconds, struct err *err);
 
 /* ---- misfortune ---- */
 

@@ -28,7 +28,7 @@ static void draw_some(struct run *r, obj_vec *v, size_t n)
 
 static int pick(struct run *r, jval which, obj_vec *ret, struct err *err)
 {
-    static const char *const own[] = {"first", "any", "failed", "orphan", NULL};
+    static const char *const own[] = {"first", "any", "failed", "orphan", "grace", NULL};
     struct query q;
     bool ref = jtype(which) == J_STRING;
     if (ref ? query_parse_ref(&r->arena, jstr(which), &q, err)
@@ -214,7 +214,7 @@ static int step_metrics(struct run *r, jval v, struct err *err)
 static int delete_one(struct run *r, const struct obj *o, jval v, struct err *err)
 {
     enum api_propagation how = j_is_true(jgetc(v, "orphan")) ? API_ORPHAN : API_BACKGROUND;
-    return sim_delete_so(r->sim, o->kind, o->ns, o->name, how, err);
+    return sim_delete_so(r->sim, o->kind, o->ns, o->name, how, jint(jgetc(v, "grace"), -1), err);
 }
 
 static int step_delete(struct run *r, jval v, struct err *err)

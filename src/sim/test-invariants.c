@@ -110,6 +110,52 @@ TEST(an_index_let_go_twice_is_noticed)
     expect_broken(s, "is the second one let go with index");
 }
 
+/* A pod of the clique under this name, with the index of the first one, on a node. */
+static void make_follower(struct sim *s, const char *name, str uid, str index)
+{
+    struct strbuf b = STRBUF_INIT(4096);
+    strbuf_printf(&b,
+                  "{apiVersion: v1, kind: Pod, metadata: {name: %s, labels: "
+                  "{app.kubernetes.io/managed-by: grove-operator, grove.io/podclique: "
+                  "single-node-aggregated-0-model-worker, grove.io/podclique-pod-index: '%.*s'}, "
+                  "ownerReferences: [{apiVersion: grove.io/v1alpha1, kind: PodClique, name: "
+                  "single-node-aggregated-0-model-worker, uid: %.*s, controller: true}]}, spec: "
+                  "{nodeName: fake-node-001, containers: [{name: c, image: i}]}}",
+                  name, STR_ARG(index), STR_ARG(uid));
+    send(s, API_CREATE, &kind_pod, STR_NONE, STR_NONE, b.p);
+    strbuf_done(&b);
+}
+
+TEST(a_pod_that_runs_beside_the_one_before_it_is_noticed)
+{
+    struct sim *s = start(2);
+    struct err err = ERR_INIT;
+    const struct obj *pod = first_pod(s);
+    CHECK_INT(invariants_disable(s->invariants, STR("indices"), &err), 0);
+    CHECK_INT(invariants_disable(s->invariants, STR("gates"), &err), 0);
+    make_follower(s, "next", pod->owner_uid, obj_label(pod, STR(LABEL_POD_INDEX)));
+    expect_broken(s, "of its index still runs on");
+}
+
+TEST(a_name_that_is_given_again_is_noticed)
+{
+    struct sim *s = start(2);
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    const struct obj *pod = first_pod(s);
+    str name = arena_str(&a, pod->name), uid = arena_str(&a, pod->owner_uid);
+    str index = arena_str(&a, obj_label(pod, STR(LABEL_POD_INDEX)));
+    CHECK_INT(invariants_disable(s->invariants, STR("indices"), &err), 0);
+    CHECK_INT(invariants_disable(s->invariants, STR("deletes"), &err), 0);
+    CHECK_INT(invariants_disable(s->invariants, STR("rolls"), &err), 0);
+    sim_stop(s, NULL);
+    send(s, API_DELETE, &kind_pod, name, STR_NONE, NULL);
+    CHECK_INT(sim_failure(s)->code, 0);
+    make_follower(s, name.p, uid, index);
+    arena_done(&a);
+    expect_broken(s, "is the second one of its clique with this name");
+}
+
 TEST(replicas_that_nobody_asked_for_are_noticed)
 {
     struct sim *s = start(2);

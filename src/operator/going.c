@@ -1,0 +1,165 @@
+/* See going.h. */
+#include "operator/going.h"
+
+#include "operator/pod.h"
+
+#define TAINT_UNREACHABLE "node.kubernetes.io/unreachable"
+
+/* The number of our index of the pod cache: the same in every runtime of a process, as all add
+ * theirs in the same order. */
+static unsigned by_going;
+
+bool going_runs(const struct obj *pod)
+{
+    return pod->deleting && pod_is_scheduled(pod) && !pod_is_finished(pod) &&
+           jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1) != 0;
+}
+
+bool going_cares(const struct obj *old, const struct obj *new)
+{
+    return (old && going_runs(old)) != (new &&going_runs(new));
+}
+
+bool going_is_ignored(const struct obj *pclq)
+{
+    return str_is(jstr(jgetc(obj_spec(pclq), "podReplacementPolicy")), "TerminatingOrFailed");
+}
+
+/* ---- nodes ---- */
+
+enum node_state { NODE_THERE, NODE_UNREACHABLE, NODE_UNKNOWN };
+
+static bool is_unreachable(const struct obj *node)
+{
+    if (condition_is_true(jgetc(obj_status(node), "conditions"), STR("Ready")))
+        return false;
+    for (struct jiter it = jiter(jgetc(obj_spec(node), "taints")); jnext(&it);) {
+        if (str_is(jstr(jgetc(it.value, "key")), TAINT_UNREACHABLE))
+            return true;
+    }
+    return false;
+}
+
+/* Where nodes cannot be read (cache_is_absent) all of them are there. */
+static enum node_state state_of(const struct world *w, const struct obj *pod)
+{
+    const struct cache *nodes = world_cache(w, &kind_node);
+    const struct obj *node = cache_get(nodes, STR_NONE, jstr(jgetc(obj_spec(pod), "nodeName")));
+    if (!node)
+        return cache_is_absent(nodes) ? NODE_THERE : NODE_UNKNOWN;
+    return is_unreachable(node) ? NODE_UNREACHABLE : NODE_THERE;
+}
+
+/* ---- which pods ---- */
+
+static str key_of(struct arena *a, const char *what, str ns, str name)
+{
+    return arena_cat(a, str_of(what), ns, STR("/"), name);
+}
+
+static void index_going(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
+{
+    *n = 0;
+    if (!o->deleting || max < 3 || !going_runs(o))
+        return;
+    str group = obj_label(o, STR(LABEL_PCSG));
+    keys[(*n)++] = key_of(a, "clique ", o->ns, obj_label(o, STR(LABEL_PCLQ)));
+    keys[(*n)++] = key_of(a, "node ", STR_NONE, jstr(jgetc(obj_spec(o), "nodeName")));
+    if (!str_is_empty(group))
+        keys[(*n)++] = key_of(a, "group ", o->ns, group);
+}
+
+void going_add(struct runtime *r)
+{
+    by_going = cache_add_index(runtime_cache(r, &kind_pod), index_going);
+    (void)runtime_cache_optional(r, &kind_node);
+}
+
+static struct cache_iter pods_of(const struct world *w, const char *what, const struct obj *o)
+{
+    struct arena a = ARENA_INIT;
+    str key = key_of(&a, what, o->ns, name_label(&a, o->name));
+    struct cache_iter it = cache_by(world_cache(w, &kind_pod), by_going, key);
+    arena_done(&a);
+    return it;
+}
+
+static void collect(struct going *g, const struct world *w, struct cache_iter it, str number,
+                    going_fn *counts, void *ctx)
+{
+    *g = (struct going){0};
+    for (const struct obj *pod; (pod = cache_next(&it));) {
+        if (counts && !counts(ctx, pod))
+            continue;
+        switch (state_of(w, pod)) {
+        case NODE_THERE:
+            slots_add(&g->running, label_index(pod, number));
+            g->n++;
+            break;
+        case NODE_UNKNOWN:
+            *vec_push(&g->nodeless) = pod;
+            break;
+        case NODE_UNREACHABLE:
+            break;
+        }
+    }
+}
+
+void going_of_clique(struct going *g, const struct world *w, const struct obj *pclq)
+{
+    collect(g, w, pods_of(w, "clique ", pclq), STR(LABEL_POD_INDEX), NULL, NULL);
+}
+
+void going_of_group(struct going *g, const struct world *w, const struct obj *pcsg,
+                    going_fn *counts, void *ctx)
+{
+    collect(g, w, pods_of(w, "group ", pcsg), STR(LABEL_PCSG_INDEX), counts, ctx);
+}
+
+void going_done(struct going *g)
+{
+    slots_done(&g->running);
+    vec_done(&g->nodeless);
+}
+
+const struct obj *going_at(const struct world *w, const struct obj *pclq, int64_t index)
+{
+    const struct obj *last = NULL;
+    struct cache_iter it = pods_of(w, "clique ", pclq);
+    for (const struct obj *pod; (pod = cache_next(&it));) {
+        if (pod_index(pod) == index && state_of(w, pod) == NODE_THERE &&
+            (!last || obj_deleted_at(pod) > obj_deleted_at(last)))
+            last = pod;
+    }
+    return last;
+}
+
+int64_t going_count(const struct world *w, const struct obj *pclq, going_fn *counts, void *ctx)
+{
+    int64_t n = 0;
+    struct cache_iter it = pods_of(w, "clique ", pclq);
+    for (const struct obj *pod; (pod = cache_next(&it));)
+        n += state_of(w, pod) == NODE_THERE && counts(ctx, pod);
+    return n;
+}
+
+/* ---- news ---- */
+
+static bool is_lost(const struct obj *node)
+{
+    return !node || is_unreachable(node);
+}
+
+void going_from_node(struct controller *c, const struct world *w, const struct obj *old,
+                     const struct obj *new)
+{
+    const struct obj *node = new ? new : old, *pod;
+    struct arena a = ARENA_INIT;
+    if (is_lost(old) == is_lost(new) && (!old) == (!new))
+        return;
+    str key = key_of(&a, "node ", STR_NONE, node->name);
+    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), by_going, key);
+         (pod = cache_next(&it));)
+        controller_enqueue(c, &kind_pclq, pod->ns, jstr(jgetc(obj_controller_ref(pod), "name")));
+    arena_done(&a);
+}
