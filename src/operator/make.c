@@ -159,6 +159,38 @@ static bool is_whole(str key)
     return str_is(key, "podSpec") || str_is(key, "selector");
 }
 
+static bool has_element(jval list, jval element)
+{
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        if (jequal(it.value, element))
+            return true;
+    }
+    return false;
+}
+
+/* Others may own it as well: theirs stay, and ours is put beside them. False: it is there. */
+static bool write_owners(struct jw *w, str key, jval desired, jval actual)
+{
+    bool all = true;
+    for (struct jiter it = jiter(desired); jnext(&it);)
+        all = all && has_element(actual, it.value);
+    if (all)
+        return false;
+    jw_key(w, key);
+    jw_array(w);
+    for (struct jiter it = jiter(actual); jnext(&it);) {
+        bool ours = false;
+        for (struct jiter d = jiter(desired); jnext(&d);)
+            ours |= str_eq(jstr(jgetc(d.value, "uid")), jstr(jgetc(it.value, "uid")));
+        if (!ours)
+            jw_val(w, it.value);
+    }
+    for (struct jiter it = jiter(desired); jnext(&it);)
+        jw_val(w, it.value);
+    jw_end(w);
+    return true;
+}
+
 /* Members of desired that actual lacks or has otherwise; true when there were any. */
 static bool write_missing(struct jw *w, jval desired, jval actual)
 {
@@ -167,6 +199,10 @@ static bool write_missing(struct jw *w, jval desired, jval actual)
         jval there = jget(actual, it.key);
         if (jequal(it.value, there))
             continue;
+        if (str_is(it.key, "ownerReferences") && jtype(there) == J_ARRAY) {
+            any |= write_owners(w, it.key, it.value, there);
+            continue;
+        }
         if (jtype(it.value) == J_OBJECT && jtype(there) == J_OBJECT) {
             struct doc *inner = is_whole(it.key) ? json_diff_merge(there, it.value)
                                                  : make_drift_patch(it.value, there);
@@ -198,26 +234,44 @@ struct doc *make_drift_patch(jval desired, jval actual)
     return jw_doc(&w);
 }
 
-/* Keys that others may put on Grove's objects; of Grove's own not those that tell what the object
- * says now. */
-static bool is_others_key(str key)
+/* ---- labels and annotations of others ---- */
+
+/* Grove's own that tell what the object says now. */
+static bool is_telling(str key)
 {
-    if (str_is(key, ANNOTATION_TOPOLOGY) || str_is(key, ANNOTATION_REPLICA_SPREAD) ||
-        str_is(key, ANNOTATION_SCALED_PODS))
-        return false;
-    static const char *const prefixes[] = {"grove.io/", "kai.scheduler/", "kubectl.kubernetes.io/",
-                                           "simulation.grove.io/"};
-    for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
-        if (str_starts(key, str_of(prefixes[i])))
+    return str_is(key, ANNOTATION_TOPOLOGY) || str_is(key, ANNOTATION_REPLICA_SPREAD) ||
+           str_is(key, ANNOTATION_SCALED_PODS) || str_is(key, ANNOTATION_MIRRORED);
+}
+
+str make_mirrored(struct arena *a, str text, const char *field, str key)
+{
+    return arena_cat(a, text, text.len ? STR(" ") : STR_NONE, str_of(field), STR("/"), key);
+}
+
+/* "labels/team annotations/example.com/note" */
+static bool is_listed(str text, str field, str key)
+{
+    while (text.len > 0) {
+        ptrdiff_t space = str_find_char(text, ' ');
+        size_t end = space < 0 ? text.len : (size_t)space;
+        str one = str_sub(text, 0, end);
+        if (one.len == field.len + 1 + key.len && str_starts(one, field) && str_ends(one, key) &&
+            one.p[field.len] == '/')
             return true;
+        text = str_sub(text, MIN(end + 1, text.len), text.len);
     }
     return false;
 }
 
-static void drop_surplus(struct edit *e, const char *field, jval desired, jval actual)
+/* What somebody else wrote stays: a key goes when it is ours, or was taken over from what a user
+ * says no more. */
+static void drop_surplus(struct edit *e, const char *field, jval desired, const struct obj *actual,
+                         jval there)
 {
-    for (struct jiter it = jiter(actual); jnext(&it);) {
-        if (j_is_absent(jget(desired, it.key)) && !is_others_key(it.key))
+    str mirrored = obj_annotation(actual, STR(ANNOTATION_MIRRORED));
+    for (struct jiter it = jiter(there); jnext(&it);) {
+        if (j_is_absent(jget(desired, it.key)) &&
+            (is_telling(it.key) || is_listed(mirrored, str_of(field), it.key)))
             edit_set_raw(e, edit_path(e->arena, STR("metadata"), str_of(field), it.key),
                          STR("null"));
     }
@@ -231,8 +285,9 @@ static struct doc *child_patch(struct arena *a, const struct obj *existing, jval
         return patch;
     struct edit e;
     edit_init(&e, a);
-    drop_surplus(&e, "labels", jpath(desired, "metadata.labels"), existing->labels);
-    drop_surplus(&e, "annotations", jpath(desired, "metadata.annotations"), existing->annotations);
+    drop_surplus(&e, "labels", jpath(desired, "metadata.labels"), existing, existing->labels);
+    drop_surplus(&e, "annotations", jpath(desired, "metadata.annotations"), existing,
+                 existing->annotations);
     if (!edit_is_empty(&e)) {
         struct doc *both = edit_apply(&e, patch, NULL);
         doc_unref(patch);

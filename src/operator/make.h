@@ -13,6 +13,12 @@
  * From spec.replicaSpreadConstraints (DoNotSchedule, ScheduleAnyway). */
 #define ANNOTATION_REPLICA_SPREAD "grove.io/replica-spread"
 
+/* Labels and annotations that an object has because a user wrote them elsewhere, so that they go
+ * when he takes them back: "labels/team annotations/note". Others' are not in it, and stay. */
+#define ANNOTATION_MIRRORED "grove.io/mirrored-keys"
+/* The text with one more. */
+str make_mirrored(struct arena *a, str text, const char *field, str key);
+
 struct label {
     str key, value;
 };
@@ -70,9 +76,9 @@ static inline bool make_is_full(const struct plan *p, size_t from)
 /* It exists, going or not, and the owner is its controller. */
 bool make_is_child(const struct obj *o, const struct obj *owner);
 /* Creates a child of `owner` when it is not there; otherwise patches the fields of `desired` that
- * differ. Fields that `desired` does not name stay, but a pod spec, a selector, and labels and
- * annotations of Grove's own kinds, become what `desired` says. Takes over `desired`. Nothing
- * happens to a child that is being deleted or that belongs to somebody else. */
+ * differ. Fields that `desired` does not name stay, and so do labels, annotations, finalizers and
+ * owners of others; a pod spec and a selector become what `desired` says. Takes over `desired`.
+ * Nothing happens to a child that is being deleted or that belongs to somebody else. */
 enum make_result { MAKE_NOTHING, MAKE_CREATED, MAKE_PATCHED, MAKE_FOREIGN };
 enum make_result make_ensure(struct plan *p, unsigned stage, const struct world *w,
                              const struct obj *owner, const struct obj *existing,

@@ -35,7 +35,13 @@ static void group_annotations(const struct obj *pcs, const struct group_view *g,
     str group = obj_annotation(pcs, STR(ANNOTATION_MNNVL));
     if (!str_is_empty(group))
         labels_set(l, ANNOTATION_MNNVL, group);
-    labels_add_all(l, g->annotations);
+    str mirrored = STR_NONE;
+    for (struct jiter it = jiter(g->annotations); jnext(&it);) {
+        labels_put(l, it.key, jstr(it.value));
+        mirrored = make_mirrored(l->arena, mirrored, "annotations", it.key);
+    }
+    if (!str_is_empty(mirrored))
+        labels_set(l, ANNOTATION_MIRRORED, mirrored);
 }
 
 static struct doc *make_group(struct arena *a, const struct obj *pcs, int64_t i,

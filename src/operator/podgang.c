@@ -205,14 +205,18 @@ static void write_entry_groups(struct gang_work *g, struct jw *w)
     }
 }
 
-/* Labels and annotations of the set carry over, except Grove's own. */
-static void mirror(struct labels *l, jval map)
+/* Labels and annotations of the set carry over, except Grove's own. Returns the text with their
+ * keys. */
+static str mirror(struct labels *l, const char *field, jval map, str keys)
 {
     for (struct jiter it = jiter(map); jnext(&it);) {
-        if (!str_starts(it.key, STR("grove.io/")) &&
-            !str_is(it.key, "kubectl.kubernetes.io/last-applied-configuration"))
-            labels_put(l, it.key, jstr(it.value));
+        if (str_starts(it.key, STR("grove.io/")) ||
+            str_is(it.key, "kubectl.kubernetes.io/last-applied-configuration"))
+            continue;
+        labels_put(l, it.key, jstr(it.value));
+        keys = make_mirrored(l->arena, keys, field, it.key);
     }
+    return keys;
 }
 
 /* ---- constraints ---- */
@@ -425,10 +429,12 @@ static void write_spec(struct gang_work *g, struct jw *w)
     jw_end(w);
 }
 
-static void gang_annotations(struct gang_work *g, struct labels *l)
+static void gang_annotations(struct gang_work *g, struct labels *l, str mirrored)
 {
     str spread = replica_spread(g), scaled = scaled_pods(g);
-    mirror(l, g->pcs->annotations);
+    mirrored = mirror(l, "annotations", g->pcs->annotations, mirrored);
+    if (!str_is_empty(mirrored))
+        labels_set(l, ANNOTATION_MIRRORED, mirrored);
     if (g->constrained)
         labels_set(l, ANNOTATION_TOPOLOGY, g->topology.name);
     if (!str_is_empty(spread))
@@ -459,7 +465,7 @@ static struct doc *make_gang(struct gang_work *g)
     jw_init(&spec);
     write_spec(g, &spec);
     labels_init(&l, a);
-    mirror(&l, g->pcs->labels);
+    str mirrored = mirror(&l, "labels", g->pcs->labels, STR_NONE);
     labels_common(&l, g->pcs->name, "podgang");
     labels_set(&l, LABEL_SCHEDULER, str_of(backend_of_set(g->pcs)->name));
     labels_set(&l, LABEL_PODGANG_ROLE, str_of(role_of(g)));
@@ -472,7 +478,7 @@ static struct doc *make_gang(struct gang_work *g)
             labels_set(&l, LABEL_ANCHOR, STR("true"));
     }
     labels_init(&annotations, a);
-    gang_annotations(g, &annotations);
+    gang_annotations(g, &annotations, mirrored);
     make_begin(&w, &(struct make_meta){&kind_pod_gang, g->pcs->ns, g->name, &l, &annotations,
                                        g->pcs, NULL});
     jw_key(&w, STR("spec"));

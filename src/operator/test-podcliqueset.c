@@ -151,7 +151,7 @@ TEST(a_scaling_group_is_its_config_in_its_place)
                "           app.kubernetes.io/component: pcs-podcliquescalinggroup,\n"
                "           grove.io/podcliquescalinggroup: svc-0-pf,\n"
                "           grove.io/podcliqueset-replica-index: '0'}\n"
-               "  annotations: {k: v}\n"
+               "  annotations: {k: v, grove.io/mirrored-keys: annotations/k}\n"
                "  finalizers: [grove.io/podcliquescalinggroup.grove.io]\n"
                "  ownerReferences: " OWNER_SVC "\n"
                "spec: {replicas: 3, minAvailable: 1, cliqueNames: [pl, pw]}\n");
@@ -248,6 +248,72 @@ TEST(scaling_in_removes_everything_of_the_replica)
     ring_free(&r);
 }
 
+#define OTHERS                                                                          \
+    "{metadata: {labels: {example.com/team: red}, annotations: {example.com/note: x}, " \
+    "ownerReferences: [" OWNER ", {apiVersion: v1, kind: ConfigMap, name: c, uid: c-uid}]}}"
+#define OWNER                                                                                   \
+    "{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, name: svc, uid: svc-uid, controller: " \
+    "true, blockOwnerDeletion: true}"
+
+static void check_others(struct ring *r, const struct kind *k, const char *name)
+{
+    const struct obj *o = tw_must(r->world, k, name);
+    CHECK_CSTR(obj_label(o, STR("example.com/team")), "red");
+    CHECK_CSTR(obj_annotation(o, STR("example.com/note")), "x");
+    CHECK_INT(jlen(jgetc(o->meta, "ownerReferences")), 2);
+}
+
+/* Labels, annotations, finalizers and owners that others add. */
+TEST(what_others_put_on_children_stays)
+{
+    static const struct {
+        const struct kind *kind;
+        const char *name;
+    } children[] = {
+        {&kind_pclq, "svc-0-fe"},       {&kind_pcsg, "svc-0-pf"}, {&kind_service, "svc-0"},
+        {&kind_pod_gang, "svc-0"},      {&kind_pdb, "svc-0-fe"},  {&kind_role, "grove.io:pcs:svc"},
+        {&kind_service_account, "svc"},
+    };
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    for (size_t i = 0; i < ARRAY_LEN(children); i++)
+        tw_patch(r.world, children[i].kind, children[i].name, OTHERS);
+    tw_patch(r.world, &kind_pclq, "svc-0-fe",
+             "{metadata: {finalizers: [grove.io/podclique.grove.io, example.com/hold]}}");
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf",
+             "{metadata: {finalizers: [grove.io/podcliquescalinggroup.grove.io, "
+             "example.com/hold]}}");
+    CHECK_INT(ring_settle(&r), 0);
+    /* Also where something of it is repaired. */
+    tw_patch(r.world, &kind_pclq, "svc-0-fe", "{spec: {minAvailable: 1}}");
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", "{spec: {minAvailable: 2}}");
+    ring_live(&r);
+    for (size_t i = 0; i < ARRAY_LEN(children); i++)
+        check_others(&r, children[i].kind, children[i].name);
+    CHECK(obj_has_finalizer(tw_must(r.world, &kind_pclq, "svc-0-fe"), STR("example.com/hold")));
+    CHECK(obj_has_finalizer(tw_must(r.world, &kind_pcsg, "svc-0-pf"), STR("example.com/hold")));
+    ring_free(&r);
+}
+
+/* A group's annotations are what the set says, and others'. */
+TEST(what_a_user_takes_back_goes)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, SVC);
+    ring_live(&r);
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", "{metadata: {annotations: {example.com/note: x}}}");
+    tw_patch(r.world, &kind_pcs, "svc",
+             "{spec: {template: {podCliqueScalingGroups: [{name: pf, cliqueNames: [pl, pw], "
+             "replicas: 3, minAvailable: 1}]}}}");
+    ring_live(&r);
+    const struct obj *o = tw_must(r.world, &kind_pcsg, "svc-0-pf");
+    CHECK_CSTR(obj_annotation(o, STR("k")), "");
+    CHECK_CSTR(obj_annotation(o, STR("grove.io/mirrored-keys")), "");
+    CHECK_CSTR(obj_annotation(o, STR("example.com/note")), "x");
+    ring_free(&r);
+}
+
 TEST(damage_is_repaired)
 {
     struct ring r = ring_new();
@@ -258,13 +324,13 @@ TEST(damage_is_repaired)
              "{spec: {selector: {app.kubernetes.io/part-of: other}}}");
     tw_patch(r.world, &kind_role, "grove.io:pcs:svc", "{rules: []}");
     tw_patch(r.world, &kind_pclq, "svc-0-fe",
-             "{metadata: {labels: {grove.io/podgang: wrong, stray: s}}, spec: {minAvailable: 1, "
+             "{metadata: {labels: {grove.io/podgang: wrong}}, spec: {minAvailable: 1, "
              "podSpec: {hostNetwork: true, containers: []}}}");
     tw_patch(r.world, &kind_pcsg, "svc-1-pf", "{spec: {cliqueNames: [pl]}}");
     tw_remove(r.world, &kind_service_account, "svc");
     ring_plan_pcs(&r, "svc");
     check_yaml(tw_body(r.world, &kind_pclq, "svc-0-fe", ""),
-               "metadata: {labels: {grove.io/podgang: svc-0, stray: null}}\n"
+               "metadata: {labels: {grove.io/podgang: svc-0}}\n"
                "spec: {minAvailable: 2, podSpec: {hostNetwork: null,\n"
                "  containers: [{name: m, image: i, env: [{name: A, value: b}]}]}}\n");
     check_yaml(tw_body(r.world, &kind_pcsg, "svc-1-pf", ""), "spec: {cliqueNames: [pl, pw]}");

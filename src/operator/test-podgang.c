@@ -103,7 +103,8 @@ TEST(a_gang_is_made_before_its_pods_and_as_the_contract_says)
                "    app.kubernetes.io/part-of: p, app.kubernetes.io/component: podgang,\n"
                "    grove.io/podcliqueset: p, grove.io/scheduler-name: default-scheduler,\n"
                "    grove.io/podgang-role: Anchor}\n"
-               "  annotations: {note: hi}\n"
+               "  annotations: {note: hi, grove.io/mirrored-keys: labels/team "
+               "annotations/note}\n"
                "  ownerReferences: [{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, name: p,\n"
                "    uid: p-uid, controller: true, blockOwnerDeletion: true}]\n"
                "spec:\n"
@@ -336,7 +337,8 @@ TEST(labels_and_annotations_of_the_set_are_mirrored)
              "{kai.scheduler/skip-podgrouper: 'true'}}}");
     ring_plan_gang(&r, "p-0");
     check_yaml(tw_body(r.world, &kind_pod_gang, "p-0", ""),
-               "metadata: {labels: {color: red, team: null}, annotations: {note: null}}");
+               "metadata: {labels: {color: red, team: null}, annotations: {note: null, "
+               "grove.io/mirrored-keys: labels/color}}");
     ring_free(&r);
 }
 
