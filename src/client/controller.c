@@ -66,6 +66,7 @@ struct runtime {
     VEC(struct controller *) controllers;
     struct intents intents;
     struct unsure unsure;
+    struct disputes disputes;
     size_t n_failing; /* keys with failures, of all controllers */
     usec latency;     /* of writes, on average */
     usec stall_timeout;
@@ -307,18 +308,7 @@ static void write_journal(const struct controller *c, const struct queue_item *i
     if (!p->writes.len || (!r->journal && !log_enabled(LOG_LEVEL_DEBUG)))
         return;
     struct strbuf b = STRBUF_INIT(JOURNAL_MAX);
-    usec now = loop_now(r->loop);
-    strbuf_printf(&b, "%lld.%06lld %s ", (long long)(now / USEC_PER_SEC),
-                  (long long)(now % USEC_PER_SEC), c->def.name);
-    if (it->ns.len)
-        strbuf_printf(&b, "%.*s/", STR_ARG(it->ns));
-    strbuf_add_str(&b, it->name);
-    for (size_t i = 0; i < p->writes.len; i++) {
-        strbuf_add_cstr(&b, i ? "; " : ": ");
-        plan_print_write(&p->writes.p[i], &b);
-        if (p->writes.p[i].why.len)
-            strbuf_printf(&b, " (%.*s)", STR_ARG(p->writes.p[i].why));
-    }
+    plan_print_line(p, loop_now(r->loop), c->def.name, it->ns, it->name, &b);
     if (r->journal)
         r->journal(r->journal_ctx, strbuf_str(&b));
     else
@@ -487,9 +477,9 @@ static bool is_patient(struct job *job, const struct plan_write *w)
 {
     struct runtime *r = job->controller->runtime;
     struct queue_item *it = job->item;
-    usec now = loop_now(r->loop);
     if (!w->patient)
         return false;
+    usec now = loop_now(r->loop);
     job->waits = is_writing(r);
     usec since = it->patient_since ? it->patient_since : now;
     usec due = job->waits ? since + MAX(patience_of(r), w->patience) : it->told_until;
@@ -499,6 +489,16 @@ static bool is_patient(struct job *job, const struct plan_write *w)
     }
     job->look_at = earlier(job->look_at, due);
     return true;
+}
+
+/* Somebody keeps undoing it. True: leave it out for now. */
+static bool is_disputed(struct job *job, const struct plan_write *w)
+{
+    struct runtime *r = job->controller->runtime;
+    usec due = disputes_hold(&r->disputes, w, find_cache(r, w->kind), job->controller->recorder,
+                             loop_now(r->loop));
+    job->look_at = earlier(job->look_at, due);
+    return due > 0;
 }
 
 /* What tells of a write that waits does so, too: the plan that makes it says it again. */
@@ -519,7 +519,7 @@ static void admit(struct job *job, const struct world *w, struct plan *p)
     size_t kept = 0;
     for (size_t i = 0; i < p->writes.len; i++) {
         struct plan_write *write = &p->writes.p[i];
-        if (is_patient(job, write)) {
+        if (is_patient(job, write) || is_disputed(job, write)) {
             forget_events(p, i);
             continue;
         }
@@ -836,8 +836,8 @@ struct controller *runtime_add(struct runtime *r, const struct controller_def *d
     controller_metrics_init(&c->metrics, str_of(def->name));
     queue_init(&c->queue, r->loop, on_ready, c);
     c->queue.min_interval = def->min_interval;
-    struct executor_env env = {env_cache,   on_finished, env_room,   c,
-                               &r->intents, &r->unsure,  &r->latency};
+    struct executor_env env = {env_cache,   on_finished, env_room,     c,
+                               &r->intents, &r->unsure,  &r->disputes, &r->latency};
     unsigned limit = def->max_in_flight ? def->max_in_flight : IN_FLIGHT_DEFAULT;
     const char *source = def->source ? def->source : def->name;
     executor_init(&c->executor, r->loop, api, source, limit, &env);
@@ -960,6 +960,7 @@ void runtime_free(struct runtime *r)
     named_done(&r->named);
     intents_done(&r->intents);
     unsure_done(&r->unsure);
+    disputes_done(&r->disputes);
     vec_done(&r->controllers);
     vec_done(&r->caches);
     vec_done(&r->filters);

@@ -449,6 +449,7 @@ static void on_write_answer(struct op *op, const struct api_reply *reply)
     switch (a) {
     case ANSWER_OK:
         window_grow(r->executor);
+        disputes_note(r->executor->env.disputes, w, loop_now(r->executor->loop));
         op->written = true;
         if (observe_write(op, reply))
             op_end(op, true);

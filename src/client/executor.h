@@ -9,6 +9,7 @@
 #define CLIENT_EXECUTOR_H
 
 #include "client/cache.h"
+#include "client/disputes.h"
 #include "client/failure.h"
 #include "client/intent.h"
 #include "client/plan.h"
@@ -27,6 +28,7 @@ struct executor_env {
     void *ctx;
     struct intents *intents;
     struct unsure *unsure;
+    struct disputes *disputes;
     usec *latency; /* of writes: a moving average, kept up */
 };
 

@@ -284,3 +284,19 @@ void plan_print(const struct plan *p, struct strbuf *out)
         strbuf_add_char(out, '\n');
     }
 }
+
+void plan_print_line(const struct plan *p, usec now, const char *who, str ns, str name,
+                     struct strbuf *out)
+{
+    strbuf_printf(out, "%lld.%06lld %s ", (long long)(now / USEC_PER_SEC),
+                  (long long)(now % USEC_PER_SEC), who);
+    if (ns.len)
+        strbuf_printf(out, "%.*s/", STR_ARG(ns));
+    strbuf_add_str(out, name);
+    for (size_t i = 0; i < p->writes.len; i++) {
+        strbuf_add_cstr(out, i ? "; " : ": ");
+        plan_print_write(&p->writes.p[i], out);
+        if (p->writes.p[i].why.len)
+            strbuf_printf(out, " (%.*s)", STR_ARG(p->writes.p[i].why));
+    }
+}

@@ -120,6 +120,9 @@ void plan_event(struct plan *p, const struct obj *about, bool warning, str reaso
  *   look again in 10s
  */
 void plan_print(const struct plan *p, struct strbuf *out);
+/* All of them in one, with their reasons: "12.000345 WHO ns/name: create Pod ns/x (why); ...". */
+void plan_print_line(const struct plan *p, usec now, const char *who, str ns, str name,
+                     struct strbuf *out);
 /* What and on which object, without conditions and body: "create Pod default/foo-abc12". */
 void plan_print_write(const struct plan_write *w, struct strbuf *out);
 
