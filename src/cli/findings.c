@@ -7,6 +7,7 @@
 #include "grove/names.h"
 #include "grove/types.h"
 #include "grove/wait.h"
+#include "operator/going.h"
 #include "operator/termination.h"
 
 enum { MAX_FINDINGS = 200, MAX_ERRORS = 3 };
@@ -482,9 +483,48 @@ static void look_at_breach(struct look *l, const struct obj *component)
                                      STR_ARG(when(l->arena, due, l->picture->now)));
 }
 
+/* The pod that had its index before it, is being deleted and has not finished; NULL: none. */
+static const struct obj *predecessor_of(const struct look *l, const struct obj *pod)
+{
+    const struct session_list *pods = &l->picture->parts[PICTURE_PODS];
+    static const char *const labels[] = {LABEL_PCLQ, LABEL_POD_INDEX};
+    for (size_t i = 0; i < pods->n; i++) {
+        const struct obj *o = pods->items[i];
+        bool same = o->deleting && str_eq(o->ns, pod->ns) && going_runs(o);
+        for (size_t k = 0; same && k < ARRAY_LEN(labels); k++)
+            same = str_eq(obj_label(o, str_of(labels[k])), obj_label(pod, str_of(labels[k])));
+        if (same)
+            return o;
+    }
+    return NULL;
+}
+
+static void look_at_waiting(struct look *l, const struct obj *clique, const struct states *n,
+                            const struct obj *before)
+{
+    struct finding *f = add(l, FINDING_WAITING, 2, clique);
+    f->verdict = arena_printf(
+        l->arena,
+        "%lld pod%s of %.*s %s gated: pod %.*s waits until pod %.*s (terminating, its grace period "
+        "ends %.*s) is gone",
+        (long long)n->gated, paint_plural(n->gated), STR_ARG(clique->name),
+        paint_verb(n->gated, "is", "are"), STR_ARG(n->gated_pod->name), STR_ARG(before->name),
+        STR_ARG(when(l->arena, obj_deleted_at(before), l->picture->now)));
+    f->alike = STR("the pods before them are terminating");
+    f->constraint = STR("no two pods of one index run at the same time, unless the clique has "
+                        "podReplacementPolicy: TerminatingOrFailed");
+    unblock(f, arena_printf(l->arena,
+                            "if it has stopped and nobody says so: kubectl delete pod %.*s --force",
+                            STR_ARG(before->name)));
+}
+
 static void look_at_gated(struct look *l, const struct obj *clique, const struct states *n)
 {
-    const struct obj *pod = n->gated_pod;
+    const struct obj *pod = n->gated_pod, *before = predecessor_of(l, pod);
+    if (before && !going_is_ignored(clique)) {
+        look_at_waiting(l, clique, n, before);
+        return;
+    }
     str gang = obj_label(pod, STR(LABEL_PODGANG)), base = obj_label(pod, STR(LABEL_BASE_PODGANG));
     const struct obj *g = picture_find_labelled(l->picture, PICTURE_GANGS, gang);
     const struct obj *b = picture_find_labelled(l->picture, PICTURE_GANGS, base);
