@@ -96,7 +96,8 @@ struct inv_pods {
     struct map places;  /* "namespace/clique label/index" -> struct place: who of it runs */
     struct map ended;   /* uids of pods that have finished, whatever a late word says of them */
     struct map lost;    /* node -> until when it was unreachable */
-    struct map excused; /* uids of pods let go since the node of the one before them was lost */
+    struct map relaxed; /* clique -> until when it said TerminatingOrFailed */
+    struct map excused; /* uids of pods let go for one of these reasons */
     struct map names;   /* "clique uid/name" -> struct name_fate */
     usec restarted;     /* when a component was last started anew; 0: never */
 };

@@ -127,12 +127,27 @@ static void node_event(struct invariants *v, struct inv_pods *p, const struct st
 
 /* ---- running ---- */
 
-static bool waits_for_nobody(const struct invariants *v, const struct obj *pod)
+static bool is_relaxed(const struct obj *clique)
+{
+    return str_is(jstr(jgetc(obj_spec(clique), "podReplacementPolicy")), "TerminatingOrFailed");
+}
+
+/* It said so until now; who let a pod go may have seen only that. */
+static void clique_event(struct invariants *v, struct inv_pods *p, const struct store_event *e)
+{
+    int64_t at = counter_get(&p->relaxed, e->obj->name);
+    if (e->prev && is_relaxed(e->prev) && (e->type == STORE_DELETED || !is_relaxed(e->obj)))
+        (void)counter_add(&p->relaxed, e->obj->name, inv_wall(v) - at);
+}
+
+static bool waits_for_nobody(const struct invariants *v, const struct inv_pods *p,
+                             const struct obj *pod)
 {
     str name = jstr(jgetc(obj_controller_ref(pod), "name"));
     const struct obj *clique = store_get(inv_store(v), &kind_pclq, pod->ns, name);
-    return clique &&
-           str_is(jstr(jgetc(obj_spec(clique), "podReplacementPolicy")), "TerminatingOrFailed");
+    int64_t until = counter_get(&p->relaxed, name);
+    return (clique && is_relaxed(clique)) ||
+           (until > 0 && until + inv_lag(v) + MOMENT >= inv_wall(v));
 }
 
 static bool has_gate(const struct obj *pod)
@@ -151,10 +166,9 @@ static void judge(struct invariants *v, struct inv_pods *p, const struct obj *po
     const struct place *x = map_get(&p->places, key_of(&b, pod));
     strbuf_done(&b);
     for (const struct runner *r = x ? x->runners : NULL; r; r = r->next) {
-        if (str_is(pod->uid, r->uid) || waits_for_nobody(v, pod) ||
-            counter_get(&p->excused, pod->uid) > 0)
+        if (str_is(pod->uid, r->uid) || counter_get(&p->excused, pod->uid) > 0)
             continue;
-        if (was_lost(v, p, str_of(r->node)))
+        if (waits_for_nobody(v, p, pod) || was_lost(v, p, str_of(r->node)))
             (void)counter_add(&p->excused, pod->uid, 1);
         else
             inv_fail(v, "running", "pod %.*s/%.*s %s, and pod %s of its index still runs on %s",
@@ -167,6 +181,8 @@ void running_event(struct invariants *v, struct inv_pods *p, const struct store_
     const struct obj *pod = event_now(e);
     if (e->obj->kind == &kind_node)
         node_event(v, p, e);
+    if (e->obj->kind == &kind_pclq)
+        clique_event(v, p, e);
     if (e->obj->kind != &kind_pod)
         return;
     bool was = runs(p, e->prev);
@@ -269,6 +285,7 @@ void pods_done(struct inv_pods *p)
     map_done(&p->places);
     counters_done(&p->ended);
     counters_done(&p->lost);
+    counters_done(&p->relaxed);
     counters_done(&p->excused);
     for (size_t it = 0; map_next(&p->names, &it, &key, &value);)
         free(value);
