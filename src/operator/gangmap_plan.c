@@ -13,6 +13,7 @@
  */
 #include "operator/coherent_update.h"
 #include "operator/gangmap_room.h"
+#include "operator/going.h"
 #include "operator/operator.h"
 #include "operator/revisions.h"
 #include "operator/surge.h"
@@ -274,6 +275,24 @@ static bool plan_adopt(struct map_work *m)
     return true;
 }
 
+/* Of a template that no clique of the revision has. */
+static bool is_of_another(void *ctx, const struct obj *pod)
+{
+    const struct map_work *m = ctx;
+    str hash = obj_label(pod, STR(LABEL_TEMPLATE_HASH));
+    for (struct jiter it = jiter(m->view.set.cliques); jnext(&it);) {
+        if (revision_names(m->revision, jstr(jgetc(it.value, "name")), hash))
+            return false;
+    }
+    return true;
+}
+
+/* What a sub-step before took has not stopped yet. */
+static bool old_pods_run(struct map_work *m)
+{
+    return going_count_of_replica(m->world, m->pcs, m->view.replica, is_of_another, m) > 0;
+}
+
 static void plan_step(struct map_work *m)
 {
     struct coherent_update u;
@@ -283,7 +302,7 @@ static void plan_step(struct map_work *m)
     coherent_update_judge(&u, &m->view, m->revision);
     if (m->view.until > 0)
         plan_look_again(m->plan, m->view.until - world_steady(m->world));
-    if (!u.scoped || !u.has_next)
+    if (!u.scoped || !u.has_next || old_pods_run(m))
         return;
     /* How much serves is no matter where nothing is taken yet. */
     bool counted = u.gate.wait == COHERENT_GO || u.gate.wait == COHERENT_SERVING;

@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "operator/gangmap_units.h"
 #include "operator/gangmap_world.h"
+#include "operator/going.h"
 #include "operator/pod.h"
 #include "operator/surge.h"
 #include "operator/update.h"
@@ -109,6 +110,18 @@ void gangmap_from_gang(struct controller *c, const struct world *w, const struct
         enqueue_if_at_work(c, w, either(old, new));
 }
 
+/* A pod that is going may have outlived its clique: the one that has its name now tells the set. */
+static void enqueue_going(struct controller *c, const struct world *w, const struct obj *pod)
+{
+    str name = jstr(jgetc(obj_controller_ref(pod), "name"));
+    const struct obj *pclq = world_get(w, &kind_pclq, pod->ns, name);
+    const struct obj *pcs = world_get(w, &kind_pcs, pod->ns, obj_label(pod, STR(LABEL_PCS)));
+    if (pclq)
+        enqueue_if_at_work(c, w, pclq);
+    else if (pcs && label_index(pod, STR(LABEL_PCS_INDEX)) >= 0)
+        enqueue_map(c, pcs, label_index(pod, STR(LABEL_PCS_INDEX)));
+}
+
 void gangmap_from_pod(struct controller *c, const struct world *w, const struct obj *old,
                       const struct obj *new)
 {
@@ -116,6 +129,14 @@ void gangmap_from_pod(struct controller *c, const struct world *w, const struct 
     bool is = new && !new->deleting &&pod_is_ready(new);
     if (was != is)
         enqueue_if_at_work(c, w, either(old, new));
+    else if (going_cares(old, new))
+        enqueue_going(c, w, either(old, new));
+}
+
+void gangmap_from_node(struct controller *c, const struct world *w, const struct obj *old,
+                       const struct obj *new)
+{
+    going_from_node(c, w, old, new, enqueue_going);
 }
 
 /* ---- from maps ---- */

@@ -6,7 +6,7 @@
 
 /* To the maps' planner. */
 map_fn gangmap_from_set, gangmap_from_component, gangmap_from_gang, gangmap_from_pod,
-    gangmap_from_revision;
+    gangmap_from_node, gangmap_from_revision;
 /* From a map to gangs that changed, to standalone cliques, to members whose entry changed, to the
  * scaling groups of its replica. */
 map_fn gangmap_to_gangs, gangmap_to_cliques, gangmap_to_members, gangmap_to_groups;

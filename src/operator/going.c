@@ -57,12 +57,19 @@ static str key_of(struct arena *a, const char *what, str ns, str name)
     return arena_cat(a, str_of(what), ns, STR("/"), name);
 }
 
+static str replica_key(struct arena *a, str ns, str pcs_label, str index)
+{
+    return arena_cat(a, key_of(a, "set ", ns, pcs_label), STR("/"), index);
+}
+
 static void index_going(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
 {
     *n = 0;
-    if (!o->deleting || max < 3 || !going_runs(o))
+    if (!o->deleting || max < 4 || !going_runs(o))
         return;
     str group = obj_label(o, STR(LABEL_PCSG));
+    keys[(*n)++] =
+        replica_key(a, o->ns, obj_label(o, STR(LABEL_PCS)), obj_label(o, STR(LABEL_PCS_INDEX)));
     keys[(*n)++] = key_of(a, "clique ", o->ns, obj_label(o, STR(LABEL_PCLQ)));
     keys[(*n)++] = key_of(a, "node ", STR_NONE, jstr(jgetc(obj_spec(o), "nodeName")));
     if (!str_is_empty(group))
@@ -143,6 +150,19 @@ int64_t going_count(const struct world *w, const struct obj *pclq, going_fn *cou
     return n;
 }
 
+int64_t going_count_of_replica(const struct world *w, const struct obj *pcs, int64_t replica,
+                               going_fn *counts, void *ctx)
+{
+    int64_t n = 0;
+    struct arena a = ARENA_INIT;
+    str key = replica_key(&a, pcs->ns, name_label(&a, pcs->name), arena_int(&a, replica));
+    struct cache_iter it = cache_by(world_cache(w, &kind_pod), by_going, key);
+    for (const struct obj *pod; (pod = cache_next(&it));)
+        n += state_of(w, pod) == NODE_THERE && counts(ctx, pod);
+    arena_done(&a);
+    return n;
+}
+
 /* ---- news ---- */
 
 static bool is_lost(const struct obj *node)
@@ -151,7 +171,7 @@ static bool is_lost(const struct obj *node)
 }
 
 void going_from_node(struct controller *c, const struct world *w, const struct obj *old,
-                     const struct obj *new)
+                     const struct obj *new, going_news_fn *fn)
 {
     const struct obj *node = new ? new : old, *pod;
     struct arena a = ARENA_INIT;
@@ -160,6 +180,6 @@ void going_from_node(struct controller *c, const struct world *w, const struct o
     str key = key_of(&a, "node ", STR_NONE, node->name);
     for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), by_going, key);
          (pod = cache_next(&it));)
-        controller_enqueue(c, &kind_pclq, pod->ns, jstr(jgetc(obj_controller_ref(pod), "name")));
+        fn(c, w, pod);
     arena_done(&a);
 }

@@ -41,12 +41,17 @@ void going_done(struct going *g);
 const struct obj *going_at(const struct world *w, const struct obj *pclq, int64_t index);
 /* How many running ones of the clique are so. */
 int64_t going_count(const struct world *w, const struct obj *pclq, going_fn *counts, void *ctx);
+/* Those of one replica of a set. */
+int64_t going_count_of_replica(const struct world *w, const struct obj *pcs, int64_t replica,
+                               going_fn *counts, void *ctx);
 /* The pod runs, as far as can be told from it alone. */
 bool going_runs(const struct obj *pod);
 /* Of those that may still run: what became of one, or of its node, is news to its clique. */
 bool going_cares(const struct obj *old, const struct obj *new);
-/* Wakes the cliques of such pods when a node is lost or comes back. */
-map_fn going_from_node;
+/* A node is lost, gone, or back: calls fn for those that are on it. */
+typedef void going_news_fn(struct controller *c, const struct world *w, const struct obj *pod);
+void going_from_node(struct controller *c, const struct world *w, const struct obj *old,
+                     const struct obj *new, going_news_fn *fn);
 
 /* spec.podReplacementPolicy of a PodClique is TerminatingOrFailed: its pods wait for nobody. */
 bool going_is_ignored(const struct obj *pclq);

@@ -586,6 +586,19 @@ static void map_pod_to_clique(struct controller *c, const struct world *w, const
         map_controller_owner(c, w, old, new);
 }
 
+static void enqueue_clique_of(struct controller *c, const struct world *w, const struct obj *pod)
+{
+    (void)w;
+    controller_enqueue(c, &kind_pclq, pod->ns, jstr(jgetc(obj_controller_ref(pod), "name")));
+}
+
+/* Pods that wait for others on a node that is lost wait no more. */
+static void map_node_to_cliques(struct controller *c, const struct world *w, const struct obj *old,
+                                const struct obj *new)
+{
+    going_from_node(c, w, old, new, enqueue_clique_of);
+}
+
 /* The last one is filled in: it is of a kind that other programs define. */
 static struct controller_watch pcs_children_watches[] = {
     {&kind_pcs, map_shape_to_self},
@@ -639,7 +652,7 @@ static const struct controller_watch pclq_watches[] = {
     {&kind_pcs, map_set_to_cliques},
     {&kind_pod, map_pod_to_clique},
     {&kind_pod, map_pod_to_waiting},
-    {&kind_node, going_from_node},
+    {&kind_node, map_node_to_cliques},
     {&kind_resource_claim, map_shape_to_owner},
     {&kind_resource_claim_template, map_template_to_cliques},
     {&kind_pod_gang, map_gang_to_cliques},
@@ -664,6 +677,7 @@ static const struct controller_watch gangmap_watches[] = {
     {&kind_pclq, gangmap_from_component},
     {&kind_pod_gang, gangmap_from_gang},
     {&kind_pod, gangmap_from_pod},
+    {&kind_node, gangmap_from_node},
 };
 
 /* A clique of thousands of pods is looked at for many of their changes at once. */
