@@ -13,9 +13,11 @@ struct dispute {
 
 /* ---- which write ---- */
 
+/* A delete is of one object (its UID) and cannot be undone; whoever makes another of its name may
+ * be a user who begins anew. */
 static bool is_watched(const struct plan_write *w)
 {
-    return w->kind != &kind_pod && w->op != PLAN_SUB_CREATE;
+    return w->kind != &kind_pod && w->op != PLAN_SUB_CREATE && w->op != PLAN_DELETE;
 }
 
 static uint64_t hash_str(str s, uint64_t seed)

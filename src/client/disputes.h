@@ -9,7 +9,8 @@
  * it has lasted, or something else is to be written, all is forgotten.
  *
  * Times are left out of the comparison: a condition that is fought over has another one every time.
- * Pods are left out altogether: nothing of them is repaired, and most writes are theirs.
+ * Left out altogether are pods, of which nothing is repaired and whose writes are the most, and
+ * deletes.
  *
  * A table of DISPUTES_MAX places; an object that meets another's place takes it, which costs no
  * more than a few writes.

@@ -67,6 +67,29 @@ TEST(what_lasts_or_changes_is_no_dispute)
     arena_done(&a);
 }
 
+/* A user who makes the same set again and again, and deletes it. */
+TEST(what_is_made_for_another_owner_or_deleted_is_no_dispute)
+{
+    struct arena a = ARENA_INIT;
+    struct disputes d = {0};
+    usec now = USEC_PER_MIN;
+    for (int i = 0; i < 20; i++, now += USEC_PER_SEC) {
+        str body = arena_printf(
+            &a, "{\"metadata\":{\"name\":\"a\",\"ownerReferences\":[{\"uid\":\"u%d\"}]}}", i);
+        struct plan_write made = patch(&a, "a", body.p);
+        struct plan_write deleted = made;
+        made.op = PLAN_CREATE;
+        deleted.op = PLAN_DELETE;
+        deleted.body = NULL;
+        CHECK_INT(due(&d, &made, now), 0);
+        CHECK_INT(due(&d, &deleted, now), 0);
+        disputes_note(&d, &made, now);
+        disputes_note(&d, &deleted, now);
+    }
+    disputes_done(&d);
+    arena_done(&a);
+}
+
 TEST(times_make_no_other_write)
 {
     struct arena a = ARENA_INIT;
