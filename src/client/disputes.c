@@ -25,10 +25,12 @@ static uint64_t hash_str(str s, uint64_t seed)
     return XXH3_64bits_withSeed(s.p, s.len, seed + s.len);
 }
 
-static uint64_t object_of(const struct plan_write *w)
+/* Another object of the name is another object: its UID counts, where there is one already. */
+static uint64_t object_of(const struct plan_write *w, str uid)
 {
     uint64_t h = hash_str(w->ns, kind_id(w->kind) * 8 + w->op);
     h = hash_str(w->subresource, hash_str(w->name, h));
+    h = w->op == PLAN_CREATE ? h : hash_str(uid, h);
     return h ? h : 1;
 }
 
@@ -100,13 +102,13 @@ void disputes_done(struct disputes *d)
     free(d->places);
 }
 
-void disputes_note(struct disputes *d, const struct plan_write *w, usec now)
+void disputes_note(struct disputes *d, const struct plan_write *w, str uid, usec now)
 {
     if (!is_watched(w))
         return;
     if (!d->places)
         d->places = xcalloc(DISPUTES_MAX, sizeof(*d->places));
-    uint64_t object = object_of(w), body = body_of(w);
+    uint64_t object = object_of(w, uid), body = body_of(w);
     struct dispute *x = place_of(d, object);
     if (x->object != object || x->body != body || is_over(x, now))
         *x = (struct dispute){.object = object, .body = body};
@@ -133,12 +135,12 @@ usec disputes_hold(struct disputes *d, const struct plan_write *w, const struct 
 {
     if (!d->places || !is_watched(w))
         return 0;
-    uint64_t object = object_of(w);
+    const struct obj *about = c ? cache_get(c, w->ns, w->name) : NULL;
+    uint64_t object = object_of(w, about ? about->uid : STR_NONE);
     struct dispute *x = place_of(d, object);
     usec due = x->last + pause_of(x->times);
     if (x->object != object || due <= now || is_over(x, now) || x->body != body_of(w))
         return 0;
-    const struct obj *about = c ? cache_get(c, w->ns, w->name) : NULL;
     if (about && !x->told)
         tell(x, w, about, r);
     x->told = x->told || about;

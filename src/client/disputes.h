@@ -36,8 +36,8 @@ struct disputes {
 };
 
 void disputes_done(struct disputes *d);
-/* The write was done. now: monotonic. */
-void disputes_note(struct disputes *d, const struct plan_write *w, usec now);
+/* The write was done, to the object of this UID. now: monotonic. */
+void disputes_note(struct disputes *d, const struct plan_write *w, str uid, usec now);
 /* When it may be sent; 0: now. The first time that it may not, an event says so on the object that
  * the cache has. */
 usec disputes_hold(struct disputes *d, const struct plan_write *w, const struct cache *c,

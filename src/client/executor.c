@@ -438,6 +438,13 @@ static void note_latency(const struct op *op)
     *mean += (loop_now(x->loop) - op->sent_at - *mean) / LATENCY_WEIGHT;
 }
 
+static void note_done(const struct op *op, const struct api_reply *reply)
+{
+    const struct executor *x = op->run->executor;
+    const struct obj *o = answered_obj(reply, op->w->kind, op->w->name);
+    disputes_note(x->env.disputes, op->w, o ? o->uid : STR_NONE, loop_now(x->loop));
+}
+
 static void on_write_answer(struct op *op, const struct api_reply *reply)
 {
     struct run *r = op->run;
@@ -449,7 +456,7 @@ static void on_write_answer(struct op *op, const struct api_reply *reply)
     switch (a) {
     case ANSWER_OK:
         window_grow(r->executor);
-        disputes_note(r->executor->env.disputes, w, loop_now(r->executor->loop));
+        note_done(op, reply);
         op->written = true;
         if (observe_write(op, reply))
             op_end(op, true);

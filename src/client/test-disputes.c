@@ -30,16 +30,16 @@ TEST(what_follows_itself_waits_longer_each_time)
     usec now = USEC_PER_MIN;
     for (int i = 0; i < DISPUTES_FREE; i++) {
         CHECK_INT(due(&d, &w, now), 0);
-        disputes_note(&d, &w, now);
+        disputes_note(&d, &w, STR_NONE, now);
     }
     for (usec pause = DISPUTES_BASE; pause < DISPUTES_LONGEST; pause *= 2) {
         CHECK_INT(due(&d, &w, now), now + pause);
         now += pause;
         CHECK_INT(due(&d, &w, now), 0);
-        disputes_note(&d, &w, now);
+        disputes_note(&d, &w, STR_NONE, now);
     }
     for (int i = 0; i < 40; i++, now += DISPUTES_LONGEST)
-        disputes_note(&d, &w, now);
+        disputes_note(&d, &w, STR_NONE, now);
     CHECK_INT(due(&d, &w, now - 1), now);
     CHECK_INT(due(&d, &w, now), 0);
     disputes_done(&d);
@@ -56,12 +56,12 @@ TEST(what_lasts_or_changes_is_no_dispute)
     /* A number that goes up and down. */
     for (int i = 0; i < 100; i++, now += USEC_PER_MSEC) {
         CHECK_INT(due(&d, i % 2 ? &two : &three, now), 0);
-        disputes_note(&d, i % 2 ? &two : &three, now);
+        disputes_note(&d, i % 2 ? &two : &three, STR_NONE, now);
     }
     /* A heartbeat. */
     for (int i = 0; i < 100; i++, now += 10 * USEC_PER_SEC) {
         CHECK_INT(due(&d, &two, now), 0);
-        disputes_note(&d, &two, now);
+        disputes_note(&d, &two, STR_NONE, now);
     }
     disputes_done(&d);
     arena_done(&a);
@@ -83,9 +83,22 @@ TEST(what_is_made_for_another_owner_or_deleted_is_no_dispute)
         deleted.body = NULL;
         CHECK_INT(due(&d, &made, now), 0);
         CHECK_INT(due(&d, &deleted, now), 0);
-        disputes_note(&d, &made, now);
-        disputes_note(&d, &deleted, now);
+        disputes_note(&d, &made, STR_NONE, now);
+        disputes_note(&d, &deleted, STR_NONE, now);
     }
+    disputes_done(&d);
+    arena_done(&a);
+}
+
+/* Each of a name lets go of the same finalizer. */
+TEST(the_same_done_to_another_object_of_the_name_is_no_dispute)
+{
+    struct arena a = ARENA_INIT;
+    struct disputes d = {0};
+    struct plan_write w = patch(&a, "a", "{\"metadata\":{\"finalizers\":[]}}");
+    for (int i = 0; i < 20; i++)
+        disputes_note(&d, &w, arena_printf(&a, "u%d", i), USEC_PER_MIN);
+    CHECK_INT(due(&d, &w, USEC_PER_MIN), 0);
     disputes_done(&d);
     arena_done(&a);
 }
@@ -99,7 +112,7 @@ TEST(times_make_no_other_write)
         str body =
             arena_printf(&a, "{\"T\":\"True\",\"at\":\"2026-01-01T00:00:%02dZ\",\"z\":1}", i);
         struct plan_write w = patch(&a, "a", body.p);
-        disputes_note(&d, &w, now);
+        disputes_note(&d, &w, STR_NONE, now);
     }
     struct plan_write same =
         patch(&a, "a", "{\"T\":\"True\",\"at\":\"2026-02-03T04:05:06Z\",\"z\":1}");
