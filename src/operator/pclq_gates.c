@@ -54,14 +54,14 @@ static void put_released(struct jw *w, usec now)
 }
 
 /* The list that remains; a list of none is no list. */
-static struct doc *patch_without_gate(const struct obj *pod, usec now)
+static struct doc *patch_without_gate(const struct world *world, const struct obj *pod)
 {
     jval gates = jgetc(obj_spec(pod), "schedulingGates");
     struct jw w;
     jw_init(&w);
     jw_object(&w);
-    if (now >= pod_awaited_until(pod))
-        put_released(&w, now);
+    if (world_steady(world) >= pod_awaited_until(world, pod))
+        put_released(&w, world->now);
     jw_put_object(&w, "spec");
     jw_key(&w, STR("schedulingGates"));
     if (jlen(gates) == 1) {
@@ -159,7 +159,7 @@ static size_t lift(struct clique_work *c, const struct obj *gang, const struct m
             continue;
         }
         struct plan_write *w = plan_merge_patch(c->plan, STAGE_PODS, pod, STR_NONE,
-                                                patch_without_gate(pod, c->world->now), pod->rv);
+                                                patch_without_gate(c->world, pod), pod->rv);
         verify_node(c, pod, w);
         plan_why(w, c->plan, "gang %.*s is complete", STR_ARG(gang->name));
         lifted++;

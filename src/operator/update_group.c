@@ -163,8 +163,8 @@ static bool waits_for_another(const struct group_work *g, const struct obj *pclq
            going_at(g->world, pclq, pod_index(pod));
 }
 
-/* Since when a member's pods have looked for room, as steady time; -1: some do not yet, as others are
- * before them. */
+/* Since when a member's pods have looked for room, as steady time; -1: some do not yet, as others
+ * are before them. */
 static usec member_since(const struct group_work *g, const struct obj *pclq)
 {
     usec since = world_created(g->world, pclq);
@@ -178,8 +178,8 @@ static usec member_since(const struct group_work *g, const struct obj *pclq)
     return since;
 }
 
-/* Since when a replica that has no place has looked for one, as steady time; 0: it has one, or is to
- * be made anew anyway. */
+/* Since when a replica that has no place has looked for one, as steady time; 0: it has one, or is
+ * to be made anew anyway. */
 static usec waits_since(const struct group_work *g, int64_t j)
 {
     uint32_t members = (uint32_t)jlen(g->spec.clique_names);
