@@ -99,6 +99,7 @@ struct inv_pods {
     struct map relaxed; /* clique -> until when it said TerminatingOrFailed */
     struct map excused; /* uids of pods let go for one of these reasons */
     struct map names;   /* "clique uid/name" -> struct name_fate */
+    bool loses_answers; /* of writes: nobody says whether they were done */
     usec restarted;     /* when a component was last started anew; 0: never */
 };
 

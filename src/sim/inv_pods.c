@@ -7,7 +7,8 @@
  *             TerminatingOrFailed; a pod whose node was unreachable or gone a moment ago.
  *   names     No two pods of a clique have the same name, one after the other. Nobody can know of
  *             a pod that came and went while nobody looked: where a component was started anew
- * since the first of them came, it is judged only if that was counted in the status of its clique.
+ *             since the first of them came, or where answers are lost and it was gone in a moment,
+ *             it is judged only if that was counted in the status of its clique.
  */
 #include "grove/names.h"
 #include "grove/types.h"
@@ -204,6 +205,7 @@ void running_event(struct invariants *v, struct inv_pods *p, const struct store_
 /* What became of a name. */
 struct name_fate {
     usec came; /* its last pod */
+    bool flew; /* that came and went in a moment, and had no node */
     bool told; /* when that went, the status of its clique counted it */
     char key[];
 };
@@ -259,12 +261,17 @@ void names_event(struct invariants *v, struct inv_pods *p, const struct store_ev
 {
     if (e->obj->kind != &kind_pod || !is_ours(e->obj))
         return;
-    if (e->type == STORE_DELETED)
-        fate_of(p, e->obj)->told = is_told(v, e->obj);
+    if (e->type == STORE_DELETED) {
+        struct name_fate *gone = fate_of(p, e->obj);
+        gone->told = is_told(v, e->obj);
+        gone->flew =
+            str_is_empty(pod_node(e->obj)) && inv_wall(v) - gone->came < inv_lag(v) + MOMENT;
+    }
     if (e->type != STORE_ADDED)
         return;
     struct name_fate *f = fate_of(p, e->obj);
-    if (f->came > 0 && (f->told || p->restarted < f->came))
+    bool unseen = p->restarted >= f->came || (p->loses_answers && f->flew);
+    if (f->came > 0 && (f->told || !unseen))
         inv_fail(v, "names", "pod %.*s/%.*s is the second one of its clique with this name",
                  STR_ARG(e->obj->ns), STR_ARG(e->obj->name));
     f->came = MAX(inv_wall(v), 1);

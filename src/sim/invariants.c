@@ -532,6 +532,11 @@ const struct err *invariants_failure(const struct invariants *v)
     return &v->failure;
 }
 
+void invariants_lose_answers(struct invariants *v, bool lose)
+{
+    v->pods.loses_answers = lose;
+}
+
 void invariants_restarted(struct invariants *v)
 {
     v->pods.restarted = inv_wall(v);

@@ -54,6 +54,8 @@ usec invariants_moved(const struct invariants *v, const struct obj *pcs);
 /* The first breach; code 0: none so far. */
 const struct err *invariants_failure(const struct invariants *v);
 
+/* From now on answers to writes may be lost, or not. */
+void invariants_lose_answers(struct invariants *v, bool lose);
 /* A component was stopped or started: it knows no more than what is written. */
 void invariants_restarted(struct invariants *v);
 

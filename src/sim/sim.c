@@ -122,6 +122,12 @@ static void set_faults(void *ctx, struct api *api, const char *component, unsign
     api_faulty_set(api, &o);
 }
 
+static void note_faults(struct sim *s)
+{
+    const struct api_faulty_options *o = &s->faults;
+    invariants_lose_answers(s->invariants, o->gateway + o->lost_reply + o->late > 0);
+}
+
 void sim_set_faults(struct sim *s, const struct api_faulty_options *o)
 {
     if (breaks_watches(&s->faults))
@@ -129,6 +135,7 @@ void sim_set_faults(struct sim *s, const struct api_faulty_options *o)
     if (s->faults.late || s->faults.lost_reply)
         s->retried_at = loop_now(s->loop) + RETRY_RECOVERY;
     s->faults = *o;
+    note_faults(s);
     plane_each_wrapper(s->plane, set_faults, s);
 }
 
@@ -553,6 +560,7 @@ static struct plane *start_plane(struct sim *s, const struct sim_options *o, str
         return NULL;
     s->invariants = invariants_new(&(struct invariants_options){
         .loop = s->loop, .store = sim_store(s), .gang_window = o->gang_window});
+    note_faults(s);
     s->sub.on_event = on_event;
     store_subscribe(sim_store(s), &s->sub);
     while (!s->ready && loop_now(s->loop) < CALL_LIMIT)
