@@ -60,9 +60,10 @@ struct ask {
     int32_t over_limit; /* then: the queue that has its limit, and by how much of what */
     size_t over_resource;
     int64_t over_amount;
-    str misnamed; /* the pods it names are not all its own; health.h */
-    bool checked; /* where it is was looked at: */
-    str apart;    /* what must be together is not */
+    const struct tgang *yields_to; /* it would fit, and leaves the room to this one; see yield.h */
+    str misnamed;                  /* the pods it names are not all its own; health.h */
+    bool checked;                  /* where it is was looked at: */
+    str apart;                     /* what must be together is not */
     /* Replicas of a set keep to different domains of a level; 0: they need not. */
     int spread_level;
     bool spread_required;

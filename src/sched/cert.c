@@ -5,7 +5,7 @@
  *   too few     the level's fullest domain, or the only one there is, holds enough of the class now
  *   together    a domain that grew passes the bounds: enough of every class, each by itself, and of
  *               every resource for all of them
- *   surplus     one of the pods has a place where it may go
+ *   surplus     one of the pods has a place where it may go, beyond those it leaves to others
  *   itself      never: the gang must change, or the cluster's shape
  *
  * Shrinking makes no refusal untrue, so nothing else needs to be looked at. What classes that look
@@ -45,11 +45,10 @@ void core_arrived(struct core *c, int32_t cls)
 void core_cert_want(struct core *c, struct core_cert *cert, int32_t cls, int32_t need,
                     int32_t domain)
 {
-    if (cert->n_wants == CORE_CERT_WANTS || core_class(c, cls)->wide) {
-        cert->vague = true;
-        return;
-    }
-    cert->wants[cert->n_wants++] = (struct core_need){cls, need, domain};
+    bool all = cert->n_wants == CORE_CERT_WANTS;
+    cert->vague = cert->vague || all || core_class(c, cls)->wide;
+    if (!all)
+        cert->wants[cert->n_wants++] = (struct core_need){cls, need, domain};
 }
 
 static bool too_few_holds(struct core *c, const struct core_cert *cert, int32_t tree)
@@ -65,7 +64,8 @@ static bool too_few_holds(struct core *c, const struct core_cert *cert, int32_t 
 static bool surplus_holds(struct core *c, const struct core_cert *cert, int32_t tree)
 {
     for (size_t i = 0; i < cert->n_wants; i++) {
-        if (core_sum(c, cert->wants[i].cls, tree, cert->wants[i].domain) > 0)
+        const struct core_need *w = &cert->wants[i];
+        if (core_sum(c, w->cls, tree, w->domain) >= w->need)
             return false;
     }
     return true;
@@ -152,4 +152,30 @@ bool core_cert_holds(struct core *c, struct core_cert *cert, int32_t tree)
         holds = cert->why != CORE_PLACED && together_holds(c, cert, tree);
     cert->growth = core_growth(c);
     return holds;
+}
+
+/* ---- what there is room for all the same ---- */
+
+int32_t core_place_refused(struct core *c, int32_t tree, const struct core_cert *cert,
+                           struct core_result *ret)
+{
+    const struct topo *t = c->trees.p[tree];
+    const struct core_scope none = {.pin = CORE_NONE};
+    int32_t placed = 0, near = cert->domain, beside = cert->within;
+    if (!cert->fixed && !cert->barred)
+        near = core_best_in(c, cert->cls, tree, cert->level, cert->within);
+    if (cert->outer > topo_level(t, beside) && cert->outer <= topo_level(t, near)) {
+        for (beside = near; topo_level(t, beside) > cert->outer;)
+            beside = t->parent[beside];
+    }
+    for (size_t i = 0; i < cert->n_wants; i++) {
+        struct core_leaf leaf = {none, cert->wants[i].cls, cert->wants[i].need, CORE_NONE};
+        struct core_ask ask = {.tree = tree,
+                               .within = i < cert->n_own ? near : beside,
+                               .gang = none,
+                               .leaves = &leaf,
+                               .n_leaves = 1};
+        placed += core_place_some(c, &ask, 0, ret);
+    }
+    return placed;
 }

@@ -839,6 +839,42 @@ int32_t core_most_at(struct core *c, int32_t cls, int32_t tree, int level)
     return most;
 }
 
+/* The domains of the level, or hosts, inside the domain: those from *ret_lo to *ret_hi - 1. */
+static void inside(const struct topo *t, int32_t domain, int level, int32_t *ret_lo,
+                   int32_t *ret_hi)
+{
+    if (level != t->host_level) {
+        topo_inside(t, domain, level, ret_lo, ret_hi);
+        return;
+    }
+    *ret_lo = t->lo[domain];
+    *ret_hi = t->hi[domain];
+}
+
+int32_t core_best_in(struct core *c, int32_t cls, int32_t tree, int level, int32_t within)
+{
+    const struct topo *t = c->trees.p[tree];
+    struct class *k = class_now(c, cls);
+    const struct view *v = class_view(c, k, tree);
+    bool hosts = level == t->host_level;
+    int32_t lo, hi, best = within, most = 0;
+    if (level <= topo_level(t, within))
+        return within;
+    if (within == 0 && !hosts) {
+        int b = fit_last(&v->fit[level]);
+        return b <= 0 ? within : t->first[level] + v->fit[level].heads[b];
+    }
+    inside(t, within, level, &lo, &hi);
+    for (int32_t i = lo; i < hi; i++) {
+        int32_t d = hosts ? t->n_domains + t->order[i] : i, sum = view_sum(k, v, t, d);
+        if (sum > most && (!hosts || t->depth[t->order[i]] == t->n_levels)) {
+            best = d;
+            most = sum;
+        }
+    }
+    return best;
+}
+
 bool core_is_consistent(struct core *c)
 {
     for (size_t i = 0; i < c->classes.len; i++) {

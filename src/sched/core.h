@@ -115,6 +115,8 @@ int32_t core_slots(struct core *c, int32_t cls, int32_t node);
 int32_t core_sum(struct core *c, int32_t cls, int32_t tree, int32_t domain);
 /* The most that a domain of the level takes. */
 int32_t core_most_at(struct core *c, int32_t cls, int32_t tree, int level);
+/* The domain of the level inside another one that takes most (of very many, about as many). */
+int32_t core_best_in(struct core *c, int32_t cls, int32_t tree, int level, int32_t within);
 int core_n_levels(const struct core *c, int32_t tree); /* without root and host */
 int core_host_level(const struct core *c, int32_t tree);
 /* The node's domain at a level; CORE_NONE when it lacks a label on the way. */
@@ -215,11 +217,15 @@ struct core_cert {
         int32_t domain, room;
     } near[CORE_NEAREST]; /* the nearest first */
     size_t n_near;
-    /* What is wanted: of the whole gang together, or (CORE_SURPLUS) each where it may go. */
+    /* What is wanted: of the whole gang together (of CORE_TOO_FEW, first what the part wants that
+     * finds no room), or (CORE_SURPLUS) each where it may go: there must be room for `need` of it.
+     */
     struct core_need {
         int32_t cls, need, domain;
     } wants[CORE_CERT_WANTS];
-    size_t n_wants;
+    size_t n_wants, n_own; /* n_own: of that part */
+    int outer;             /* level that the whole gang must share; 0: none */
+    bool barred;     /* some domains are closed to it: the nearest are those that were found */
     bool vague;      /* there are more of them, or they look around: any growth counts */
     uint64_t growth; /* up to which it is known to hold; of when it was made */
 };
@@ -254,6 +260,10 @@ bool core_place(struct core *c, const struct core_ask *ask, struct core_result *
 /* Up to leaf->need pods of one leaf, as many as fit; ret->ops grows. Returns how many. */
 int32_t core_place_some(struct core *c, const struct core_ask *ask, int32_t leaf,
                         struct core_result *ret);
+/* As many as fit now of the pods that were refused, in the domain that comes nearest to holding
+ * what is lacking; ret->ops grows. Returns how many. */
+int32_t core_place_refused(struct core *c, int32_t tree, const struct core_cert *cert,
+                           struct core_result *ret);
 void core_undo(struct core *c, const struct core_result *r);
 void core_take_ops(struct core *c, const struct core_op *ops, size_t n);
 void core_give_ops(struct core *c, const struct core_op *ops, size_t n);

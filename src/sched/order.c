@@ -163,6 +163,36 @@ static int cmp_gangs(const void *a, const void *b)
     return c ? c : strcmp(x->key, y->key);
 }
 
+static int cmp_places(const void *a, const void *b)
+{
+    const struct tgang *x = *(struct tgang *const *)a, *y = *(struct tgang *const *)b;
+    return x->place != y->place ? cmp_numbers((int64_t)x->place, (int64_t)y->place)
+                                : cmp_gangs(a, b);
+}
+
+/* Scaled gangs that run nothing yet come after the last base gang of their set that is as
+ * important: what is beyond a set's minimum follows it. */
+static void put_bases_first(struct tgang **gangs, size_t n)
+{
+    bool moves = false;
+    for (size_t i = 0; i < n; i++) {
+        if (gangs[i]->set)
+            gangs[i]->set->bases = 0;
+    }
+    for (size_t i = n; i-- > 0;) {
+        struct tgang *g = gangs[i];
+        bool after = g->set && g->set->bases > 0 && order_is_scaled(g) && g->n_bound == 0 &&
+                     gangs[g->set->bases - 1]->priority == g->priority;
+        /* Behind the base gang, in the order they had. */
+        g->place = after ? 2 * (g->set->bases - 1) + 1 : 2 * i;
+        moves = moves || after;
+        if (g->set && g->set->bases == 0 && !order_is_scaled(g))
+            g->set->bases = i + 1;
+    }
+    if (moves)
+        qsort(gangs, n, sizeof(*gangs), cmp_places);
+}
+
 void order_gangs(struct tables *t, struct tgang **gangs, size_t n, const struct world *w)
 {
     for (size_t i = 0; i < n; i++)
@@ -171,4 +201,5 @@ void order_gangs(struct tables *t, struct tgang **gangs, size_t n, const struct 
         return;
     give_turns(gangs, n);
     qsort(gangs, n, sizeof(*gangs), cmp_gangs);
+    put_bases_first(gangs, n);
 }

@@ -2,7 +2,8 @@
  * Who is placed before whom, in one total order: by priority; gangs that have pods on nodes first
  * (what they lack is missed); what has waited long; the elder set's replica; its base gang before
  * scaled ones; of these, of each scaling group in turn, the one that has the least of what it
- * wants; age and name.
+ * wants; age and name. Base gangs of a set come before its scaled gangs that run nothing yet, of
+ * whatever replica.
  */
 #ifndef SCHED_ORDER_H
 #define SCHED_ORDER_H

@@ -28,6 +28,14 @@ enum { CLASSES_COUNTED = 512 };
 
 struct refusal;
 
+/* What a gang that waits could use of what is free; see yield.h. */
+struct yield_claim {
+    struct tgang *gang;
+    int32_t pods;
+    struct core_result room;
+    bool taken;
+};
+
 struct round {
     const struct world *world;
     struct plan *plan;
@@ -44,8 +52,11 @@ struct round {
     bool lowest_known;
     int64_t lowest; /* priority of a gang on nodes */
     bool releasing_known;
-    VEC(struct core_op) releasing; /* see preempt_releasing */
-    VEC(struct tgang *) asked;     /* to go whole, in this round */
+    VEC(struct core_op) releasing;  /* see preempt_releasing */
+    VEC(struct tgang *) asked;      /* to go whole, in this round */
+    VEC(struct yield_claim) claims; /* see yield.h */
+    bool claims_known, overruns;    /* overruns: the surplus being placed may take some of them */
+    int64_t left;                   /* pods that the surplus being placed leaves room for */
 };
 
 /* Steady time, like all times in the tables: who waits for what since when. */

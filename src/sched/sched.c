@@ -25,6 +25,7 @@
 #include "sched/tell.h"
 #include "sched/terms.h"
 #include "sched/why.h"
+#include "sched/yield.h"
 
 /* ---- order ---- */
 
@@ -166,6 +167,8 @@ static void refuse(struct round *r, struct ask *q, const struct core_cert *cert,
         refusals_keep(r, question, cert, &facts);
     }
     q->gang->hold_due = 0;
+    if (!q->yields_to)
+        yield_forget(r->tables, q->gang);
     q->gang->over = q->wrong_for_now;
     if (q->wrong_for_now)
         preempt_in_queue(r, q);
@@ -277,6 +280,29 @@ static bool ask_first(struct round *r, struct ask *q)
     return str_is_empty(q->wrong) && quota_admits(r, q) && asked;
 }
 
+/* What a base gang of the set could use is left to it: a scaled gang has what is beyond. */
+static bool place_beyond(struct round *r, struct ask *q, struct core_result *ret)
+{
+    struct core *c = r->tables->core;
+    struct core_result left = {0};
+    const struct tgang *to = yield_take_kin(r, q->gang, &left);
+    bool placed = place_any(r, q, ret);
+    core_undo(c, &left);
+    core_result_done(&left);
+    if (placed || !to)
+        return placed;
+    round_spend(r, (size_t)ret->tries);
+    core_result_done(ret);
+    *ret = (struct core_result){0};
+    if (ask_again(r, q) && place_any(r, q, ret)) {
+        core_undo(c, ret);
+        q->yields_to = to;
+        q->wrong = yield_text(to, r->plan->arena);
+        q->wrong_reason = "LeavesRoom";
+    }
+    return false;
+}
+
 static void place_asked(struct round *r, struct ask *q)
 {
     struct core_result result = {0};
@@ -290,16 +316,21 @@ static void place_asked(struct round *r, struct ask *q)
     }
     lease_open(r->tables, q->gang);
     r->tables->searches += asked && !known;
-    bool placed = asked && !known && place_any(r, q, &result);
-    if (placed)
+    bool placed = asked && !known && place_beyond(r, q, &result);
+    if (placed) {
         lease_settle(r->tables, q->gang, result.ops.p, result.ops.len);
+        yield_forget(r->tables, q->gang);
+    }
     lease_close(r->tables);
     if (!str_is_empty(q->wrong))
-        result.cert = (struct core_cert){.why = q->wrong_for_now ? CORE_TOGETHER : CORE_ITSELF,
+        result.cert = (struct core_cert){.why = q->wrong_for_now || q->yields_to ? CORE_TOGETHER
+                                                                                 : CORE_ITSELF,
                                          .vague = true,
                                          .growth = core_growth(r->tables->core)};
     if (!str_is_empty(q->wrong) || (asked && !placed)) {
-        refuse(r, q, &result.cert, known, question);
+        refuse(r, q, &result.cert, known, q->yields_to ? STR_NONE : question);
+        if (q->yields_to)
+            yield_note(r, q->gang);
         (void)tell_aside(r, q);
     } else {
         assign(r, q, &result);
@@ -322,6 +353,7 @@ static void place_minimum(struct round *r, struct tgang *g)
     g->round = 0;
     g->later = false;
     g->seeks = g->over = false;
+    yield_claim_ends(r->tables, g);
     if (preempt_goes_on(r, g))
         return;
     ask_read(q, r->tables, g, r->plan->arena);
@@ -336,6 +368,7 @@ static void place_minimum(struct round *r, struct tgang *g)
     }
     if (q->waiting == 0) {
         struct verdict v = calm(q);
+        yield_forget(r->tables, g);
         tell_gang(r->plan, r->world, g->obj, &v);
         return;
     }
@@ -370,9 +403,8 @@ static void place_leaf(struct round *r, struct ask *q, size_t leaf)
     f->need += barred;
 }
 
-/* What is left over, if anything: the first of the leaves is told, a place for any of them wakes
- * the gang. */
-static bool place_leaves(struct round *r, struct ask *q, struct core_cert *ret)
+/* Kept room first. What is left over stays in the leaves of the question. */
+static void place_leaves(struct round *r, struct ask *q)
 {
     struct tables *t = r->tables;
     struct lease_fill kept;
@@ -383,49 +415,90 @@ static bool place_leaves(struct round *r, struct ask *q, struct core_cert *ret)
     lease_close(t);
     assign(r, q, &kept.result);
     core_result_done(&kept.result);
+    yield_take(r, q);
     for (size_t i = 0; i < q->core.n_leaves; i++) {
-        const struct core_leaf *leaf = &q->core.leaves[i];
         q->core.within = home;
         place_leaf(r, q, i);
-        int32_t domain = ask_domain(q, t, &q->groups[q->leaf_group[i]]);
-        if (leaf->need <= 0)
-            continue;
-        if (ret->need == 0) {
-            ret->scope = (int32_t)(1 + q->core.n_bundles + i);
-            ret->cls = leaf->cls;
-            ret->need = leaf->need;
-            ret->domain = domain;
-        }
-        core_cert_want(t->core, ret, leaf->cls, 1, domain);
     }
-    return ret->need > 0;
+    yield_give(r);
 }
 
-static void tell_left(struct round *r, struct ask *q, const struct core_cert *cert)
+static void tell_left(struct round *r, struct ask *q, size_t group, str cause)
+{
+    const struct ask_group *g = &q->groups[group];
+    for (size_t k = g->n_placed; k < g->n_pods; k++)
+        tell_pod(r->plan, r->world, g->pods[k]->obj, cause);
+}
+
+static str cause_of(struct round *r, struct ask *q, const struct core_cert *cert)
 {
     struct facts facts;
     struct reasons why;
     why_find(q, r->tables, cert, &facts);
     why_say(&facts, r->plan->arena, &why);
-    for (size_t i = 0; i < q->n_groups; i++) {
-        for (size_t k = q->groups[i].n_placed; k < q->groups[i].n_pods; k++)
-            tell_pod(r->plan, r->world, q->groups[i].pods[k]->obj, why.cause);
-    }
+    return why.cause;
 }
 
-/* What is left over of a leaf, the last pods of its group, waits. */
+/* The certificate of what is left over: the first leaf that finds no room is told, a place for any
+ * of them wakes the gang. By group, how many would fit if they left no room to others. */
+static int64_t certify_left(struct round *r, const struct ask *q, struct core_cert *ret,
+                            int64_t *ret_yields)
+{
+    struct tables *t = r->tables;
+    int64_t all = 0;
+    for (size_t i = 0; i < q->core.n_leaves; i++) {
+        const struct core_leaf *leaf = &q->core.leaves[i];
+        int32_t domain = ask_domain(q, t, &q->groups[q->leaf_group[i]]);
+        if (leaf->need <= 0)
+            continue;
+        int32_t yields = yield_left(r, leaf, q->tree, domain);
+        ret_yields[q->leaf_group[i]] += yields;
+        all += yields;
+        if (ret->need == 0 && yields == 0) {
+            ret->scope = (int32_t)(1 + q->core.n_bundles + i);
+            ret->cls = leaf->cls;
+            ret->need = leaf->need;
+            ret->domain = domain;
+        }
+        core_cert_want(t->core, ret, leaf->cls, 1 + yields, domain);
+    }
+    return all;
+}
+
+/* True: some of it is left over, the last pods of their groups, and was told why. */
+static bool tell_all_left(struct round *r, struct ask *q, struct core_cert *ret)
+{
+    struct arena *a = r->plan->arena;
+    int64_t *yields = arena_array(a, int64_t, q->n_groups + 1);
+    bool any = false;
+    const struct tgang *to = NULL;
+    if (certify_left(r, q, ret, yields) > 0) {
+        yield_note(r, q->gang);
+        to = yield_to(r, q->gang);
+    } else {
+        yield_forget(r->tables, q->gang);
+    }
+    str cause = ret->need > 0 || !str_is_empty(q->wrong) ? cause_of(r, q, ret) : STR_NONE;
+    for (size_t i = 0; i < q->n_groups; i++) {
+        bool left = q->groups[i].n_placed < q->groups[i].n_pods;
+        any = any || left;
+        if (left && to && yields[i] > 0)
+            tell_left(r, q, i, arena_cat(a, q->groups[i].name, STR(": "), yield_text(to, a)));
+        else if (left && !str_is_empty(cause))
+            tell_left(r, q, i, cause);
+    }
+    return any;
+}
+
 static void place_surplus(struct round *r, struct ask *q)
 {
     struct tables *t = r->tables;
-    bool left = false;
+    bool asked = ask_surplus(q, t, r->plan->arena);
     struct core_cert cert = {.why = CORE_TOO_FEW, .fixed = true};
-    if (ask_surplus(q, t, r->plan->arena))
-        left = place_leaves(r, q, &cert);
-    else
-        left = !str_is_empty(q->wrong);
+    if (asked)
+        place_leaves(r, q);
     tell_placed(r, q);
-    if (left)
-        tell_left(r, q, &cert);
+    bool left = (asked || !str_is_empty(q->wrong)) && tell_all_left(r, q, &cert);
     if (!tell_aside(r, q) && !left)
         return;
     cert.why = left && str_is_empty(q->wrong) ? CORE_SURPLUS : CORE_ITSELF;
@@ -499,6 +572,7 @@ void sched_plan(const struct world *w, const struct key *key, void *ctx, struct 
     if (kept)
         round_look(&r, kept);
     hold_begin(&r);
+    yield_begin(&r);
     preempt_review(&r);
     usec doubt = health_review(r.tables, world_steady(w));
     if (doubt)
@@ -516,7 +590,7 @@ void sched_plan(const struct world *w, const struct key *key, void *ctx, struct 
     lease_store(r.tables, w, p);
     if (!list_is_empty(&r.tables->doubts))
         plan_look_again(p, HEALTH_DOUBT);
-    if (!known || r.at < r.gangs.len || r.more ||
+    if (yield_end(&r) || !known || r.at < r.gangs.len || r.more ||
         core_growth(r.tables->core) != r.tables->growth_seen)
         plan_look_again(p, 0);
     vec_done(&r.gangs);

@@ -634,9 +634,29 @@ static void find_nearest(struct search *s, struct core_cert *cert)
     cert->best = cert->n_near ? cert->near[0].room : 0;
 }
 
+/* What the part wants, then what the rest of the gang does. */
+static void note_wants(const struct search *s, const struct part *part, struct core_cert *ret)
+{
+    const struct part *gang = &s->parts[0];
+    for (size_t i = 0; i < part->n_wants && ret->n_wants < CORE_CERT_WANTS; i++)
+        ret->wants[ret->n_wants++] =
+            (struct core_need){part->wants[i].cls, part->wants[i].need, ret->within};
+    ret->n_own = ret->n_wants;
+    for (size_t i = 0; part != gang && i < gang->n_wants && ret->n_wants < CORE_CERT_WANTS; i++) {
+        int32_t rest = gang->wants[i].need;
+        for (size_t k = 0; k < part->n_wants; k++)
+            rest -= part->wants[k].cls == gang->wants[i].cls ? part->wants[k].need : 0;
+        if (rest > 0)
+            ret->wants[ret->n_wants++] =
+                (struct core_need){gang->wants[i].cls, rest, s->ask->within};
+    }
+}
+
 /* The widest part that no domain can hold, for one class alone; else all of it together. */
 static void certify(struct search *s, struct core_cert *ret)
 {
+    int outer = s->parts[0].scope->req;
+    bool barred = s->ask->closed_level > 0;
     for (size_t i = 0; i < s->n_parts; i++) {
         const struct part *p = &s->parts[i];
         int32_t within = s->ask->within;
@@ -648,10 +668,13 @@ static void certify(struct search *s, struct core_cert *ret)
                                      .level = p->scope->req,
                                      .cls = p->wants[w].cls,
                                      .need = p->wants[w].need,
-                                     .within = within};
+                                     .within = within,
+                                     .outer = outer,
+                                     .barred = barred};
             find_nearest(s, &cert);
             if (cert.best < cert.need) {
                 *ret = cert;
+                note_wants(s, p, ret);
                 return;
             }
         }
@@ -661,11 +684,14 @@ static void certify(struct search *s, struct core_cert *ret)
                               .level = p->scope->req,
                               .cls = p->n_wants ? p->wants[0].cls : 0,
                               .need = p->n_wants ? p->wants[0].need : 0,
-                              .within = s->ask->within};
+                              .within = s->ask->within,
+                              .outer = outer,
+                              .barred = barred};
     if (p->n_wants)
         find_nearest(s, ret);
     for (size_t i = 0; i < p->n_wants; i++)
         core_cert_want(s->core, ret, p->wants[i].cls, p->wants[i].need, ret->within);
+    ret->n_own = ret->n_wants;
 }
 
 bool core_place(struct core *c, const struct core_ask *ask, struct core_result *ret)

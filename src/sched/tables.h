@@ -77,6 +77,7 @@ struct tpod {
 struct tset {
     struct list gangs; /* struct tgang, kin */
     struct list open;  /* of these, all that may want pods and some that do not */
+    size_t bases;      /* in a round: up to there base gangs of it come; see order.c */
     char uid[];
 };
 
@@ -102,6 +103,7 @@ struct tgang {
     struct tgang *lead;
     int age;
     size_t turn;
+    size_t place;
     struct list pods;
     size_t n_pods;
     bool unsure;    /* whether it is whole and where it must be: to be looked at */
@@ -128,6 +130,10 @@ struct tgang {
     uint64_t round;     /* the one in which its turn is yet to come */
     uint64_t woken;     /* growth up to which it was seen whether it may fit; parked gangs */
     bool later;         /* its minimum was placed, what is beyond follows after all minimums */
+    bool claims;        /* others leave room to it; see yield.h */
+    bool yields;        /* its surplus leaves room to others, */
+    usec yield_since;   /* so much of it since then, */
+    int64_t yield_most; /* for so many pods */
     int64_t priority;
     usec created;
     const struct obj *obj; /* the PodGang, held; NULL: not there */
@@ -263,6 +269,8 @@ struct tables {
     uint64_t rounds;      /* so far */
     uint64_t moves;       /* pods that came to a node or left one so far; from 1 */
     VEC(struct thold) holds;
+    size_t n_yielding; /* gangs whose surplus leaves room to others; see yield.h */
+    bool claims_ended; /* some of those others may not need it any more */
     struct tquota quota;
 };
 

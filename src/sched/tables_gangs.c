@@ -10,6 +10,7 @@
 #include "sched/lease.h"
 #include "sched/quota.h"
 #include "sched/tell.h"
+#include "sched/yield.h"
 
 /* ---- coming and going ---- */
 
@@ -39,6 +40,8 @@ void gang_forget_if_empty(struct tables *t, struct tgang *g)
         return;
     lease_gang_gone(t, g);
     hold_gang_gone(t, g);
+    yield_claim_ends(t, g);
+    yield_forget(t, g);
     (void)map_del(&t->gangs, str_of(g->key));
     list_remove(&g->link);
     list_remove(&g->trim);
@@ -140,6 +143,7 @@ static void gang_wake(struct tables *t, struct tgang *g)
     list_remove(&g->link);
     list_push_back(&t->ready, &g->link);
     g->parked = g->later = false;
+    yield_claim_ends(t, g);
 }
 
 void tables_touch(struct tables *t, struct tgang *g)

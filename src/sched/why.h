@@ -22,7 +22,8 @@
  *               or near them that it may not be with (affinity, spread, ports); room: pods that fit
  *   holders     who has that resource in the first of them, at most three: {gang, pods, priority,
  *               amount} or {pod, amount}; otherPods: pods of others
- *   heldFor     gangs that come before and for which room there is held, at most three
+ *   heldFor     gangs that come before and for which room there is held, at most three; of Itself:
+ *               the gang to which it leaves room (yield.h)
  *   keptFor     one of the gangs for whose replacements room there is kept; keptPods: how much
  *   closedNodes nodes there that are kept for other queues
  *   outlook     MakingRoom (others were asked to go for it), Draining (room is held for it as it

@@ -114,6 +114,16 @@ static void put_holders(struct jw *w, const struct facts *f)
         jw_put_int(w, "otherPods", (int64_t)f->other_pods);
 }
 
+/* To whom it leaves room that it could have. */
+static void put_yield(struct jw *w, const struct facts *f)
+{
+    if (!f->ask->yields_to)
+        return;
+    jw_put_array(w, "heldFor");
+    jw_str(w, str_of(why_name(f->ask->yields_to)));
+    jw_end(w);
+}
+
 static void put_kept(struct jw *w, const struct facts *f)
 {
     if (f->n_held > 0) {
@@ -145,6 +155,7 @@ struct doc *why_doc(const struct facts *f, struct arena *a)
     jw_init(&w);
     jw_object(&w);
     jw_put_cstr(&w, "cause", cause_of(f));
+    put_yield(&w, f);
     if (str_is_empty(f->ask->wrong)) {
         jw_put_cstr(&w, "scope", scope_of(f));
         jw_put_str(&w, "name", f->name);
