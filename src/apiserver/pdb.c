@@ -12,11 +12,12 @@
  * more, though the cache may not show its deletion yet; after two minutes the deletion is taken to
  * have failed and the entry goes.
  *
- * Cost: a budget that selects one clique by its label (those of the operator do) sees only that
- * clique's pods, by an index on both sides; any other one sees all pods of its namespace. Each is
- * computed at most ten times a second, and not while others have more urgent things to do. Until a
- * budget says something, nothing it selects may be evicted; so a new one that could say nothing
- * else says it later.
+ * Cost: a budget sees only pods that have one of the labels it selects by, and a pod only budgets
+ * that select by one of its labels: both are indexed (see lanes below), so that a namespace may
+ * have as many of both as it likes. Only one that wants no certain value of any label sees all pods
+ * of its namespace. Each is computed at most ten times a second, and not while others have more
+ * urgent things to do. Until a budget says something, nothing it selects may be evicted; so a new
+ * one that could say nothing else says it later.
  */
 #include "apiserver/controllers.h"
 #include "base/map.h"
@@ -42,11 +43,20 @@ static struct controller_watch watches[WATCHED_MAX];
 
 /* ---- which pods ---- */
 
-/* "namespace/clique": budgets of one clique and its pods meet there. Budgets of any other kind are
- * in "namespace/". */
-static str lane(struct arena *a, str ns, str clique)
+/*
+ * Lanes, in which pods and the budgets that may select them meet: "namespace/label=value". A budget
+ * is in the lane of one pair that it wants, of several the one with the longest value: that is most
+ * probably the name of something and not what many have. One that wants a label to have one of a
+ * few values is in the lane of each, and one that wants no certain value in "namespace/". All but
+ * those of cliques share one more: where that is empty, pods need not ask for the rest.
+ */
+#define LANE_LOOSE ""
+#define LANE_OTHERS "*"
+enum { LANES_MAX = 8 };
+
+static str lane(struct arena *a, str ns, str label, str value)
 {
-    return arena_cat(a, ns, STR("/"), clique);
+    return arena_cat(a, ns, STR("/"), label, STR("="), value);
 }
 
 static jval selector_of(const struct obj *budget)
@@ -54,9 +64,39 @@ static jval selector_of(const struct obj *budget)
     return jgetc(obj_spec(budget), "selector");
 }
 
-static str clique_of_budget(const struct obj *budget)
+/* The pair whose lane the budget is in; false: it wants none, or one of several. */
+static bool pair_of_budget(const struct obj *budget, str *ret_label, str *ret_value)
 {
-    return jstr(jget(jgetc(selector_of(budget), "matchLabels"), STR(LABEL_PCLQ)));
+    bool any = false;
+    *ret_label = *ret_value = STR_NONE;
+    for (struct jiter it = jiter(jgetc(selector_of(budget), "matchLabels")); jnext(&it);) {
+        str value = jstr(it.value);
+        bool clique = str_is(it.key, LABEL_PCLQ);
+        if (any && !clique && value.len < ret_value->len)
+            continue;
+        *ret_label = it.key;
+        *ret_value = value;
+        any = true;
+        if (clique)
+            break;
+    }
+    return any;
+}
+
+/* Of the first expression that wants one of a few values; 0: there is none. */
+static size_t lanes_of_values(const struct obj *budget, struct arena *a, str *keys, size_t max)
+{
+    for (struct jiter it = jiter(jgetc(selector_of(budget), "matchExpressions")); jnext(&it);) {
+        jval values = jgetc(it.value, "values");
+        size_t n = 0;
+        if (!str_is(jstr(jgetc(it.value, "operator")), "In") || jlen(values) > max)
+            continue;
+        for (struct jiter v = jiter(values); jnext(&v);)
+            keys[n++] = lane(a, budget->ns, jstr(jgetc(it.value, "key")), jstr(v.value));
+        if (n > 0)
+            return n;
+    }
+    return 0;
 }
 
 static void index_pod(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
@@ -64,14 +104,23 @@ static void index_pod(const struct obj *o, struct arena *a, str *keys, size_t ma
     str clique = obj_label(o, STR(LABEL_PCLQ));
     *n = 0;
     if (max && clique.len)
-        keys[(*n)++] = lane(a, o->ns, clique);
+        keys[(*n)++] = lane(a, o->ns, STR(LABEL_PCLQ), clique);
 }
 
 static void index_budget(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
 {
+    str label, value;
     *n = 0;
-    if (max)
-        keys[(*n)++] = lane(a, o->ns, clique_of_budget(o));
+    if (max <= LANES_MAX)
+        return;
+    if (pair_of_budget(o, &label, &value))
+        keys[(*n)++] = lane(a, o->ns, label, value);
+    else
+        *n = lanes_of_values(o, a, keys, LANES_MAX);
+    if (*n == 0)
+        keys[(*n)++] = arena_cat(a, o->ns, STR("/" LANE_LOOSE));
+    if (!str_is(label, LABEL_PCLQ))
+        keys[(*n)++] = arena_cat(a, o->ns, STR("/" LANE_OTHERS));
 }
 
 struct selected {
@@ -81,13 +130,16 @@ struct selected {
 
 static struct selected select_pods(const struct world *w, const struct obj *budget, struct arena *a)
 {
-    const struct cache *pods = world_cache(w, &kind_pod);
-    str clique = clique_of_budget(budget);
-    return (struct selected){
-        .selector = label_selector_from(a, selector_of(budget), NULL),
-        .it = clique.len ? cache_by(pods, pod_lanes, lane(a, budget->ns, clique))
-                         : cache_all(pods, budget->ns),
-    };
+    struct cache *pods = world_cache(w, &kind_pod);
+    struct selected s = {.selector = label_selector_from(a, selector_of(budget), NULL)};
+    str label, value;
+    if (!pair_of_budget(budget, &label, &value))
+        s.it = cache_all(pods, budget->ns);
+    else if (str_is(label, LABEL_PCLQ))
+        s.it = cache_by(pods, pod_lanes, lane(a, budget->ns, label, value));
+    else
+        s.it = cache_by_label(pods, budget->ns, label, value);
+    return s;
 }
 
 static const struct obj *next_pod(struct selected *s)
@@ -357,28 +409,35 @@ static void pdb_plan(const struct world *w, const struct key *key, void *ctx, st
 
 /* ---- who is looked at when ---- */
 
-static void enqueue_lane(struct controller *c, const struct world *w, const struct obj *pod,
-                         str clique)
+static bool lane_is_empty(const struct world *w, str key)
 {
-    struct arena a = ARENA_INIT;
-    struct cache_iter it =
-        cache_by(world_cache(w, &kind_pdb), budget_lanes, lane(&a, pod->ns, clique));
+    return cache_by(world_cache(w, &kind_pdb), budget_lanes, key).node == NULL;
+}
+
+static void enqueue_lane(struct controller *c, const struct world *w, const struct obj *pod,
+                         str key, struct arena *a)
+{
+    struct cache_iter it = cache_by(world_cache(w, &kind_pdb), budget_lanes, key);
     for (const struct obj *budget; (budget = cache_next(&it));) {
-        const struct selector *s = label_selector_from(&a, selector_of(budget), NULL);
+        const struct selector *s = label_selector_from(a, selector_of(budget), NULL);
         if (s && label_selector_match(s, pod->labels))
             controller_enqueue(c, &kind_pdb, budget->ns, budget->name);
     }
-    arena_done(&a);
 }
 
 static void enqueue_budgets(struct controller *c, const struct world *w, const struct obj *pod)
 {
-    str clique = obj_label(pod, STR(LABEL_PCLQ));
+    struct arena a = ARENA_INIT;
     if (cache_count(world_cache(w, &kind_pdb)) == 0)
         return;
-    enqueue_lane(c, w, pod, STR_NONE);
-    if (clique.len)
-        enqueue_lane(c, w, pod, clique);
+    bool others = !lane_is_empty(w, arena_cat(&a, pod->ns, STR("/" LANE_OTHERS)));
+    if (others)
+        enqueue_lane(c, w, pod, arena_cat(&a, pod->ns, STR("/" LANE_LOOSE)), &a);
+    for (struct jiter it = jiter(pod->labels); jnext(&it);) {
+        if (others || str_is(it.key, LABEL_PCLQ))
+            enqueue_lane(c, w, pod, lane(&a, pod->ns, it.key, jstr(it.value)), &a);
+    }
+    arena_done(&a);
 }
 
 static bool counts_the_same(const struct obj *a, const struct obj *b)

@@ -216,6 +216,68 @@ TEST(pdb_of_one_clique_sees_only_its_pods)
     inner_done(&p);
 }
 
+/* Whatever a budget selects by, it sees the pods that it means, no other ones, and hears of them.
+ */
+TEST(pdb_sees_its_pods_whatever_it_selects_by)
+{
+    static const struct {
+        const char *name, *selector;
+    } budgets[] = {
+        {"pair", "'matchLabels':{'app':'web'}"},
+        {"pairs", "'matchLabels':{'app':'web','release':'the-first-of-them'}"},
+        {"value", "'matchExpressions':[{'key':'app','operator':'In','values':['web']}]"},
+        {"values", "'matchExpressions':[{'key':'app','operator':'In','values':['web','w']}]"},
+        {"many", "'matchExpressions':[{'key':'app','operator':'In','values':['web','a','b','c','d',"
+                 "'e','f','g','h']}]"},
+        {"there", "'matchExpressions':[{'key':'release','operator':'Exists'}]"},
+        {"not", "'matchExpressions':[{'key':'app','operator':'NotIn','values':['other']}]"},
+        {"both", "'matchLabels':{'app':'web'},'matchExpressions':[{'key':'release','operator':"
+                 "'In','values':['the-first-of-them']}]"},
+        {"all", ""},
+    };
+    static const char *const apps[] = {"web", "other"};
+    struct inner p;
+    inner_init(&p);
+    for (size_t i = 0; i < ARRAY_LEN(budgets); i++)
+        CHECK_INT(create(&p.f, &kind_pdb, "ns",
+                         text_of(&p.f,
+                                 "{'metadata':{'name':'%s'},'spec':{'minAvailable':0,'selector':{"
+                                 "%s}}}",
+                                 budgets[i].name, budgets[i].selector)
+                             .p),
+                  201);
+    run(&p);
+    for (size_t i = 0; i < ARRAY_LEN(apps); i++) {
+        const char *more = i == 0 ? ",'release':'the-first-of-them'" : "";
+        CHECK_INT(create(&p.f, &kind_pod, "ns",
+                         text_of(&p.f,
+                                 "{'metadata':{'name':'%s','labels':{'app':'%s'%s}},'spec':{"
+                                 "'containers':[{'name':'c','image':'x:1'}]}}",
+                                 apps[i], apps[i], more)
+                             .p),
+                  201);
+        CHECK_INT(bind_pod(&p.f, apps[i], "n1"), 201);
+    }
+    run(&p);
+    for (size_t i = 0; i < ARRAY_LEN(budgets) - 1; i++)
+        check_status(&p, budgets[i].name, "1 0 0 0", "InsufficientPods");
+    check_status(&p, "all", "2 0 0 0", "InsufficientPods");
+    set_ready(&p, "web", true);
+    run(&p);
+    for (size_t i = 0; i < ARRAY_LEN(budgets) - 1; i++)
+        check_status(&p, budgets[i].name, "1 1 0 1", "SufficientPods");
+    check_status(&p, "all", "2 1 0 1", "SufficientPods");
+    /* A pod that is labelled anew leaves those it was of and joins others. */
+    CHECK_INT(patch(&p.f, &kind_pod, "ns", "web", API_PATCH_MERGE,
+                    "{'metadata':{'labels':{'app':'other'}}}"),
+              200);
+    run(&p);
+    check_status(&p, "pair", "0 0 0 0", "InsufficientPods");
+    check_status(&p, "values", "0 0 0 0", "InsufficientPods");
+    check_status(&p, "there", "1 1 0 1", "SufficientPods");
+    inner_done(&p);
+}
+
 /* ---- evictions ---- */
 
 TEST(eviction_is_refused_by_a_budget_in_the_recorded_words)

@@ -74,6 +74,21 @@ static void index_owner(const struct obj *o, struct arena *a, str *keys, size_t 
         keys[(*n)++] = o->owner_uid;
 }
 
+static str label_key(struct arena *a, str ns, str label, str value)
+{
+    return arena_cat(a, ns, STR("/"), label, STR("="), value);
+}
+
+static void index_labels(const struct cache *c, const struct obj *o, struct arena *a, str *keys,
+                         size_t *n)
+{
+    for (size_t i = 0; i < c->n_by_labels; i++) {
+        jval value = jget(o->labels, c->by_labels[i]);
+        if (jtype(value) == J_STRING)
+            keys[(*n)++] = label_key(a, o->ns, c->by_labels[i], jstr(value));
+    }
+}
+
 /* Takes the key out of the list; false: it is not there. */
 static bool take_key(str *keys, size_t *n, str key)
 {
@@ -130,7 +145,10 @@ static void index_update(struct cache *c, struct cache_entry *e, unsigned index)
 {
     str keys[INDEX_KEYS_MAX];
     size_t n = 0;
-    c->indexes.p[index].fn(e->obj, &c->scratch, keys, INDEX_KEYS_MAX, &n);
+    if (c->indexes.p[index].fn)
+        c->indexes.p[index].fn(e->obj, &c->scratch, keys, INDEX_KEYS_MAX, &n);
+    else
+        index_labels(c, e->obj, &c->scratch, keys, &n);
     BUG_ON(n > INDEX_KEYS_MAX);
     for (struct index_ref **at = &e->refs; *at;) {
         struct index_ref *r = *at;
@@ -152,15 +170,38 @@ static void index_entry(struct cache *c, struct cache_entry *e)
     arena_clear(&c->scratch);
 }
 
+static void index_all(struct cache *c, unsigned index)
+{
+    for (struct tree_node *n = tree_first(&c->entries); n; n = tree_next(n))
+        index_update(c, container_of(n, struct cache_entry, node), index);
+    arena_clear(&c->scratch);
+}
+
 unsigned cache_add_index(struct cache *c, cache_index_fn *fn)
 {
     BUG_ON(c->feed.state != FEED_IDLE);
     *vec_push(&c->indexes) = (struct cache_index){.fn = fn};
     unsigned index = (unsigned)c->indexes.len - 1;
-    for (struct tree_node *n = tree_first(&c->entries); n; n = tree_next(n))
-        index_update(c, container_of(n, struct cache_entry, node), index);
-    arena_clear(&c->scratch);
+    index_all(c, index);
     return index;
+}
+
+/* True: objects are sorted by it. */
+static bool index_by_label(struct cache *c, str label)
+{
+    for (size_t i = 0; i < c->n_by_labels; i++) {
+        if (str_eq(c->by_labels[i], label))
+            return true;
+    }
+    if (c->n_by_labels == CACHE_LABELS)
+        return false;
+    if (c->n_by_labels == 0) {
+        c->labels_index = (unsigned)c->indexes.len;
+        *vec_push(&c->indexes) = (struct cache_index){0};
+    }
+    c->by_labels[c->n_by_labels++] = arena_str(&c->arena, label);
+    index_all(c, c->labels_index);
+    return true;
 }
 
 /* ---- tombstones ---- */
@@ -590,6 +631,16 @@ struct cache_iter cache_by(const struct cache *c, unsigned index, str key)
     BUG_ON(index >= c->indexes.len);
     const struct index_group *g = map_get(&c->indexes.p[index].groups, key);
     return (struct cache_iter){.node = g ? tree_first(&g->refs) : NULL, .by_index = true};
+}
+
+struct cache_iter cache_by_label(struct cache *c, str ns, str label, str value)
+{
+    if (!index_by_label(c, label))
+        return cache_all(c, ns);
+    struct arena a = ARENA_INIT;
+    struct cache_iter it = cache_by(c, c->labels_index, label_key(&a, ns, label, value));
+    arena_done(&a);
+    return it;
 }
 
 struct obj *cache_next(struct cache_iter *it)

@@ -78,6 +78,12 @@ struct cache_iter cache_all(const struct cache *c, str ns);
 #define CACHE_INDEX_OWNER 0
 struct cache_iter cache_by(const struct cache *c, unsigned index, str key);
 struct obj *cache_next(struct cache_iter *it);
+/* Objects of the namespace that have the label with this value. The first question about a label
+ * sorts all objects by it; from then on the answer costs what is in it, and each object that has
+ * the label as much as a place in an index. That is done for CACHE_LABELS labels; asked about more,
+ * it answers with all objects of the namespace: who asks looks at each in any case. */
+enum { CACHE_LABELS = 16 };
+struct cache_iter cache_by_label(struct cache *c, str ns, str label, str value);
 
 /*
  * Folds: aggregates per key of an index, kept up by addition and removal instead of being counted

@@ -33,8 +33,8 @@ struct cache_entry {
 };
 
 struct cache_index {
-    cache_index_fn *fn;
-    struct map groups; /* key → struct index_group, of the keys that some entry has */
+    cache_index_fn *fn; /* NULL: by labels, see cache_by_label */
+    struct map groups;  /* key → struct index_group, of the keys that some entry has */
 };
 
 /* The entries of one key. */
@@ -129,6 +129,9 @@ struct cache {
     bool absent; /* the server has no such kind, or none for us */
     struct cache_listener on_absent;
     VEC(struct cache_index) indexes;
+    str by_labels[CACHE_LABELS]; /* in the arena */
+    size_t n_by_labels;
+    unsigned labels_index; /* where that is, if there are any */
     VEC(struct cache_fold) folds;
     VEC(struct cache_subscriber) handlers;
     VEC(struct cache_listener) listeners;

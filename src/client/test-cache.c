@@ -835,3 +835,61 @@ TEST(cache_never_goes_back_and_always_arrives)
         rig_done(&r);
     }
 }
+
+/* ---- labels ---- */
+
+/* Names of what has the label with the value, in order. */
+static void check_labelled(struct rig *r, const char *ns, const char *label, const char *value,
+                           const char *want)
+{
+    char got[256] = "";
+    struct cache_iter it = cache_by_label(r->cache, str_of(ns), str_of(label), str_of(value));
+    for (const struct obj *o; (o = cache_next(&it));)
+        snprintf(got + strlen(got), sizeof(got) - strlen(got), "%.*s ", STR_ARG(o->name));
+    CHECK_STR(str_of(got), str_of(want));
+}
+
+TEST(objects_are_found_by_a_label_from_the_first_question_on)
+{
+    struct rig r;
+    rig_init(&r, NULL);
+    put(&r, "ns", "b", ",\"labels\":{\"app\":\"x\"}");
+    put(&r, "ns", "a", ",\"labels\":{\"app\":\"x\",\"tier\":\"1\"}");
+    put(&r, "ns", "c", ",\"labels\":{\"app\":\"y\"}");
+    put(&r, "other", "d", ",\"labels\":{\"app\":\"x\"}");
+    cache_start(r.cache);
+    settle(&r);
+    check_labelled(&r, "ns", "app", "x", "a b ");
+    check_labelled(&r, "ns", "tier", "1", "a ");
+    check_labelled(&r, "other", "app", "x", "d ");
+    check_labelled(&r, "ns", "app", "z", "");
+    /* It follows what changes, comes and goes. */
+    put(&r, "ns", "c", ",\"labels\":{\"app\":\"x\"}");
+    put(&r, "ns", "a", ",\"labels\":null");
+    put(&r, "ns", "e", ",\"labels\":{\"app\":\"x\"}");
+    api_fake_remove(r.api, &kind_config_map, "ns", "b");
+    settle(&r);
+    check_labelled(&r, "ns", "app", "x", "c e ");
+    check_labelled(&r, "ns", "app", "y", "");
+    check_labelled(&r, "ns", "tier", "1", "");
+    rig_done(&r);
+}
+
+/* Who asks looks at each in any case. */
+TEST(of_too_many_labels_all_objects_are_the_answer)
+{
+    struct rig r;
+    char label[16];
+    rig_init(&r, NULL);
+    put(&r, "ns", "a", ",\"labels\":{\"app\":\"x\"}");
+    cache_start(r.cache);
+    settle(&r);
+    for (int i = 0; i < CACHE_LABELS; i++) {
+        snprintf(label, sizeof(label), "l%d", i);
+        check_labelled(&r, "ns", label, "x", "");
+    }
+    check_labelled(&r, "ns", "app", "x", "a ");
+    check_labelled(&r, "ns", "app", "y", "a ");
+    check_labelled(&r, "ns", "l0", "x", "");
+    rig_done(&r);
+}
