@@ -12,11 +12,6 @@ uint64_t lease_clique(str label)
     return str_is_empty(label) ? 0 : hash_fnv1a64(label) | 1;
 }
 
-static uint64_t pod_clique(const struct tpod *p)
-{
-    return lease_clique(obj_label(p->obj, STR(LABEL_PCLQ)));
-}
-
 /* Others of its gang are on nodes, or on their way there. */
 static bool has_company(const struct tpod *pod)
 {
@@ -32,7 +27,7 @@ struct tlease lease_of(const struct tpod *p)
 {
     bool held = !p->assumed || has_company(p);
     return (struct tlease){
-        .gang = p->gang, .cls = p->cls, .node = held ? p->node : CORE_NONE, .pclq = pod_clique(p)};
+        .gang = p->gang, .cls = p->cls, .node = held ? p->node : CORE_NONE, .pclq = p->pclq};
 }
 
 /* ---- who is to come ---- */
@@ -62,7 +57,7 @@ static int64_t count_to_come(const struct tgang *g, uint64_t pclq)
     int64_t bound = 0, come = 0;
     list_foreach (it, &g->pods) {
         const struct tpod *p = list_entry(it, struct tpod, link);
-        if (pclq && pod_clique(p) != pclq)
+        if (pclq && p->pclq != pclq)
             continue;
         bound += p->node != CORE_NONE && !p->obj->deleting;
         come += is_to_come(p);
@@ -80,21 +75,20 @@ static int64_t count_leases(const struct tables *t, const struct tgang *g, uint6
 
 bool lease_is_for(const struct tgang *g)
 {
-    return !g->single && g->obj && !g->obj->deleting && !gang_is_marked(g->obj);
+    return !g->single && g->obj && g->keeps;
 }
 
-/* The next gang of the set that may want pods, after `it`; NULL: there is none. Those whose pods
- * are all on nodes leave the line here, so that a large set costs what is open of it. */
-static struct tgang *open_after(const struct tset *set, struct list **it)
+struct wish {
+    const struct tgang *but;
+    uint64_t pclq;
+};
+
+/* It has pods of the clique to come for whom no room is kept. */
+static bool wants_room(const struct tables *t, const struct tgang *g, const void *ctx)
 {
-    while (set && *it != &set->open) {
-        struct tgang *g = list_entry(*it, struct tgang, open);
-        *it = (*it)->next;
-        if (g->n_pods == 0 || g->n_bound < g->n_pods)
-            return g;
-        list_remove(&g->open);
-    }
-    return NULL;
+    const struct wish *w = ctx;
+    return g != w->but && lease_is_for(g) &&
+           count_to_come(g, w->pclq) > count_leases(t, g, w->pclq);
 }
 
 /* A coherent update makes pods of a clique anew in another gang of the set: the one that has some
@@ -102,17 +96,7 @@ static struct tgang *open_after(const struct tset *set, struct list **it)
 static struct tgang *next_gang(const struct tables *t, const struct tset *set,
                                const struct tgang *but, uint64_t pclq)
 {
-    struct list *it = set ? set->open.next : NULL;
-    struct tgang *other = NULL;
-    for (struct tgang *g; (g = open_after(set, &it));) {
-        if (g == but || !lease_is_for(g) || (other && !g->anchor) ||
-            count_to_come(g, pclq) <= count_leases(t, g, pclq))
-            continue;
-        if (g->anchor)
-            return g;
-        other = g;
-    }
-    return other;
+    return tables_find_open(t, set, pclq, wants_room, &(struct wish){but, pclq});
 }
 
 /* The gang that this one's room goes to: that in which the clique goes on; when that is not known
@@ -132,15 +116,13 @@ static struct tgang *heir_of(const struct tables *t, const struct tset *set,
 /* The set of a pod whose gang is gone, by what the pod and gangs of the set say. */
 static const struct tset *set_of(const struct tables *t, const struct tpod *p)
 {
-    str key, name = obj_label(p->obj, STR(LABEL_PCS));
-    void *value;
-    for (size_t it = 0; !str_is_empty(name) && map_next(&t->sets, &it, &key, &value);) {
-        const struct tset *set = value;
-        const struct tgang *g = list_entry(set->gangs.next, struct tgang, kin);
-        if (str_eq(g->obj->ns, p->obj->ns) && str_eq(obj_label(g->obj, STR(LABEL_PCS)), name))
-            return set;
-    }
-    return NULL;
+    struct arena a = ARENA_INIT;
+    str name = obj_label(p->obj, STR(LABEL_PCS));
+    const struct tset *set =
+        str_is_empty(name) ? NULL
+                           : map_get(&t->set_names, arena_cat(&a, p->obj->ns, STR("/"), name));
+    arena_done(&a);
+    return set;
 }
 
 /* ---- taking and giving ---- */
@@ -211,21 +193,6 @@ void lease_add(struct tables *t, const struct tlease *room)
     take(t, l);
 }
 
-/* A gang that was told to use this one's place, and may want it. */
-static struct tgang *successor(const struct tgang *g)
-{
-    const struct tset *set = g->set;
-    if (!set || !g->obj)
-        return NULL;
-    struct list *it = set->open.next;
-    for (struct tgang *x; (x = open_after(set, &it));) {
-        jval ref = jgetc(obj_spec(x->obj), "reuseReservationRef");
-        if (x != g && lease_is_for(x) && str_eq(jstr(jgetc(ref, "name")), g->obj->name))
-            return x;
-    }
-    return NULL;
-}
-
 /* Who has it now may have been refused for want of it. */
 static void hand_over(struct tables *t, struct tlease *l, struct tgang *to)
 {
@@ -237,7 +204,7 @@ static void hand_over(struct tables *t, struct tlease *l, struct tgang *to)
 
 void lease_gang_gone(struct tables *t, struct tgang *g)
 {
-    struct tgang *heir = g->n_leases > 0 ? successor(g) : NULL;
+    struct tgang *heir = g->n_leases > 0 ? tables_find_heir(t, g) : NULL;
     for (size_t i = t->leases.len; g->n_leases > 0 && i-- > 0;) {
         struct tlease *l = &t->leases.p[i];
         if (l->gang != g)
@@ -292,7 +259,7 @@ static bool pass_on(struct tables *t, struct tlease *l)
     for (struct list *it = l->gang->pods.next; own && !next && it != &l->gang->pods;
          it = it->next) {
         struct tpod *p = list_entry(it, struct tpod, link);
-        uint64_t pclq = pod_clique(p);
+        uint64_t pclq = p->pclq;
         if (!p->waits || p->node != CORE_NONE || p->obj->deleting || !pclq ||
             count_to_come(l->gang, pclq) <= count_leases(t, l->gang, pclq) || !would_fit(t, l, p))
             continue;
@@ -308,7 +275,7 @@ static bool may_be_used(const struct tlease *l)
 {
     list_foreach (it, &l->gang->pods) {
         const struct tpod *p = list_entry(it, struct tpod, link);
-        if (p->waits && p->node == CORE_NONE && (!l->pclq || pod_clique(p) == l->pclq))
+        if (p->waits && p->node == CORE_NONE && (!l->pclq || p->pclq == l->pclq))
             return true;
     }
     return false;
@@ -318,7 +285,8 @@ static bool may_be_used(const struct tlease *l)
  * use for it gets it. */
 static void let_anchor_pass(struct tables *t, struct tlease *l)
 {
-    if (!l->pclq || l->gang->anchor || may_be_used(l))
+    const struct tset *set = l->gang->set;
+    if (!l->pclq || l->gang->anchor || !set || set->anchors == 0 || may_be_used(l))
         return;
     struct tgang *next = next_gang(t, l->gang->set, l->gang, l->pclq);
     if (next && next->anchor)
@@ -444,7 +412,7 @@ static void pin_leaf(struct ask *q, const struct tables *t, struct core_leaf *le
 static bool is_for(const struct tlease *l, const struct ask *q, size_t leaf)
 {
     const struct ask_group *g = &q->groups[q->leaf_group[leaf]];
-    return l->gang == q->gang && (!l->pclq || l->pclq == pod_clique(g->pods[0]));
+    return l->gang == q->gang && (!l->pclq || l->pclq == g->pods[0]->pclq);
 }
 
 void lease_fill(struct ask *q, struct tables *t, struct arena *a, struct lease_fill *ret)

@@ -33,14 +33,20 @@ void tables_drop(struct sched *s)
     s->tables = NULL;
     for (size_t it = 0; map_next(&t->pods, &it, &key, &value);)
         pod_done(value);
-    for (size_t it = 0; map_next(&t->gangs, &it, &key, &value);)
+    for (size_t it = 0; map_next(&t->gangs, &it, &key, &value);) {
+        cliques_leave(t, value);
         obj_unref(((struct tgang *)value)->obj);
+    }
+    for (size_t it = 0; map_next(&t->sets, &it, &key, &value);)
+        free(((struct tset *)value)->name);
     for (size_t i = 0; i < t->snap.nodes.len; i++)
         obj_unref(t->snap.nodes.p[i].obj);
     snapshot_done(&t->snap);
     free_values(&t->pods);
     free_values(&t->gangs);
     free_values(&t->sets);
+    map_done(&t->set_names);
+    map_done(&t->lines);
     free_values(&t->groups);
     map_done(&t->classes);
     tables_forget_admissions(t);

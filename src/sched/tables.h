@@ -63,6 +63,7 @@ struct tpod {
     int32_t cls;           /* CORE_NONE: not judged yet */
     int32_t node;          /* on the tables there; CORE_NONE: on none */
     struct list on_node;   /* with the others there */
+    uint64_t pclq;         /* its clique; see lease_clique */
     bool assumed;          /* by a plan of ours, not seen in the cache yet */
     bool waits;
     struct list all, over; /* see tables */
@@ -75,8 +76,9 @@ struct tpod {
 
 /* Gangs of one set of cliques. */
 struct tset {
-    struct list gangs; /* struct tgang, kin */
-    struct list open;  /* of these, all that may want pods and some that do not */
+    struct list gangs; /* struct tgang, kin; those that are going behind the others */
+    size_t anchors;    /* of them */
+    char *name;        /* namespace/name; NULL: not known */
     size_t bases;      /* in a round: up to there base gangs of it come; see order.c */
     char uid[];
 };
@@ -91,7 +93,9 @@ struct tgroup {
 struct tgang {
     struct list link;     /* ready or parked; by itself: neither */
     struct list kin;      /* of its set */
-    struct list open;     /* of its set; by itself: all its pods are on nodes */
+    struct list lines;    /* see tables_cliques.c */
+    bool left_lines;      /* some of them, since it wanted no pods */
+    bool keeps;           /* it is not going and need not make room: see lease_is_for */
     struct tset *set;     /* NULL: none */
     bool anchor;          /* its object says that others of its replica follow it */
     struct tgroup *group; /* NULL: not a scaled gang */
@@ -247,6 +251,8 @@ struct tables {
     struct map pods;        /* struct tpod by key */
     struct map gangs;       /* struct tgang by key; singles begin with a slash */
     struct map sets;        /* struct tset by owner's uid */
+    struct map set_names;   /* the same by namespace/name: the one that came last */
+    struct map lines;       /* see tables_cliques.c */
     struct map groups;      /* struct tgroup by key */
     struct list *on_node;   /* pods, by node */
     VEC(struct tlease) leases;
@@ -297,6 +303,13 @@ int32_t tables_class_of(struct tables *t, const struct obj *pod);
 int32_t tables_node(const struct tables *t, str name);
 struct tpod *tables_pod(struct tables *t, str ns, str name);
 struct tgang *tables_gang(struct tables *t, str ns, str name);
+/* Of the gangs of the set with pods of the clique (by number, lease_clique) that may want pods, one
+ * for which `is` holds, an anchor before others; NULL: there is none. */
+typedef bool tables_gang_fn(const struct tables *t, const struct tgang *g, const void *ctx);
+struct tgang *tables_find_open(const struct tables *t, const struct tset *set, uint64_t clique,
+                               tables_gang_fn *is, const void *ctx);
+/* A gang of the set that was told to use this one's place, and may want pods. */
+struct tgang *tables_find_heir(const struct tables *t, const struct tgang *g);
 /* Takes what the pod asks for from the node until the cache shows it there, or release_assumed. */
 void tables_assume(struct tables *t, struct tpod *p, int32_t node);
 void tables_release_assumed(struct tables *t);

@@ -24,7 +24,7 @@ struct tgang *gang_ensure(struct tables *t, str key)
     list_init(&g->pods);
     list_init(&g->link);
     list_init(&g->kin);
-    list_init(&g->open);
+    list_init(&g->lines);
     list_init(&g->trim);
     list_init(&g->stored);
     list_init(&g->doubt);
@@ -61,18 +61,39 @@ struct tgang *tables_gang(struct tables *t, str ns, str name)
 
 /* ---- kinship ---- */
 
+static void set_name(struct tables *t, struct tset *set, const struct obj *gang)
+{
+    struct arena a = ARENA_INIT;
+    str name = obj_label(gang, STR(LABEL_PCS));
+    if (set->name || str_is_empty(name))
+        return;
+    set->name = xstrdup(arena_cat(&a, gang->ns, STR("/"), name).p);
+    (void)map_del(&t->set_names, str_of(set->name));
+    (void)map_put(&t->set_names, str_of(set->name), set);
+    arena_done(&a);
+}
+
+static void set_free(struct tables *t, struct tset *set)
+{
+    if (set->name && map_get(&t->set_names, str_of(set->name)) == set)
+        (void)map_del(&t->set_names, str_of(set->name));
+    (void)map_del(&t->sets, str_of(set->uid));
+    free(set->name);
+    free(set);
+}
+
 static void gang_leave_set(struct tables *t, struct tgang *g)
 {
     struct tset *set = g->set;
     struct tgroup *group = g->group;
+    cliques_leave(t, g);
     list_remove(&g->kin);
-    list_remove(&g->open);
     g->set = NULL;
     g->group = NULL;
-    if (set && list_is_empty(&set->gangs)) {
-        (void)map_del(&t->sets, str_of(set->uid));
-        free(set);
-    }
+    if (set)
+        set->anchors -= g->anchor;
+    if (set && list_is_empty(&set->gangs))
+        set_free(t, set);
     if (!group)
         return;
     group->total--;
@@ -91,7 +112,6 @@ static struct tset *set_ensure(struct tables *t, str uid)
     set = xcalloc(1, sizeof(*set) + uid.len + 1);
     memcpy(set->uid, uid.p, uid.len);
     list_init(&set->gangs);
-    list_init(&set->open);
     (void)map_put(&t->sets, str_n(set->uid, uid.len), set);
     return set;
 }
@@ -110,12 +130,6 @@ static struct tgroup *group_ensure(struct tables *t, str ns, str label)
     return group;
 }
 
-void gang_open(struct tgang *g)
-{
-    if (g->set && !list_is_linked(&g->open))
-        list_push_back(&g->set->open, &g->open);
-}
-
 /* Its owner and its labels say whose it is; neither changes in the life of a gang. */
 static void gang_join_set(struct tables *t, struct tgang *g)
 {
@@ -124,7 +138,8 @@ static void gang_join_set(struct tables *t, struct tgang *g)
         return;
     g->set = set_ensure(t, g->obj->owner_uid);
     list_push_back(&g->set->gangs, &g->kin);
-    gang_open(g);
+    g->set->anchors += g->anchor;
+    set_name(t, g->set, g->obj);
     ptrdiff_t dash = str_rfind_char(name, '-');
     if (dash < 0 || !str_to_int(str_sub(name, (size_t)dash + 1, name.len), &g->index))
         g->index = 0;
@@ -245,11 +260,22 @@ void gang_set(struct tables *t, const struct obj *o)
     obj_unref(g->obj);
     g->obj = obj_ref(o);
     g->created = obj_created(o);
-    g->anchor = str_is(obj_label(o, STR(LABEL_ANCHOR)), "true");
+    bool anchor = str_is(obj_label(o, STR(LABEL_ANCHOR)), "true");
+    if (g->set)
+        g->set->anchors += (size_t)anchor - (size_t)g->anchor;
+    g->anchor = anchor;
+    g->keeps = !o->deleting && !gang_is_marked(o);
     gang_join_set(t, g);
     gang_read_priority(t, g);
-    if (o->deleting)
+    if (!same)
+        cliques_read(t, g);
+    if (o->deleting) {
+        if (g->set) {
+            list_remove(&g->kin);
+            list_push_back(&g->set->gangs, &g->kin);
+        }
         lease_gang_gone(t, g);
+    }
     str key;
     t->stale = t->stale || (t->trees.len < CORE_TREES_MAX / 2 && gang_spreads_anew(t, o, &key));
     list_remove(&g->trim);
@@ -277,6 +303,7 @@ void gang_on_change(void *ctx, const struct obj *old, const struct obj *new)
     struct tgang *g = tables_gang(t, old->ns, old->name);
     if (!g)
         return;
+    g->keeps = false;
     lease_gang_gone(t, g);
     gang_leave_set(t, g);
     list_remove(&g->trim);

@@ -17,8 +17,11 @@ void pod_classify(struct tables *t, struct tpod *p);
 
 struct tgang *gang_ensure(struct tables *t, str key);
 void gang_forget_if_empty(struct tables *t, struct tgang *g);
-/* It may want pods again; who walks the list drops those that do not. */
+/* It may want pods again. */
 void gang_open(struct tgang *g);
+/* Its cliques, as its object says; and none. */
+void cliques_read(struct tables *t, struct tgang *g);
+void cliques_leave(struct tables *t, struct tgang *g);
 void gang_set(struct tables *t, const struct obj *o);
 /* Keys that replicas are spread over and no topology has get a tree of their own. */
 bool gang_spreads_anew(const struct tables *t, const struct obj *gang, str *ret_key);

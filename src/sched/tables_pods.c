@@ -238,6 +238,7 @@ void pod_set(struct tables *t, const struct obj *o)
                         jlen(jgetc(obj_spec(p->obj), "schedulingGates"))) {
             obj_unref(p->obj);
             p->obj = obj_ref(o);
+            p->pclq = lease_clique(obj_label(o, STR(LABEL_PCLQ)));
             pod_count(p, 1);
             return;
         }
@@ -245,6 +246,7 @@ void pod_set(struct tables *t, const struct obj *o)
     }
     p->obj = obj_ref(o);
     p->waits = waits;
+    p->pclq = lease_clique(obj_label(o, STR(LABEL_PCLQ)));
     pod_count(p, 1);
     if (says) {
         terms_leave(t, p);
