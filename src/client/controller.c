@@ -419,7 +419,10 @@ static void on_finished(void *ctx, struct run *run)
         metric_add(c->metrics.retries, 1);
         remember_failures(c, it, run);
         send_events(c, run);
-        queue_fail(it, run->least);
+        if (run->met_others)
+            queue_conflict(it, run->least);
+        else
+            queue_fail(it, run->least);
         return;
     }
     forget_failures(c, it);

@@ -29,6 +29,8 @@
 #define AWAIT_MAX (10 * USEC_PER_SEC)
 #define AWAIT_WRITES 10
 #define LATENCY_WEIGHT 8
+/* How often a delete is sent again for a newer version; then its key is planned anew. */
+#define NEWER_MAX 16
 
 enum op_state { OP_WAITING, OP_VERIFY, OP_WRITE, OP_AWAIT, OP_RESOLVE, OP_DONE };
 
@@ -39,7 +41,10 @@ struct op {
     bool booked;
     bool written; /* the write succeeded; only its result is being fetched */
     bool unsure;  /* nobody said whether it was done */
+    bool stale;   /* it was for an older version */
     unsigned tries;
+    unsigned newer; /* how often it was sent for a newer version, */
+    uint64_t rv;    /* the last of them; 0: none */
     usec sent_at;
     str seen_uid; /* cached under the name when the GET was sent */
     struct api_request req;
@@ -201,7 +206,9 @@ static void send_write(struct op *op)
         /* Nobody here would read a warning; to look for what is worth one is work for a server. */
         .field_validation = API_VALIDATE_IGNORE,
         .uid = w->op == PLAN_DELETE ? w->uid : STR_NONE,
-        .rv = w->op == PLAN_DELETE ? w->rv : 0,
+        .rv = w->op != PLAN_DELETE ? 0
+              : op->rv             ? op->rv
+                                   : w->rv,
         .grace_seconds = w->grace_seconds,
         .propagation = w->propagation,
         .done = on_answer,
@@ -274,6 +281,7 @@ static void op_end(struct op *op, bool ok)
         r->creates--;
         r->creates_ok += ok;
     }
+    r->met_others = ok ? r->met_others : op->stale && (r->met_others || !r->failed);
     r->failed |= !ok;
     run_advance(r);
     pump(x);
@@ -471,10 +479,12 @@ static void on_write_answer(struct op *op, const struct api_reply *reply)
         return;
     }
     case ANSWER_STALE:
+        op->stale = w->op != PLAN_CREATE; /* who has the name keeps it */
         send_resolve(op);
         return;
     case ANSWER_UNKNOWN:
         failures_note(&r->failures, &r->arena, w, reply);
+        op->stale = false;
         op->unsure = true;
         send_resolve(op);
         return;
@@ -512,6 +522,30 @@ static void check_owner(const struct op *op, const struct obj *o)
     }
 }
 
+/* A child that was to be deleted is gone, or on its way. (Others delete what is going already: a
+ * node whose containers have stopped.) */
+static bool is_going(const struct plan_write *w, const struct api_reply *reply)
+{
+    const struct obj *o = answered_obj(reply, w->kind, w->name);
+    return w->op == PLAN_DELETE && w->owner_uid.len &&
+           (reply->code == 404 || (o && (o->deleting || !str_eq(o->uid, w->uid))));
+}
+
+/* Children change all the time, the more so when they are going: a delete that was meant for an
+ * older version is as true of this one. */
+static bool delete_newer(struct op *op, const struct obj *o)
+{
+    const struct plan_write *w = op->w;
+    if (w->op != PLAN_DELETE || !w->owner_uid.len || !o || !str_eq(o->owner_uid, w->owner_uid) ||
+        op->newer == NEWER_MAX)
+        return false;
+    op->newer++;
+    op->rv = o->rv;
+    op->unsure = false;
+    send_write(op);
+    return true;
+}
+
 static void on_resolve_answer(struct op *op, const struct api_reply *reply)
 {
     const struct plan_write *w = op->w;
@@ -526,9 +560,13 @@ static void on_resolve_answer(struct op *op, const struct api_reply *reply)
         struct executor *x = op->run->executor;
         unsure_add(x->env.unsure, w->kind, w->ns, w->name, loop_now(x->loop));
     }
+    const struct obj *o = answered_obj(reply, w->kind, w->name);
     if (!op->written)
-        check_owner(op, answered_obj(reply, w->kind, w->name));
-    op_end(op, op->written);
+        check_owner(op, o);
+    if (op->written || is_going(w, reply))
+        op_end(op, true);
+    else if (!delete_newer(op, o))
+        op_end(op, false);
 }
 
 static void on_resolve_again(struct loop_timer *t)
@@ -599,6 +637,7 @@ static void own_slices(struct arena *a, struct plan_write *w)
     w->absent_name = arena_str(a, w->absent_name);
     w->absent_uid = arena_str(a, w->absent_uid);
     w->component_uid = arena_str(a, w->component_uid);
+    w->owner_uid = arena_str(a, w->owner_uid);
     w->manager = arena_str(a, w->manager);
 }
 

@@ -61,8 +61,9 @@ struct run {
 
     /* How it ended. */
     bool failed;
-    bool dropped; /* the key's own object changed; what was not sent never will be */
-    usec least;   /* do not try again before this long (Retry-After) */
+    bool met_others; /* all that failed: writes for a version that is no longer the newest */
+    bool dropped;    /* the key's own object changed; what was not sent never will be */
+    usec least;      /* do not try again before this long (Retry-After) */
     struct failures failures;
 
     struct op *ops; /* by stage, creates last in each */

@@ -32,9 +32,12 @@ struct plan_write {
     str subresource;           /* "status", "binding", ... */
     enum api_patch_type patch; /* PLAN_PATCH */
     struct doc *body;
-    str manager;           /* field manager of an apply */
-    str uid;               /* delete: always */
-    uint64_t rv;           /* delete or patch: when the decision depended on content; 0: not */
+    str manager; /* field manager of an apply */
+    str uid;     /* delete: always */
+    uint64_t rv; /* delete or patch: when the decision depended on content; 0: not */
+    /* Delete with rv: nothing was decided by the content but that this controller (its UID) owns
+     * the object. If that is still so of a newer version, it is deleted as it is now. */
+    str owner_uid;
     int64_t grace_seconds; /* delete: -1 the object's own */
     enum api_propagation propagation;
     /* Takes away a unit of this component (its UID): needs a ticket from the ledger, which may

@@ -249,17 +249,27 @@ void queue_finish(struct queue_item *it, usec look_at)
     settle(it);
 }
 
-void queue_fail(struct queue_item *it, usec least)
+static void fail(struct queue_item *it, usec least, usec max)
 {
     struct queue *q = it->queue;
     end_processing(it);
     if (it->failures < UINT32_MAX)
         it->failures++;
     q->stats.failures++;
-    usec delay = backoff_delay(q->loop, QUEUE_RETRY_BASE, QUEUE_RETRY_MAX, it->failures);
+    usec delay = backoff_delay(q->loop, QUEUE_RETRY_BASE, max, it->failures);
     set_retry(it, loop_now(q->loop) + MAX(delay, least));
     it->dirty = true;
     settle(it);
+}
+
+void queue_fail(struct queue_item *it, usec least)
+{
+    fail(it, least, QUEUE_RETRY_MAX);
+}
+
+void queue_conflict(struct queue_item *it, usec least)
+{
+    fail(it, least, QUEUE_CONFLICT_MAX);
 }
 
 void queue_defer(struct queue_item *it, usec base, usec max, usec look_at)

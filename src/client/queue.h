@@ -24,6 +24,7 @@
 
 #define QUEUE_RETRY_BASE (5 * USEC_PER_MSEC)
 #define QUEUE_RETRY_MAX (30 * USEC_PER_SEC)
+#define QUEUE_CONFLICT_MAX (1 * USEC_PER_SEC)
 
 struct failures;
 
@@ -84,6 +85,9 @@ usec queue_ready_since(const struct queue *q);
 void queue_finish(struct queue_item *it, usec look_at);
 /* Tried again after the back-off, not before `least` from now. */
 void queue_fail(struct queue_item *it, usec least);
+/* The same when all that failed is that somebody else wrote in between: what is true now is known,
+ * so that the wait grows to QUEUE_CONFLICT_MAX only. */
+void queue_conflict(struct queue_item *it, usec least);
 /* Not a failure, but not all that was wanted: looked at when something changes, and otherwise after
  * a pause that doubles from base to max each time in a row, or at look_at when that is earlier. */
 void queue_defer(struct queue_item *it, usec base, usec max, usec look_at);

@@ -955,3 +955,92 @@ TEST(controller_believes_no_clock_of_another_machine)
     CHECK(now - world_moment_in(&w, o, w.now + USEC_PER_DAY) >= 9 * USEC_PER_SEC);
     toy_rig_done(&r);
 }
+
+/* ---- deletes of what changes ---- */
+
+struct leave {
+    struct loop *loop;
+    struct api *fake;
+    struct runtime *runtime;
+    struct controller *controller;
+    unsigned plans;
+};
+
+/* "child" goes with its owner, of UID "u". */
+static void leave_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
+{
+    struct leave *l = ctx;
+    const struct obj *o = world_get(w, &kind_config_map, key->ns, key->name);
+    l->plans++;
+    if (!o || o->deleting || !str_eq(o->owner_uid, STR("u")) || !jlen(o->labels))
+        return;
+    struct plan_write *write = plan_delete(p, 0, o);
+    write->rv = o->rv;
+    write->owner_uid = STR("u");
+}
+
+static void put_child(struct leave *l, const char *owner, const char *more)
+{
+    char text[512];
+    snprintf(text, sizeof(text),
+             "{\"metadata\":{\"name\":\"child\",\"namespace\":\"ns\",\"ownerReferences\":["
+             "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"o\",\"uid\":\"%s\","
+             "\"controller\":true}]%s}}",
+             owner, more);
+    api_fake_put(l->fake, &kind_config_map, text);
+}
+
+static void run_leave(struct leave *l, usec time)
+{
+    REQUIRE(loop_run_until(l->loop, loop_now(l->loop) + time, 1000000));
+}
+
+/* The child is known in a version that is not the newest; then it is to go. */
+static void leave_start(struct leave *l, const char *newest_owner)
+{
+    static const struct controller_watch watches[] = {{&kind_config_map, map_self}};
+    kinds_init();
+    *l = (struct leave){.loop = loop_new_virtual(1, 0)};
+    l->fake = api_fake_new(l->loop, 0);
+    put_child(l, "u", "");
+    l->runtime = runtime_new(l->loop, l->fake);
+    struct controller_def def = {
+        .name = "leave", .plan = leave_plan, .ctx = l, .watches = watches, .n_watches = 1};
+    l->controller = runtime_add(l->runtime, &def, l->fake);
+    runtime_start(l->runtime);
+    run_leave(l, USEC_PER_SEC);
+    put_child(l, "u", ",\"labels\":{\"go\":\"now\"}");
+    struct obj *seen = obj_ref(api_fake_get(l->fake, &kind_config_map, "ns", "child"));
+    api_fake_hold_watches(l->fake, true);
+    put_child(l, newest_owner, ",\"annotations\":{\"status\":\"changed\"}");
+    l->plans = 0;
+    cache_observe(runtime_cache(l->runtime, &kind_config_map), seen);
+    obj_unref(seen);
+    run_leave(l, USEC_PER_SEC);
+}
+
+static void leave_done(struct leave *l)
+{
+    runtime_free(l->runtime);
+    api_free(l->fake);
+    loop_free(l->loop);
+}
+
+TEST(controller_deletes_a_child_in_its_newest_version_without_another_plan)
+{
+    struct leave l;
+    leave_start(&l, "u");
+    CHECK(!api_fake_get(l.fake, &kind_config_map, "ns", "child"));
+    CHECK_INT(api_fake_stats(l.fake).sent[API_DELETE], 2);
+    CHECK_INT(controller_stats(l.controller).failures, 0);
+    leave_done(&l);
+}
+
+TEST(controller_does_not_delete_what_has_another_owner_by_now)
+{
+    struct leave l;
+    leave_start(&l, "somebody");
+    CHECK(api_fake_get(l.fake, &kind_config_map, "ns", "child"));
+    CHECK_INT(api_fake_stats(l.fake).sent[API_DELETE], 1);
+    leave_done(&l);
+}

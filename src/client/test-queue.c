@@ -141,6 +141,26 @@ TEST(queue_back_off_doubles_from_5_ms_to_30_s_and_success_resets_it)
     rig_done(&r);
 }
 
+/* Who met others knows what is true now. */
+TEST(queue_back_off_of_conflicts_ends_at_a_second)
+{
+    struct rig r;
+    rig_init(&r);
+    add(&r, "a");
+    usec want = 5 * USEC_PER_MSEC;
+    for (int i = 0; i < 20; i++) {
+        struct queue_item *it = queue_pop(&r.q);
+        REQUIRE(it);
+        queue_conflict(it, 0);
+        usec wait = it->retry_at - loop_now(r.loop);
+        CHECK(wait <= want);
+        CHECK(wait >= want - want / 4);
+        advance(&r, wait);
+        want = MIN(want * 2, USEC_PER_SEC);
+    }
+    rig_done(&r);
+}
+
 TEST(queue_retry_after_lengthens_the_back_off)
 {
     struct rig r;

@@ -213,6 +213,7 @@ static void let_go(void *ctx, const struct obj *child)
     /* As it was seen: one that has just been let go of, whose owner was told to leave it, is not
      * deleted because a cache still shows it owned. */
     write->rv = child->rv;
+    write->owner_uid = l->owner->uid;
     write->component_uid = l->owner->uid;
     write->user_scale_in = true;
     plan_why(write, l->plan, "%s %.*s is being deleted", l->owner->kind->kind,
