@@ -16,7 +16,7 @@ static bool waits_for_room(const struct round *r, const struct tgang *g)
         g->cert.why == CORE_TOO_FEW || g->cert.why == CORE_TOGETHER || g->cert.why == CORE_BUDGET;
     return room && g->parked && !g->single && !g->over && g->cert.n_wants > 0 && g->obj &&
            !g->obj->deleting && !gang_is_marked(g->obj) && g->hopeless != r->tables->shape &&
-           g->hold_paused <= r->world->now;
+           g->hold_paused <= round_now(r);
 }
 
 /* Of two that wait: by priority, then by how long, as of when they were looked at. */
@@ -124,7 +124,7 @@ static bool goes_before(const struct tables *t, struct tgang *waiting, struct tg
 
 static bool has_patience(const struct round *r, const struct tgang *g)
 {
-    return g->yield_since == 0 || r->world->now - g->yield_since < YIELD_PATIENCE;
+    return g->yield_since == 0 || round_now(r) - g->yield_since < YIELD_PATIENCE;
 }
 
 static bool has_room(struct tables *t, const struct ask *q)
@@ -216,12 +216,12 @@ const struct tgang *yield_take_kin(struct round *r, struct tgang *g, struct core
 void yield_note(struct round *r, struct tgang *g)
 {
     if (g->yield_since == 0 || r->left > g->yield_most) {
-        g->yield_since = r->world->now;
+        g->yield_since = round_now(r);
         g->yield_most = r->left;
     }
     r->tables->n_yielding += !g->yields;
     g->yields = true;
-    plan_look_again(r->plan, g->yield_since + YIELD_PATIENCE);
+    round_look(r, g->yield_since + YIELD_PATIENCE);
 }
 
 str yield_text(const struct tgang *to, struct arena *a)
@@ -245,7 +245,7 @@ void yield_begin(struct round *r)
         if (!g->yields)
             continue;
         if (!all && has_patience(r, g)) {
-            plan_look_again(r->plan, g->yield_since + YIELD_PATIENCE);
+            round_look(r, g->yield_since + YIELD_PATIENCE);
             continue;
         }
         list_remove(&g->link);
