@@ -1,14 +1,14 @@
 /*
- * A set is deleted: CPU time for each of its pods until the set and all it owned are gone, for sets of
- * 250 to 4,000 pods, in the embedded control plane on the virtual loop. What costs the same for each
- * pod, however many there are, is linear.
+ * A set is deleted: CPU time for each of its pods until the set and all it owned are gone, for sets
+ * of 250 to 4,000 pods, in the embedded control plane on the virtual loop. What costs the same for
+ * each pod, however many there are, is linear.
  *
  *   bench-delete [SHAPE [PODS]]    without: all shapes, all sizes
  *
  * Each row is measured in four ways: everybody at work, and without the scheduler, so that the
- * difference is what that costs; and both again with as many PodDisruptionBudgets of somebody else in
- * the namespace as there are pods. Also printed: how long the set outlived the last thing it owned,
- * in virtual time.
+ * difference is what that costs; and both again with as many PodDisruptionBudgets of somebody else
+ * in the namespace as there are pods. Also printed: how long the set outlived the last thing it
+ * owned, in virtual time.
  *
  * Where the time goes: perf record -g bench-delete members 4000.
  */
@@ -27,10 +27,10 @@ enum { PODS_PER_NODE = 10, ITERATIONS = 100000000 };
 
 static const size_t sizes[] = {250, 500, 1000, 2000, 4000};
 
-#define CLIQUE(pods)                                                                        \
-    "    - name: a\n"                                                                       \
-    "      spec: {roleName: a, replicas: " pods ", minAvailable: 1, podSpec: {\n"           \
-    "        terminationGracePeriodSeconds: 5, containers: [{name: main, image: x,\n"       \
+#define CLIQUE(pods)                                                                  \
+    "    - name: a\n"                                                                 \
+    "      spec: {roleName: a, replicas: " pods ", minAvailable: 1, podSpec: {\n"     \
+    "        terminationGracePeriodSeconds: 5, containers: [{name: main, image: x,\n" \
     "        resources: {requests: {cpu: 100m, memory: 1Gi}}}]}}\n"
 #define SET(replicas)                                                            \
     "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: set}\n" \

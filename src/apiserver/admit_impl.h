@@ -74,8 +74,8 @@ void validating_policy_validate(const struct admit *a, jval root);
 void api_service_mutate(const struct admit *a, jval root, struct edit *e);
 void api_service_validate(const struct admit *a, jval root);
 
-/* admit_security.c: what the labels of namespaces ask of pods, and those labels themselves. The last
- * to be asked. */
+/* admit_security.c: what the labels of namespaces ask of pods, and those labels themselves. The
+ * last to be asked. */
 void security_validate(const struct admit *a, jval root);
 
 /* signing.c */

@@ -40,8 +40,7 @@ static size_t count_own(const struct fixture *f)
 
 static void check_warning(struct fixture *f, const char *want)
 {
-    if (!CHECK_INT(count_own(f), want ? 1 : 0) || !want ||
-        !CHECK_STR(f->warnings[0], str_of(want)))
+    if (!CHECK_INT(count_own(f), want ? 1 : 0) || !want || !CHECK_STR(f->warnings[0], str_of(want)))
         for (size_t i = 0; i < f->n_warnings; i++)
             test_note("%.*s", STR_ARG(f->warnings[i]));
 }

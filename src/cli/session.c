@@ -187,7 +187,8 @@ static str remedy(struct session *s, const struct status *why)
 /* Two refusals have the number 409. */
 static int code_of(const struct status *why)
 {
-    return why->reason && strcmp(why->reason, "AlreadyExists") == 0 ? ERR_EXISTS : session_code_of(why->code);
+    return why->reason && strcmp(why->reason, "AlreadyExists") == 0 ? ERR_EXISTS
+                                                                    : session_code_of(why->code);
 }
 
 static void on_done(struct api_request *q, const struct api_reply *reply)

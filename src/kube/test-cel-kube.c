@@ -96,8 +96,7 @@ static const struct row functions[] = {
     {"'%d'.format(['x']) == ''", FAILS},
     {"'%s'.format([]) == ''", FAILS},
     {"strings.quote('a\"b') == '\"a\\\\\"b\"'", YES},
-    {"'(a+)+$'.size() > 0 && !'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'.matches('(a+)+$')",
-     YES},
+    {"'(a+)+$'.size() > 0 && !'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'.matches('(a+)+$')", YES},
     {"'foobar'.matches('foo(?=bar)')", FAILS}, /* RE2 does not look ahead */
     {"'baac'.findAll('a*') == ['', 'aa', '']", YES},
     {"'a1b22'.findAll('[0-9]+', 1) == ['1'] && 'ab'.find('c') == ''", YES},

@@ -3,10 +3,10 @@
  * gang allows it; status from the pods.
  *
  * Counting: a pod that is being deleted, or whose delete is in an accepted plan, is gone; a
- * finished pod (Failed, Succeeded) holds no place and is replaced. Its successor is made at once and
- * keeps Grove's gate until the old one has stopped (going.h). Names are functions of (clique uid,
- * index, how many pods had that index before), so a repeated create answers AlreadyExists instead
- * of making a second pod, and no two pods have the same name (fills.h).
+ * finished pod (Failed, Succeeded) holds no place and is replaced. Its successor is made at once
+ * and keeps Grove's gate until the old one has stopped (going.h). Names are functions of (clique
+ * uid, index, how many pods had that index before), so a repeated create answers AlreadyExists
+ * instead of making a second pod, and no two pods have the same name (fills.h).
  *
  * The end: a clique that is being deleted deletes its pods and goes when all of them are marked, so
  * that its successor of the same name finds none that stay. It does not wait until they are gone.
