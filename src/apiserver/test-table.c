@@ -446,7 +446,7 @@ TEST(custom_resource_rows)
 {
     /* What is not there is null, and dates are ages. */
     CHECK(cells_are(&kind_pcs, "{" META("demo") ",'spec':{'replicas':2}}",
-                    "['demo',null,2,null,null,null,null,null,null,'28s']"));
+                    "['demo',2,null,null,null,null,null,null,null,'28s']"));
     CHECK(cells_are(&kind_pclq,
                     "{" META("q") ",'spec':{'replicas':2,'minAvailable':1},'status':{"
                                   "'readyReplicas':1,'conditions':[{'type':"

@@ -701,9 +701,9 @@ OBJECT(gang_map, "PodGangMap");
         "Phase", "string", "", ".status.phase", 0, NULL \
     }
 
+/* Those of other Grove operators keep their places. */
 static const struct column pcs_columns[] = {
     NAME,
-    PHASE,
     NUMBER("Replicas", ".spec.replicas"),
     NUMBER("Available", ".status.availableReplicas"),
     NUMBER("Updated", ".status.updatedReplicas"),
@@ -711,6 +711,7 @@ static const struct column pcs_columns[] = {
     NUMBER("PCLQs-Total", ".status.updateProgress.totalPodCliquesCount"),
     NUMBER("PCSGs-Updated", ".status.updateProgress.updatedPodCliqueScalingGroupsCount"),
     NUMBER("PCSGs-Total", ".status.updateProgress.totalPodCliqueScalingGroupsCount"),
+    PHASE,
     AGE,
 };
 
@@ -728,7 +729,6 @@ static const struct column pclq_columns[] = {
 
 static const struct column pcsg_columns[] = {
     NAME,
-    PHASE,
     NUMBER("MinAvail", ".spec.minAvailable"),
     NUMBER("Replicas", ".spec.replicas"),
     NUMBER("Available", ".status.availableReplicas"),
@@ -737,6 +737,7 @@ static const struct column pcsg_columns[] = {
     NUMBER("PCLQs-Updated", ".status.updateProgress.updatedPodCliquesCount"),
     NUMBER("PCLQs-Total", ".status.updateProgress.totalPodCliquesCount"),
     BREACHED,
+    PHASE,
     AGE,
 };
 

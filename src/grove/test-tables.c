@@ -81,14 +81,14 @@ TEST(columns_are_those_people_know)
 {
     check_columns(
         &kind_pcs,
-        "Phase:string:.status.phase\n"
         "Replicas:integer:.spec.replicas\n"
         "Available:integer:.status.availableReplicas\n"
         "Updated:integer:.status.updatedReplicas\n"
         "PCLQs-Updated:integer:.status.updateProgress.updatedPodCliquesCount\n"
         "PCLQs-Total:integer:.status.updateProgress.totalPodCliquesCount\n"
         "PCSGs-Updated:integer:.status.updateProgress.updatedPodCliqueScalingGroupsCount\n"
-        "PCSGs-Total:integer:.status.updateProgress.totalPodCliqueScalingGroupsCount\n" AGE);
+        "PCSGs-Total:integer:.status.updateProgress.totalPodCliqueScalingGroupsCount\n"
+        "Phase:string:.status.phase\n" AGE);
     check_columns(&kind_pclq, "MinAvail:integer:.spec.minAvailable\n"
                               "Replicas:integer:.spec.replicas\n"
                               "Ready:integer:.status.readyReplicas\n"
@@ -96,14 +96,14 @@ TEST(columns_are_those_people_know)
                               "Updated:integer:.status.updatedReplicas\n"
                               "(w)Gated:integer:.status.scheduleGatedReplicas\n" BREACHED AGE);
     check_columns(&kind_pcsg,
-                  "Phase:string:.status.phase\n"
                   "MinAvail:integer:.spec.minAvailable\n"
                   "Replicas:integer:.spec.replicas\n"
                   "Available:integer:.status.availableReplicas\n"
                   "Scheduled:integer:.status.scheduledReplicas\n"
                   "Updated:integer:.status.updatedReplicas\n"
                   "PCLQs-Updated:integer:.status.updateProgress.updatedPodCliquesCount\n"
-                  "PCLQs-Total:integer:.status.updateProgress.totalPodCliquesCount\n" BREACHED AGE);
+                  "PCLQs-Total:integer:.status.updateProgress.totalPodCliquesCount\n" BREACHED
+                  "Phase:string:.status.phase\n" AGE);
     check_columns(&kind_ctb, "Domains:string:.spec.levels[*].domain\n" AGE);
     check_columns(&kind_pod_gang, "Phase:string:.status.phase\n"
                                   "Role:string:.metadata.labels.grove\\.io/podgang-role\n"
