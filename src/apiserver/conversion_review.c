@@ -164,7 +164,7 @@ static struct doc *judge_object(struct arena *a, const struct conversion_questio
     jval in = doc_root(q->docs[i]);
     str want = kind_api_version(q->to, buf, sizeof(buf)), got = jstr(jgetc(out, "apiVersion"));
     str at = q->n > 1 ? arena_printf(a, "converted object at index %zu", i) : STR("object");
-    str why = STR_NONE;
+    str why;
     struct doc *d = NULL;
     if (jtype(out) != J_OBJECT)
         why = arena_printf(a, "invalid type, expected an object, got %s", go_type(out));

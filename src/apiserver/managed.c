@@ -391,7 +391,7 @@ static bool version_diff(struct managers *m, struct manager *x, const struct doc
     const struct doc *after = as_version(m, new, x->api_version, &k);
     if (!k)
         manager_put(x, FIELDSET_EMPTY);
-    if (!after || (m->old && !before))
+    if (!k || !after || (m->old && !before))
         return false;
     *ret = typed_compare(m->a, k, before ? doc_root(before) : JVAL_ABSENT, doc_root(after),
                          ignored_member(k, m->subresource));

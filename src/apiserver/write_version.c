@@ -164,6 +164,7 @@ void write_wait_for_version(struct req *q)
             q, status_internal(&q->arena, "managedFields of this object name too many versions"));
         return;
     }
+    BUG_ON(!wanted); /* somebody asked for a version */
     struct conversion *c = conversion_new(&q->arena, wanted->kind, 1);
     bool is_base = q->base && wanted->in == q->base->doc;
     conversion_add(c, wanted->in, is_base ? q->base : NULL);

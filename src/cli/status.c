@@ -320,6 +320,17 @@ static void write_findings(jval set, bool wide, struct strbuf *out)
                       STR_ARG(jstr(jgetc(set, "name"))));
 }
 
+/* The verdict and the numbers above say it already. */
+static bool is_told_above(jval condition)
+{
+    static const char *const reasons[] = {"Complete", "WaitingForReplicas"};
+    str type = jstr(jgetc(condition, "type")), reason = jstr(jgetc(condition, "reason"));
+    bool told = str_is(type, "Available") || str_is(type, "Ready");
+    for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+        told = told || (str_is(type, "Progressing") && str_is(reason, reasons[i]));
+    return told || str_is(jstr(jgetc(condition, "status")), "False");
+}
+
 static void write_conditions(jval set, bool wide, struct arena *a, struct strbuf *out)
 {
     struct grid g;
@@ -328,7 +339,7 @@ static void write_conditions(jval set, bool wide, struct arena *a, struct strbuf
     static const char *const headings[] = {"CONDITION", "STATUS", "REASON", "MESSAGE", NULL};
     for (struct jiter it = jiter(jgetc(set, "conditions")); jnext(&it);) {
         str status = jstr(jgetc(it.value, "status"));
-        if (!wide && str_is(status, "False"))
+        if (!wide && is_told_above(it.value))
             continue;
         if (g.n_cells == 0)
             add_headings(&g, headings);
