@@ -431,16 +431,18 @@ static usec quiet_time(const struct sim *s)
     return breaks_watches(&s->faults) ? quiet + WATCH_RECOVERY : quiet;
 }
 
-/* Some pod takes its time to stop: what waits for that has yet to come. */
+/* Some pod takes its time to stop: what waits for that has yet to come. It was asked to before
+ * anything changed last, by whatever clock. */
 static bool somebody_stops(const struct sim *s)
 {
     const struct obj *pod;
+    usec idle = (loop_now(s->loop) - s->changed_at) / USEC_PER_SEC;
     struct store_iter it = store_range(sim_store(s), &kind_pod, STR_NONE, STR_NONE, STR_NONE);
     while ((pod = store_next(&it))) {
         str node = jstr(jgetc(obj_spec(pod), "nodeName"));
-        if (pod->deleting && jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), 0) > 0 &&
-            obj_deleted_at(pod) > loop_wall(s->loop) && sim_get(s, &kind_node, STR_NONE, node) &&
-            !sim_node_is_dead(s, node))
+        if (pod->deleting &&
+            jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), 0) >= MAX(idle, 1) &&
+            sim_get(s, &kind_node, STR_NONE, node) && !sim_node_is_dead(s, node))
             return true;
     }
     return false;
