@@ -2,7 +2,7 @@
 #include "operator/gangmap_pods.h"
 
 #include "base/map.h"
-#include "operator/gangmap_room.h"
+#include "operator/gate.h"
 #include "operator/pclq_impl.h"
 #include "operator/revisions.h"
 #include "operator/surge_map.h"
@@ -286,38 +286,10 @@ const struct obj *slots_take(struct clique_work *c)
 
 /* ---- gates ---- */
 
-/* Why the anchors of the replica do not let others follow; empty: they do. Who they are is looked
- * up now, not when the gang was made. What had no room follows when the update is over, and not in
- * a pause: before, it would take the places of those that make way. */
-static str anchors_wait(const struct clique_work *c, str own)
-{
-    struct arena *a = c->plan->arena;
-    struct gangmap_view v;
-    int64_t replica = label_index(c->pclq, STR(LABEL_PCS_INDEX));
-    if (!gangmap_view(&v, c->world, a, c->pcs, replica))
-        return STR("the map of gangs is not there");
-    for (size_t i = 0; i < v.map.n; i++) {
-        const struct gangmap_entry *e = &v.map.entries[i];
-        if (!e->anchor || str_eq(e->name, own))
-            continue;
-        const struct obj *gang = world_get(c->world, &kind_pod_gang, c->pclq->ns, e->name);
-        if (!gang || !condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled")))
-            return arena_printf(a, "gang %.*s is not scheduled", STR_ARG(e->name));
-    }
-    if (update_holds(c->pcs, replica) && gangmap_is_aside(&v, own))
-        return STR("it had no room before the update, and waits for its end");
-    return STR_NONE;
-}
-
 str slots_wait(const struct clique_work *c, const struct clique_slot *s,
                const struct obj **ret_gang)
 {
-    struct arena *a = c->plan->arena;
-    const struct obj *gang = world_get(c->world, &kind_pod_gang, c->pclq->ns, s->gang);
-    *ret_gang = gang;
-    if (!gang || gang->deleting)
-        return arena_printf(a, "gang %.*s is not there", STR_ARG(s->gang));
-    if (!condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Initialized")))
-        return arena_printf(a, "gang %.*s is not complete", STR_ARG(s->gang));
-    return s->waits ? anchors_wait(c, s->gang) : STR_NONE;
+    return gate_wait_mapped(c->world, c->plan->arena, c->pcs,
+                            label_index(c->pclq, STR(LABEL_PCS_INDEX)), s->gang, s->waits,
+                            ret_gang);
 }

@@ -1,6 +1,7 @@
 /* See gangmap_room.h. */
 #include "operator/gangmap_room.h"
 
+#include "operator/gate.h"
 #include "operator/pod.h"
 #include "operator/revisions.h"
 #include "operator/rollup.h"
@@ -64,18 +65,26 @@ void gangmap_write_aside(const struct gangmap_view *v, const struct gangmap *nex
 
 /* ---- who has no room ---- */
 
+/* A pod that may be let go is within this time. */
+#define LET_GO USEC_PER_SEC
+
 /* One that is going needs no room. */
 enum place { GOING, PLACED, COMING, NOWHERE };
 
 /* held: an update before has set it aside, and it waits for the end. */
-static enum place place_of(struct gangmap_view *v, const struct obj *pod, bool held)
+static enum place place_of(struct gangmap_view *v, const struct obj *pclq, const struct obj *pod,
+                           bool held)
 {
     if (pod->deleting || pod_is_finished(pod) || world_is_intended(v->world, pod->uid))
         return GOING;
     if (pod_is_scheduled(pod))
         return PLACED;
-    usec until = pod_awaited_until(v->world, pod);
-    if (until <= world_steady(v->world) || held)
+    if (!held && gate_waits_for_pod(v->world, pclq, pod))
+        return COMING; /* until that has stopped, which is news */
+    usec until = pod_awaited_until(v->world, pod), now = world_steady(v->world);
+    if (until <= now && !held && gate_opens(v->world, v->arena, v->pcs, pclq, pod))
+        until = now + LET_GO;
+    if (until <= now || held)
         return NOWHERE;
     v->until = v->until == 0 ? until : MIN(v->until, until);
     return COMING;
@@ -151,7 +160,7 @@ static void mark_pods(struct gangmap_view *v, size_t c, struct before *b)
     for (struct obj *pod; n > 0 && (pod = cache_next(&it));) {
         struct seats *s = map_get(&by_label, obj_label(pod, STR(LABEL_PODGANG)));
         if (s)
-            s->at[place_of(v, pod, gangmap_lists(b->aside, s->entry->name))]++;
+            s->at[place_of(v, pclq, pod, gangmap_lists(b->aside, s->entry->name))]++;
     }
     for (size_t i = 0; i < n; i++)
         count_seats(k, &seats[i].entry->parts[c], &seats[i]);
@@ -169,7 +178,7 @@ static enum place place_of_copy(struct gangmap_view *v, str pcsg, jval cliques, 
         const struct obj *pclq = world_get(v->world, &kind_pclq, v->pcs->ns, name);
         struct cache_iter pods = world_owned(v->world, &kind_pod, pclq ? pclq->uid : STR_NONE);
         for (struct obj *pod; pclq && (pod = cache_next(&pods));) {
-            enum place at = place_of(v, pod, held);
+            enum place at = place_of(v, pclq, pod, held);
             best = MIN(best, at);
             any = true;
         }

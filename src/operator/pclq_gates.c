@@ -8,6 +8,7 @@
  * statuses say it too (Initialized, scheduledReplicas) may take them a moment.
  */
 #include "base/map.h"
+#include "operator/gate.h"
 #include "operator/pclq_impl.h"
 
 #define TELL_AFTER (10 * USEC_PER_SEC)
@@ -19,25 +20,6 @@ static jval find_pod_group(const struct obj *gang, str name)
             return it.value;
     }
     return JVAL_ABSENT;
-}
-
-/* Why the base gang does not let others follow; empty: it does. */
-static str base_wait(const struct clique_work *c, str base)
-{
-    struct arena *a = c->plan->arena;
-    const struct obj *gang = world_get(c->world, &kind_pod_gang, c->pclq->ns, base);
-    if (!gang)
-        return arena_printf(a, "base gang %.*s is not there", STR_ARG(base));
-    for (struct jiter it = jiter(jpath(obj_root(gang), "spec.podgroups")); jnext(&it);) {
-        str name = jstr(jgetc(it.value, "name"));
-        const struct obj *o = world_get(c->world, &kind_pclq, gang->ns, name);
-        int64_t need = jint(jgetc(it.value, "minReplicas"), 0);
-        int64_t have = o ? tally_of(c->world, o->uid)->scheduled : 0;
-        if (have < need)
-            return arena_printf(a, "base gang %.*s has %lld of %lld pods of %.*s scheduled",
-                                STR_ARG(base), (long long)have, (long long)need, STR_ARG(name));
-    }
-    return STR_NONE;
 }
 
 /* Whether there is room for it is judged from now on, not from when it was made. */
@@ -79,40 +61,15 @@ static struct doc *patch_without_gate(const struct world *world, const struct ob
     return jw_doc(&w);
 }
 
-/* It was once (Initialized), or refers to as many pods of each clique as there are to be. */
-static bool is_complete(const struct clique_work *c, const struct obj *gang)
-{
-    jval groups = jpath(obj_root(gang), "spec.podgroups");
-    bool complete = jlen(groups) > 0;
-    if (condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Initialized")))
-        return true;
-    for (struct jiter it = jiter(groups); complete && jnext(&it);) {
-        const struct obj *o =
-            world_get(c->world, &kind_pclq, gang->ns, jstr(jgetc(it.value, "name")));
-        int64_t refers = (int64_t)jlen(jgetc(it.value, "podReferences"));
-        complete = o && !o->deleting && refers >= jint(jgetc(obj_spec(o), "replicas"), 0);
-    }
-    return complete;
-}
-
-/* Why no gate of this clique can go; empty: *ret_gang says which may. */
-static str gang_wait(const struct clique_work *c, const struct obj **ret_gang)
-{
-    struct arena *a = c->plan->arena;
-    str base, name = clique_gang(a, c->world, c->pclq, &base);
-    const struct obj *gang = world_get(c->world, &kind_pod_gang, c->pclq->ns, name);
-    *ret_gang = gang;
-    if (!gang)
-        return arena_printf(a, "gang %.*s is not there", STR_ARG(name));
-    if (!is_complete(c, gang))
-        return arena_printf(a, "gang %.*s is not complete", STR_ARG(name));
-    return str_is_empty(base) ? STR_NONE : base_wait(c, base);
-}
-
 bool pclq_pod_waits(const struct clique_work *c, const struct obj *pod)
 {
     return !going_is_ignored(c->pclq) && pod_is_gated(pod) &&
            slots_uses(&c->going.running, pod_index(pod)) > 0;
+}
+
+bool pclq_pod_is_early(const struct clique_work *c, const struct obj *pod)
+{
+    return pclq_pod_waits(c, pod) || gate_opens(c->world, c->plan->arena, c->pcs, c->pclq, pod);
 }
 
 /* One before it is on a node that seems to be gone: that is to be made sure of. */
@@ -230,7 +187,7 @@ void pclq_plan_gates(struct clique_work *c)
         plan_mapped_gates(c);
         return;
     }
-    c->gates_wait = gang_wait(c, &gang);
+    c->gates_wait = gate_wait(c->world, c->plan->arena, c->pclq, &gang);
     if (!str_is_empty(c->gates_wait)) {
         if (!str_is_empty(obj_label(c->pclq, STR(LABEL_BASE_PODGANG))))
             tell_waiting(c);

@@ -69,6 +69,8 @@ void update_plan_pods(struct clique_work *c);
 void update_write_clique(const struct clique_work *c, struct jw *w);
 /* Another pod of its index is going and still runs; this one waits for its end. */
 bool pclq_pod_waits(const struct clique_work *c, const struct obj *pod);
+/* It does so, or is about to be let go: it has not looked for room yet. */
+bool pclq_pod_is_early(const struct clique_work *c, const struct obj *pod);
 /* Lifts Grove's gate where the gang allows it. */
 void pclq_plan_gates(struct clique_work *c);
 void pclq_plan_status(struct clique_work *c);

@@ -12,6 +12,7 @@
  */
 #include "operator/update_group.h"
 
+#include "operator/gate.h"
 #include "operator/going.h"
 #include "operator/ledger.h"
 #include "operator/pod.h"
@@ -155,22 +156,21 @@ static int64_t count_outdated(const struct group_work *g)
     return n;
 }
 
-/* It waits for the pod that had its index before it, not for room. */
-static bool waits_for_another(const struct group_work *g, const struct obj *pclq,
-                              const struct obj *pod)
+/* It has not looked for room yet: it waits for the pod that had its index before it, or is about to
+ * be let go. */
+static bool is_early(const struct group_work *g, const struct obj *pclq, const struct obj *pod)
 {
-    return !pod->deleting && pod_is_gated(pod) && !going_is_ignored(pclq) &&
-           going_at(g->world, pclq, pod_index(pod));
+    return gate_waits_for_pod(g->world, pclq, pod) ||
+           gate_opens(g->world, g->plan->arena, g->pcs, pclq, pod);
 }
 
-/* Since when a member's pods have looked for room, as steady time; -1: some do not yet, as others
- * are before them. */
+/* Since when a member's pods have looked for room, as steady time; -1: some do not yet. */
 static usec member_since(const struct group_work *g, const struct obj *pclq)
 {
     usec since = world_created(g->world, pclq);
     struct cache_iter pods = world_owned(g->world, &kind_pod, pclq->uid);
     for (struct obj *pod; (pod = cache_next(&pods));) {
-        if (waits_for_another(g, pclq, pod))
+        if (is_early(g, pclq, pod))
             return -1;
         if (!pod->deleting && !pod_is_scheduled(pod))
             since = MAX(since, pod_since(g->world, pod));
@@ -179,7 +179,7 @@ static usec member_since(const struct group_work *g, const struct obj *pclq)
 }
 
 /* Since when a replica that has no place has looked for one, as steady time; 0: it has one, or is
- * to be made anew anyway. */
+ * to be made anew anyway; -1: it does not yet. */
 static usec waits_since(const struct group_work *g, int64_t j)
 {
     uint32_t members = (uint32_t)jlen(g->spec.clique_names);
@@ -191,7 +191,7 @@ static usec waits_since(const struct group_work *g, int64_t j)
         const struct obj *o = member(g, j, jstr(it.value));
         usec at = stays(g, o) ? member_since(g, o) : 0;
         if (at < 0)
-            return 0;
+            return -1;
         since = MAX(since, at);
     }
     return since;
@@ -221,7 +221,9 @@ static bool times_out(const struct group_work *g)
     int64_t which = -1;
     for (int64_t j = 0; surge_held(g->pcsg) > 0 && j < seen_top(g); j++) {
         usec since = group_wants(g, j) ? waits_since(g, j) : 0;
-        if (since == 0 || (which >= 0 && since >= first))
+        if (since < 0)
+            plan_look_again(g->plan, timeout);
+        if (since <= 0 || (which >= 0 && since >= first))
             continue;
         first = since;
         which = j;
@@ -303,7 +305,7 @@ static bool is_coming(const struct group_work *g, int64_t j)
             continue;
         struct cache_iter pods = world_owned(g->world, &kind_pod, o->uid);
         for (struct obj *pod; (pod = cache_next(&pods));) {
-            if (pod_is_on_its_way(g->world, pod) || waits_for_another(g, o, pod))
+            if (pod_is_on_its_way(g->world, pod) || is_early(g, o, pod))
                 return true;
         }
     }

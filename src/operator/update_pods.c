@@ -122,7 +122,7 @@ static int64_t count_roomless(const struct clique_work *c)
         return MIN(now, before);
     struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
     for (struct obj *pod; (pod = cache_next(&it));) {
-        bool comes = pod_is_on_its_way(c->world, pod) || pclq_pod_waits(c, pod);
+        bool comes = pod_is_on_its_way(c->world, pod) || pclq_pod_is_early(c, pod);
         coming += comes;
         old += !comes && !pod_is_scheduled(pod) && is_outdated(c, pod);
     }
@@ -172,7 +172,8 @@ static const struct obj *oldest_unplaced(const struct clique_work *c)
     struct cache_iter it = world_owned(c->world, &kind_pod, c->pclq->uid);
     for (struct obj *pod; (pod = cache_next(&it));) {
         if (pod->deleting || pod_is_finished(pod) || pod_is_scheduled(pod) ||
-            world_is_intended(c->world, pod->uid) || is_outdated(c, pod) || pclq_pod_waits(c, pod))
+            world_is_intended(c->world, pod->uid) || is_outdated(c, pod) ||
+            pclq_pod_is_early(c, pod))
             continue;
         usec since = pod_since(c->world, pod);
         if (oldest && (since > first || (since == first && str_cmp(pod->name, oldest->name) > 0)))
