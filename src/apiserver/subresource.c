@@ -221,6 +221,8 @@ static bool check_binding(struct req *q, jval body)
     str bound = jstr(jgetc(obj_spec(pod), "nodeName"));
     str target = jstr(jpath(body, "target.name")), kind = jstr(jpath(body, "target.kind"));
     str uid = jstr(jpath(body, "metadata.uid"));
+    str version = jstr(jpath(body, "metadata.resourceVersion"));
+    str now = arena_printf(&q->arena, "%llu", (unsigned long long)pod->rv);
     if (str_is_empty(target) || (kind.len && !str_is(kind, "Node"))) {
         bool missing = str_is_empty(target);
         field_error_add(&q->errors, missing ? FIELD_ERR_REQUIRED : FIELD_ERR_NOT_SUPPORTED,
@@ -233,6 +235,11 @@ static bool check_binding(struct req *q, jval body)
                                        "Precondition failed: UID in precondition: %.*s, UID in "
                                        "object meta: %.*s",
                                        STR_ARG(uid), STR_ARG(pod->uid)));
+    } else if (version.len && !str_eq(version, now)) {
+        refuse_binding(q, arena_printf(&q->arena,
+                                       "Precondition failed: ResourceVersion in precondition: "
+                                       "%.*s, ResourceVersion in object meta: %.*s",
+                                       STR_ARG(version), STR_ARG(now)));
     } else if (pod->deleting) {
         refuse_binding(q, arena_printf(&q->arena,
                                        "pod %.*s is being deleted, cannot be assigned to a host",

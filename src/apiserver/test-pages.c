@@ -213,6 +213,33 @@ TEST(front_a_body_that_names_another_object_is_refused)
     web_done(&w);
 }
 
+/* Whoever binds has seen the pod as it was; a version says that it must be so still. */
+TEST(front_a_binding_of_a_version_binds_no_other_one)
+{
+    struct web w;
+    char body[256];
+    web_init(&w);
+    w.f.user.name = STR("admin");
+    CHECK_INT(ask(&w, "POST", IN_NS("pods"), POD("p", "")), 201);
+    const struct obj *pod = store_newest(w.f.store, &kind_pod, STR("ns"), STR("p"));
+    REQUIRE(pod);
+    (void)snprintf(body, sizeof(body),
+                   "{'metadata':{'name':'p','resourceVersion':'%llu'}," TARGET "}",
+                   (unsigned long long)pod->rv);
+    w.content_type = "application/merge-patch+json";
+    CHECK_INT(ask(&w, "PATCH", IN_NS("pods/p"), "{'metadata':{'labels':{'gang':'other'}}}"), 200);
+    w.content_type = "application/json";
+    CHECK_INT(ask(&w, "POST", IN_NS("pods/p/binding"), body), 409);
+    CHECK(str_find(strbuf_str(&w.body), STR("ResourceVersion in precondition")) > 0);
+    pod = store_newest(w.f.store, &kind_pod, STR("ns"), STR("p"));
+    CHECK(str_is_empty(jstr(jgetc(obj_spec(pod), "nodeName"))));
+    (void)snprintf(body, sizeof(body),
+                   "{'metadata':{'name':'p','resourceVersion':'%llu'}," TARGET "}",
+                   (unsigned long long)pod->rv);
+    CHECK_INT(ask(&w, "POST", IN_NS("pods/p/binding"), body), 201);
+    web_done(&w);
+}
+
 TEST(front_a_binding_by_itself_binds_the_pod_it_names)
 {
     struct web w;

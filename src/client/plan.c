@@ -122,7 +122,8 @@ struct plan_write *plan_sub_create(struct plan *p, unsigned stage, const struct 
     return w;
 }
 
-struct plan_write *plan_bind(struct plan *p, unsigned stage, const struct obj *pod, str node)
+struct plan_write *plan_bind(struct plan *p, unsigned stage, const struct obj *pod, str node,
+                             uint64_t rv)
 {
     struct jw w;
     jw_init(&w);
@@ -132,6 +133,8 @@ struct plan_write *plan_bind(struct plan *p, unsigned stage, const struct obj *p
     jw_put_object(&w, "metadata");
     jw_put_str(&w, "name", pod->name);
     jw_put_str(&w, "namespace", pod->ns);
+    if (rv)
+        jw_put_str(&w, "resourceVersion", arena_printf(p->arena, "%llu", (unsigned long long)rv));
     jw_put_str(&w, "uid", pod->uid); /* a pod made anew under this name is not bound */
     jw_end(&w);
     jw_put_object(&w, "target");

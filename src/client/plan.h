@@ -103,7 +103,9 @@ struct plan_write *plan_delete(struct plan *p, unsigned stage, const struct obj 
 /* POST to a subresource: eviction, binding. */
 struct plan_write *plan_sub_create(struct plan *p, unsigned stage, const struct obj *o,
                                    str subresource, struct doc *body);
-struct plan_write *plan_bind(struct plan *p, unsigned stage, const struct obj *pod, str node);
+/* Of the pod of this UID; rv != 0: and of this version. */
+struct plan_write *plan_bind(struct plan *p, unsigned stage, const struct obj *pod, str node,
+                             uint64_t rv);
 void plan_why(struct plan_write *w, struct plan *p, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Slices set in a write by hand, these included, need to live until the planner returns. */
 /* uid may be empty. */

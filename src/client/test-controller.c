@@ -499,7 +499,7 @@ static void bind_plan(const struct world *w, const struct key *key, void *ctx, s
 {
     struct obj *pod = world_get(w, key->kind, key->ns, key->name);
     if (pod && !jstr(jgetc(obj_spec(pod), "nodeName")).len)
-        plan_bind(p, 0, pod, STR("n1"));
+        plan_bind(p, 0, pod, STR("n1"), 0);
 }
 
 TEST(controller_binding_is_seen_though_its_answer_does_not_show_it)

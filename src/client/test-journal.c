@@ -86,7 +86,7 @@ TEST(a_binding_says_where_and_a_count_in_a_status_is_no_decision)
     struct err err = ERR_INIT;
     desk_open(&d, JOURNAL_MAX_BYTES);
     plan_init(&p, &d.arena);
-    (void)plan_bind(&p, 0, pod_named(&d, "a"), STR("node-1"));
+    (void)plan_bind(&p, 0, pod_named(&d, "a"), STR("node-1"), 0);
     (void)plan_merge_patch(&p, 0, pod_named(&d, "b"), STR("status"),
                            doc_parse(STR("{\"status\":{}}"), NULL, &err), 0);
     journal_note(d.journal, USEC_PER_SEC, "grove-scheduler", &p);

@@ -91,14 +91,18 @@ TEST(plan_prints_the_other_writes)
     plan_apply(p, 0, &kind_pod, STR("ns"), STR("p"), STR("status"), STR("m"), parse("{\"a\":1}"));
     plan_json_patch(p, 0, r.pod, STR_NONE, parse("[]"));
     plan_update(p, 0, r.pod, STR_NONE, parse("{}"));
-    plan_bind(p, 0, r.pod, STR("n1"));
+    plan_bind(p, 0, r.pod, STR("n1"), 0);
+    plan_bind(p, 0, r.pod, STR("n2"), 17);
     CHECK_CSTR(print(&r),
                "[0] apply Pod ns/p status {\"a\":1}\n"
                "[0] patch Pod ns/p []\n"
                "[0] update Pod ns/p\n"
                "[0] post Pod ns/p binding {\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":"
                "{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u1\"},\"target\":{\"apiVersion\":"
-               "\"v1\",\"kind\":\"Node\",\"name\":\"n1\"}}\n");
+               "\"v1\",\"kind\":\"Node\",\"name\":\"n1\"}}\n"
+               "[0] post Pod ns/p binding {\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":"
+               "{\"name\":\"p\",\"namespace\":\"ns\",\"resourceVersion\":\"17\",\"uid\":\"u1\"},"
+               "\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"n2\"}}\n");
     rig_done(&r);
 }
 

@@ -85,7 +85,9 @@ static void collect(struct round *r)
 static void on_assigned(void *ctx, struct tpod *p, int32_t node)
 {
     struct round *r = ctx;
-    (void)plan_bind(r->plan, 0, p->obj, r->tables->snap.nodes.p[node].name);
+    /* It is placed for its gang: one that has been moved to another meanwhile is not bound. */
+    uint64_t rv = p->gang->single ? 0 : p->obj->rv;
+    (void)plan_bind(r->plan, 0, p->obj, r->tables->snap.nodes.p[node].name, rv);
     tell_nominated(r->plan, p->obj, STR_NONE);
 }
 

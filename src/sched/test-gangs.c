@@ -24,6 +24,26 @@ TEST(only_pods_that_name_us_are_served)
     tw_free(t);
 }
 
+/* The operator moves pods from gang to gang: who was placed for one is not bound in another. */
+TEST(a_pod_of_a_gang_is_bound_as_it_was_seen)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 8);
+    add_pod(t, "a-0", 1, "");
+    add_gang(t, "a", 1, 1);
+    tw_load(t, "{apiVersion: v1, kind: Pod, metadata: {name: lone}, spec: {containers: [{name: c, "
+               "resources: {requests: {cpu: '1'}}}]}}");
+    plan_round(t);
+    jval rv = jpath(tw_body(t, &kind_pod, "a-0", "binding"), "metadata.resourceVersion");
+    char seen[32];
+    (void)snprintf(seen, sizeof(seen), "%llu",
+                   (unsigned long long)tw_get(t, &kind_pod, "a-0")->rv);
+    CHECK_CSTR(jstr(rv), seen);
+    CHECK(tw_write(t, &kind_pod, "lone", "binding") != NULL);
+    CHECK(j_is_absent(jpath(tw_body(t, &kind_pod, "lone", "binding"), "metadata.resourceVersion")));
+    tw_free(t);
+}
+
 TEST(schedulers_of_one_process_do_not_meet)
 {
     struct test_world *one = world_new();
