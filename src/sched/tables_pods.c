@@ -283,15 +283,21 @@ void tables_assume(struct tables *t, struct tpod *p, int32_t node)
     *vec_push(&t->assumed) = p;
 }
 
-/* What a plan before this one meant to bind and the cache does not show: it failed. */
+/* What a plan before this one meant to bind and the cache does not show: it failed. Where others of
+ * the gang are on nodes the room stays the gang's, which would not be whole without. */
 void tables_release_assumed(struct tables *t)
 {
     for (size_t i = 0; i < t->assumed.len; i++) {
         struct tpod *p = t->assumed.p[i];
         if (!p->assumed)
             continue;
-        core_grow(t->core, p->node);
+        struct tlease room = lease_of(p);
+        int32_t left = p->node;
         pod_leave_node(t, p);
+        if (p->gang->n_bound > 0)
+            pod_free(t, p, left, &room);
+        else
+            core_grow(t->core, left);
         tables_touch(t, p->gang);
     }
     vec_clear(&t->assumed);

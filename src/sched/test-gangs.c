@@ -36,8 +36,7 @@ TEST(a_pod_of_a_gang_is_bound_as_it_was_seen)
     plan_round(t);
     jval rv = jpath(tw_body(t, &kind_pod, "a-0", "binding"), "metadata.resourceVersion");
     char seen[32];
-    (void)snprintf(seen, sizeof(seen), "%llu",
-                   (unsigned long long)tw_get(t, &kind_pod, "a-0")->rv);
+    (void)snprintf(seen, sizeof(seen), "%llu", (unsigned long long)tw_get(t, &kind_pod, "a-0")->rv);
     CHECK_CSTR(jstr(rv), seen);
     CHECK(tw_write(t, &kind_pod, "lone", "binding") != NULL);
     CHECK(j_is_absent(jpath(tw_body(t, &kind_pod, "lone", "binding"), "metadata.resourceVersion")));
@@ -567,6 +566,39 @@ TEST(a_place_is_kept_for_two_minutes)
     t->world.now += LEASE_TIME;
     plan_round(t);
     CHECK(tw_write(t, &kind_pod, "other-0", "binding") != NULL);
+    tw_free(t);
+}
+
+static void add_member(struct test_world *t, const char *gang, int number, const char *node)
+{
+    tw_loadf(t,
+             "{apiVersion: v1, kind: Pod, metadata: {name: %s-%d, labels: {grove.io/podgang: %s, "
+             "grove.io/podclique: %s}}, spec: {containers: [{name: a, resources: {requests: {cpu: "
+             "'1'}}}]%s%s}}",
+             gang, number, gang, gang, node ? ", nodeName: " : "", node ? node : "");
+}
+
+/* One binding of two was refused. The last place is the gang's nevertheless, though another one,
+ * which goes before it, needs a pod more by now. */
+TEST(a_place_is_kept_for_a_pod_whose_binding_failed)
+{
+    struct test_world *t = world_new();
+    add_nodes(t, 1, 3);
+    add_member(t, "a", 0, "n1");
+    add_gang(t, "a", 1, 1);
+    add_member(t, "b", 0, NULL);
+    add_member(t, "b", 1, NULL);
+    add_gang(t, "b", 2, 2);
+    plan_round(t);
+    CHECK_INT(count_binds(t), 2);
+    tw_patch(t, &kind_pod, "b-0", "{spec: {nodeName: n1}}");
+    add_member(t, "a", 1, NULL);
+    tw_patch(t, &kind_pod_gang, "a",
+             "{spec: {podgroups: [{name: a, minReplicas: 2, podReferences: [{namespace: default, "
+             "name: a-0}, {namespace: default, name: a-1}]}]}}");
+    plan_round(t);
+    CHECK(tw_write(t, &kind_pod, "b-1", "binding") != NULL);
+    CHECK(tw_write(t, &kind_pod, "a-1", "binding") == NULL);
     tw_free(t);
 }
 
