@@ -17,7 +17,8 @@ struct dispute {
  * be a user who begins anew. */
 static bool is_watched(const struct plan_write *w)
 {
-    return w->kind != &kind_pod && w->op != PLAN_SUB_CREATE && w->op != PLAN_DELETE;
+    return w->kind != &kind_pod && w->kind != &kind_event && w->op != PLAN_SUB_CREATE &&
+           w->op != PLAN_DELETE;
 }
 
 static uint64_t hash_str(str s, uint64_t seed)

@@ -9,8 +9,8 @@
  * it has lasted, or something else is to be written, all is forgotten.
  *
  * Times are left out of the comparison: a condition that is fought over has another one every time.
- * Left out altogether are pods, of which nothing is repaired and whose writes are the most, and
- * deletes.
+ * Left out altogether are pods, of which nothing is repaired and whose writes are the most, events,
+ * which say again what is so again, and deletes.
  *
  * A table of DISPUTES_MAX places; an object that meets another's place takes it, which costs no
  * more than a few writes.

@@ -90,6 +90,20 @@ TEST(what_is_made_for_another_owner_or_deleted_is_no_dispute)
     arena_done(&a);
 }
 
+/* The same is said of a pod whenever it is so again. */
+TEST(an_event_that_is_told_again_is_no_dispute)
+{
+    struct arena a = ARENA_INIT;
+    struct disputes d = {0};
+    struct plan_write w = patch(&a, "a", "{\"reason\":\"Unschedulable\"}");
+    w.kind = &kind_event;
+    for (int i = 0; i < 20; i++)
+        disputes_note(&d, &w, STR_NONE, USEC_PER_MIN);
+    CHECK_INT(due(&d, &w, USEC_PER_MIN), 0);
+    disputes_done(&d);
+    arena_done(&a);
+}
+
 /* Each of a name lets go of the same finalizer. */
 TEST(the_same_done_to_another_object_of_the_name_is_no_dispute)
 {
