@@ -289,7 +289,13 @@ void make_eviction(struct req *q)
         .propagation = API_PROPAGATION_DEFAULT,
         .evicts = true,
     };
-    (void)str_to_uint(jstr(jpath(opts, "preconditions.resourceVersion")), &o.rv);
+    str rv = jstr(jpath(opts, "preconditions.resourceVersion"));
+    if (rv.len && !str_to_uint(rv, &o.rv)) {
+        req_refuse(
+            q, status_bad_request(&q->arena,
+                                  "deleteOptions.preconditions.resourceVersion must be a number"));
+        return;
+    }
     if (jlen(jgetc(opts, "dryRun")))
         q->dry_run = true;
     if (q->base && (!check_conditions(q, &o) || !evict_permit(q)))

@@ -2,7 +2,10 @@
  * Query parameters, in the words kube-apiserver uses when they are wrong. Unknown ones are ignored,
  * as clients expect (pretty, timeout, ...).
  */
+#include "apiserver/request.h"
 #include "apiserver/route.h"
+#include "kube/schema.h"
+#include "kube/table.h"
 
 #include <strings.h>
 
@@ -309,6 +312,21 @@ static struct status *parse_delete(struct route *r, str query, struct arena *a)
     return invalid(&e, "DeleteOptions");
 }
 
+/* What is wrong with the types of DeleteOptions; empty: nothing. A precondition that nobody
+ * understands must not be left out. */
+static struct status *check_delete_types(jval o, struct arena *a)
+{
+    struct body_kind k = {"", "v1", "DeleteOptions", &type_delete_options};
+    struct field_errors e;
+    field_errors_init(&e, a);
+    schema_validate(k.type, o, STR_NONE, &e);
+    str why = type_error_text(a, &k, o, &e);
+    field_errors_done(&e);
+    return why.len ? status_bad_request(a, "%s in version \"%s\" cannot be handled as a %s: %.*s",
+                                        k.kind, k.version, k.kind, STR_ARG(why))
+                   : NULL;
+}
+
 struct status *route_delete_options(struct route *r, jval o, struct arena *a)
 {
     struct api_request *q = r->request;
@@ -317,6 +335,9 @@ struct status *route_delete_options(struct route *r, jval o, struct arena *a)
     if (jtype(o) != J_OBJECT || (!str_is_empty(kind) && !str_is(kind, "DeleteOptions")))
         return status_bad_request(a, "the body of a delete must be DeleteOptions, not %.*s",
                                   STR_ARG(str_is_empty(kind) ? STR("a bare value") : kind));
+    struct status *wrong = check_delete_types(o, a);
+    if (wrong)
+        return wrong;
     jval pre = jgetc(o, "preconditions"), orphan = jgetc(o, "orphanDependents");
     str rv = jstr(jgetc(pre, "resourceVersion"));
     q->grace_seconds = jint(jgetc(o, "gracePeriodSeconds"), -1);

@@ -304,7 +304,8 @@ bool delete_is_complete(const struct kind *k, const struct obj *base, const stru
 
 /* ---- subresource.c ---- */
 
-/* A body of a kind of its own names what the URL names, or nothing; false: refused. */
+/* A body of a kind of its own is of that kind and names what the URL names, or nothing; false:
+ * refused. */
 bool check_subject(struct req *q);
 void make_scale(struct req *q);
 void answer_scale(struct req *q);

@@ -7,13 +7,39 @@
 #include "kube/selector.h"
 #include "json/edit.h"
 
+/* Of bodies that are of a kind of their own. */
+static struct body_kind kind_of_body(const struct req *q, jval body)
+{
+    bool evicts = str_is(str_of(q->ops->body_kind), "Eviction");
+    bool old = evicts && str_is(jstr(jgetc(body, "apiVersion")), "policy/v1beta1");
+    const char *group = evicts ? "policy" : "";
+    return (struct body_kind){group, old ? "v1beta1" : "v1", q->ops->body_kind,
+                              body_type(str_of(group), STR("v1"), str_of(q->ops->body_kind))};
+}
+
+/* It is what its reader takes it for. */
+static bool check_types(struct req *q, jval body)
+{
+    struct body_kind k = kind_of_body(q, body);
+    struct field_errors errors;
+    if (!check_body(q, &k, body))
+        return false;
+    field_errors_init(&errors, &q->arena);
+    schema_validate(k.type, body, STR_NONE, &errors);
+    str why = type_error_text(&q->arena, &k, body, &errors);
+    field_errors_done(&errors);
+    if (why.len)
+        req_refuse(q, undecodable_status(q, &k, q->r->body, why));
+    return !why.len;
+}
+
 bool check_subject(struct req *q)
 {
-    jval meta = q->r->body ? jgetc(doc_root(q->r->body), "metadata") : JVAL_ABSENT;
+    jval body = q->r->body ? doc_root(q->r->body) : JVAL_ABSENT, meta = jgetc(body, "metadata");
     str name = jstr(jgetc(meta, "name"));
     if (!q->ops->body_kind)
         return true;
-    if (!check_namespace_match(q, meta))
+    if (!check_types(q, body) || !check_namespace_match(q, meta))
         return false;
     if (str_is_empty(name) || str_eq(name, q->name))
         return true;

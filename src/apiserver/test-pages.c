@@ -240,6 +240,67 @@ TEST(front_a_binding_of_a_version_binds_no_other_one)
     web_done(&w);
 }
 
+/* A body that says something else than its reader understands would do more than was asked: a
+ * condition that is no string would not be kept. */
+TEST(front_a_body_of_another_type_is_refused)
+{
+#define EVICTION "pods/p/eviction"
+#define EVICTED "Eviction in version \"v1\" cannot be handled as a Eviction: "
+#define NO_STRING "json: cannot unmarshal number into Go struct field "
+    static const struct {
+        const char *method, *path, *body, *why;
+    } cases[] = {
+        {"POST", IN_NS(EVICTION), "'x'",
+         "the object provided is unrecognized (must be of type Eviction): couldn't get "
+         "version/kind; json parse error: json: cannot unmarshal string into Go value of type "
+         "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
+         "\"json:\\\"kind,omitempty\\\"\" } (227822)"},
+        {"POST", IN_NS(EVICTION), "{'apiVersion':'v1','kind':'Pod'," NAMED("p") "}",
+         "Pod in version \"v1\" cannot be handled as a Eviction: converting (v1.Pod) to "
+         "(policy.Eviction): "
+         "unknown conversion"},
+        {"POST", IN_NS(EVICTION), "{'metadata':[]}",
+         EVICTED "json: cannot unmarshal array into Go struct field Eviction.metadata of type "
+                 "v1.ObjectMeta"},
+        {"POST", IN_NS(EVICTION), "{'metadata':{'namespace':5}}",
+         EVICTED NO_STRING "ObjectMeta.metadata.namespace of type string"},
+        {"POST", IN_NS(EVICTION), "{'deleteOptions':{'gracePeriodSeconds':'0'}}",
+         EVICTED "json: cannot unmarshal string into Go struct field DeleteOptions.deleteOptions."
+                 "gracePeriodSeconds of type int64"},
+        {"POST", IN_NS(EVICTION), "{'deleteOptions':{'preconditions':{'uid':5}}}",
+         EVICTED NO_STRING "Preconditions.deleteOptions.preconditions.uid of type string"},
+        {"POST", IN_NS(EVICTION), "{'deleteOptions':{'preconditions':{'resourceVersion':'x'}}}",
+         "deleteOptions.preconditions.resourceVersion must be a number"},
+        {"POST", IN_NS("pods/p/binding"), "{'metadata':{'name':['p']}," TARGET "}",
+         "Binding in version \"v1\" cannot be handled as a Binding: json: cannot unmarshal array "
+         "into Go struct field ObjectMeta.metadata.name of type string"},
+        {"POST", IN_NS("pods/p/binding"), "{'apiVersion':'v1','kind':'Pod'," TARGET "}",
+         "Pod in version \"v1\" cannot be handled as a Binding: converting (v1.Pod) to "
+         "(core.Binding): "
+         "unknown conversion"},
+        {"DELETE", IN_NS("pods/p"), "{'preconditions':{'uid':5}}",
+         "DeleteOptions in version \"v1\" cannot be handled as a DeleteOptions: " NO_STRING
+         "Preconditions.preconditions.uid of type string"},
+    };
+    struct web w;
+    web_init(&w);
+    w.f.user.name = STR("admin");
+    w.content_type = "application/json";
+    CHECK_INT(ask(&w, "POST", IN_NS("pods"), POD("p", "")), 201);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        ask(&w, cases[i].method, cases[i].path, cases[i].body);
+        check_status(&w, 400, "BadRequest", cases[i].why);
+    }
+    CHECK_INT(ask(&w, "GET", IN_NS("pods/p"), NULL), 200);
+    CHECK(str_find(strbuf_str(&w.body), STR("nodeName")) < 0);
+    CHECK(str_find(strbuf_str(&w.body), STR("deletionTimestamp")) < 0);
+    /* what old clients send */
+    CHECK_INT(ask(&w, "POST", IN_NS(EVICTION),
+                  "{'apiVersion':'policy/v1beta1','kind':'Eviction'," NAMED("p") "}"),
+              201);
+    web_done(&w);
+}
+
 TEST(front_a_binding_by_itself_binds_the_pod_it_names)
 {
     struct web w;
