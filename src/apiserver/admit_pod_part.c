@@ -58,6 +58,7 @@ static void validate_ephemeral(const struct admit *a, jval spec)
     jval list = jgetc(spec, "ephemeralContainers");
     check_kept(a, jgetc(obj_spec(a->old), "ephemeralContainers"), list);
     pod_rules_containers(a->errors, spec, "spec");
+    pod_rules_os(a->errors, spec, "spec");
     for (struct jiter it = jiter(list); jnext(&it);)
         check_ephemeral(a, spec, it.value, it.index);
 }

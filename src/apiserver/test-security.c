@@ -96,6 +96,58 @@ TEST(security_enforced_counts_ephemeral_containers)
     fixture_done(&f);
 }
 
+/* Capabilities of Windows are not looked for, so there must be none. */
+TEST(security_of_windows_is_not_that_of_linux)
+{
+#define WINDOWS ",'os':{'name':'windows'}"
+#define CONTAINER(context) \
+    ",'containers':[{'name':'c','image':'x','securityContext':{" context "}}]"
+#define POD_CONTEXT(members) ",'securityContext':{'runAsNonRoot':true" members "}"
+#define IN_POD "spec.securityContext."
+#define IN_CONTAINER "spec.containers[0].securityContext."
+    static const struct {
+        const char *pod, *field;
+        const char *system; /* NULL: another error */
+    } cases[] = {
+        {A_POD("x", WINDOWS POD_CONTEXT("") CONTAINER("'capabilities':{'add':['SYS_ADMIN']}")),
+         IN_CONTAINER "capabilities", "windows"},
+        {A_POD("x", WINDOWS POD_CONTEXT("") CONTAINER("'allowPrivilegeEscalation':true")),
+         IN_CONTAINER "allowPrivilegeEscalation", "windows"},
+        {A_POD("x", WINDOWS POD_CONTEXT("") CONTAINER("'runAsUser':0")), IN_CONTAINER "runAsUser",
+         "windows"},
+        {A_POD("x", WINDOWS POD_CONTEXT(",'seccompProfile':{'type':'Unconfined'}") LOOSE),
+         IN_POD "seccompProfile", "windows"},
+        {A_POD("x", WINDOWS ",'hostPID':true" POD_CONTEXT("") LOOSE), "spec.hostPID", "windows"},
+        {A_POD("x", ",'os':{'name':'linux'}" POD_CONTEXT(",'windowsOptions':{}") LOOSE),
+         IN_POD "windowsOptions", "linux"},
+        {A_POD("x", ",'os':{'name':'plan9'}" LOOSE), "spec.os", NULL},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    label(&f, LABEL("enforce") ":'restricted'");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        bool windows = cases[i].system && str_is(str_of(cases[i].system), "windows");
+        str want = cases[i].system
+                       ? text_of(&f, "%s: Forbidden: %scannot be set for a %s pod", cases[i].field,
+                                 windows ? "" : "windows options ", cases[i].system)
+                       : STR("spec.os: Unsupported value: \"plan9\": supported values: \"linux\", "
+                             "\"windows\"");
+        if (!CHECK_INT(create(&f, &kind_pod, "ns", cases[i].pod), 422) ||
+            !CHECK(str_find(f.message, want) > 0))
+            test_note("%s: %.*s", cases[i].field, STR_ARG(f.message));
+    }
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     A_POD("x", WINDOWS ",'hostPID':false" POD_CONTEXT(
+                                    ",'windowsOptions':{'runAsUserName':'u'}") LOOSE)),
+              201);
+    CHECK_INT(patch_sub(&f, &kind_pod, "ns", "x", "ephemeralcontainers", API_PATCH_STRATEGIC,
+                        "{'spec':{'ephemeralContainers':[{'name':'e','image':'y',"
+                        "'terminationMessagePolicy':'File','securityContext':{'capabilities':{"
+                        "'add':['SYS_ADMIN']}}}]}}"),
+              422);
+    fixture_done(&f);
+}
+
 TEST(security_warns_of_pods)
 {
     struct fixture f;

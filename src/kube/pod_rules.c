@@ -431,6 +431,7 @@ void pod_rules_parts(struct field_errors *e, jval spec, const char *base)
     check_volumes(e, jgetc(spec, "volumes"), base);
     check_containers(e, spec, base);
     check_tolerations(e, jgetc(spec, "tolerations"), base);
+    pod_rules_os(e, spec, base);
     if (j_has(jgetc(spec, "affinity")))
         check_node_terms(e, spec, base);
 }

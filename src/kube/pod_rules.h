@@ -12,7 +12,9 @@
 
 /* Names, images and amounts of containers. */
 void pod_rules_containers(struct field_errors *e, jval spec, const char *base);
-/* Volumes and their mounts, ports, tolerations, affinity. */
+/* What only another operating system has than the one that the pod is for (pod_os.c). */
+void pod_rules_os(struct field_errors *e, jval spec, const char *base);
+/* Volumes and their mounts, ports, tolerations, affinity, operating system. */
 void pod_rules_parts(struct field_errors *e, jval spec, const char *base);
 /* Both, and what Grove has rules of its own for or writes itself where the pods are of a set:
  * variables, scheduling gates, host names. */
