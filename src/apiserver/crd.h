@@ -54,8 +54,9 @@ void crd_rules_check(const struct crd_rules *all, const struct kind *k, jval obj
 void crd_default(const struct admit *a, jval root, struct edit *e);
 void crd_mutate(const struct admit *a, jval root, struct edit *e);
 void crd_validate(const struct admit *a, jval root);
-/* The rules of structural schemas; path: of the schema. */
-void crd_validate_schema(const struct admit *a, jval schema, str path);
+/* The rules of structural schemas; path: of the schema. What its patterns cost is added to
+ * *pattern_work, and limited for all of a definition together. */
+void crd_validate_schema(const struct admit *a, jval schema, str path, uint64_t *pattern_work);
 
 /* ---- what a definition means (crd_kind.c); pure ---- */
 

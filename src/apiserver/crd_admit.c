@@ -303,6 +303,7 @@ static void validate_schemas(const struct admit *a, jval versions)
 {
     jval first = jpath(jat(versions, 0), "schema.openAPIV3Schema");
     bool shared = true;
+    uint64_t pattern_work = 0;
     for (struct jiter it = jiter(versions); jnext(&it);)
         shared &= jequal(first, jpath(it.value, "schema.openAPIV3Schema"));
     for (struct jiter it = jiter(versions); jnext(&it);) {
@@ -312,9 +313,10 @@ static void validate_schemas(const struct admit *a, jval versions)
                     "schemas are required");
         else if (!shared)
             crd_validate_schema(
-                a, schema, admit_path(a, "spec.versions[%zu].schema.openAPIV3Schema", it.index));
+                a, schema, admit_path(a, "spec.versions[%zu].schema.openAPIV3Schema", it.index),
+                &pattern_work);
         else if (it.index == 0)
-            crd_validate_schema(a, schema, STR("spec.validation.openAPIV3Schema"));
+            crd_validate_schema(a, schema, STR("spec.validation.openAPIV3Schema"), &pattern_work);
     }
 }
 

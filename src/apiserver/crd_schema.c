@@ -15,6 +15,7 @@
 struct walk {
     const struct admit *a;
     unsigned depth;
+    uint64_t *pattern_work; /* that it took to make the patterns of the definition */
 };
 
 static void forbid(struct walk *w, str path, const char *member, const char *why)
@@ -67,6 +68,33 @@ static void check_forbidden(struct walk *w, jval schema, str path)
                "additionalProperties and properties are mutual exclusive");
 }
 
+/* ---- patterns ---- */
+
+/* All patterns of a definition are made at once, while everybody waits: this takes them some 100 ms
+ * at worst. Thousands of usual ones are far from it. */
+#define PATTERN_WORK_MAX (2 << 20)
+
+static void check_pattern(struct walk *w, jval schema, str path)
+{
+    jval pattern = jgetc(schema, "pattern");
+    struct err err = ERR_INIT;
+    if (!jstr(pattern).len)
+        return;
+    if (*w->pattern_work >= PATTERN_WORK_MAX)
+        invalid(
+            w, path, "pattern", pattern,
+            "the patterns of this definition are too large together: use fewer or smaller ones");
+    else if (!schema_pattern_is_valid(jstr(pattern), w->pattern_work, &err))
+        invalid(w, path, "pattern", pattern,
+                arena_printf(w->a->arena, "must be a valid regular expression, but isn't: %s",
+                             err.message)
+                    .p);
+}
+
+/* ---- rules of values ---- */
+
+static void check_combined(struct walk *w, jval schema, str path, bool int_or_string);
+
 /* Inside allOf, anyOf, oneOf and not. */
 static void check_only_rules(struct walk *w, jval schema, str path, bool int_or_string)
 {
@@ -96,6 +124,8 @@ static void check_only_rules(struct walk *w, jval schema, str path, bool int_or_
         if (is_set(schema, off[i]))
             forbid(w, path, off[i], "must be false to be structural");
     w->depth++;
+    check_pattern(w, schema, path);
+    check_combined(w, schema, path, int_or_string);
     for (struct jiter it = jiter(jgetc(schema, "properties")); jnext(&it);)
         check_only_rules(w, it.value,
                          admit_path(w->a, "%.*s.properties[%.*s]", STR_ARG(path), STR_ARG(it.key)),
@@ -106,10 +136,9 @@ static void check_only_rules(struct walk *w, jval schema, str path, bool int_or_
     w->depth--;
 }
 
-static void check_combined(struct walk *w, jval schema, str path)
+static void check_combined(struct walk *w, jval schema, str path, bool int_or_string)
 {
     static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
-    bool int_or_string = is_set(schema, "x-kubernetes-int-or-string");
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         for (struct jiter it = jiter(jget(schema, str_of(lists[i]))); jnext(&it);)
             check_only_rules(w, it.value,
@@ -208,17 +237,6 @@ static void check_list(struct walk *w, jval schema, str path)
         check_key(w, items, jstr(it.value), path);
 }
 
-static void check_pattern(struct walk *w, jval schema, str path)
-{
-    jval pattern = jgetc(schema, "pattern");
-    struct err err = ERR_INIT;
-    if (jstr(pattern).len && !schema_pattern_is_valid(jstr(pattern), &err))
-        invalid(w, path, "pattern", pattern,
-                arena_printf(w->a->arena, "must be a valid regular expression, but isn't: %s",
-                             err.message)
-                    .p);
-}
-
 /* The default is an object of the schema like any other. */
 static void report_unknown(void *ctx, const char *what, str path)
 {
@@ -284,7 +302,7 @@ static void check_node(struct walk *w, jval schema, str path, const char *withou
     check_type(w, schema, path, without);
     check_list(w, schema, path);
     check_pattern(w, schema, path);
-    check_combined(w, schema, path);
+    check_combined(w, schema, path, is_set(schema, "x-kubernetes-int-or-string"));
     check_inside(w, schema, path);
     check_default(w, schema, path);
     w->depth--;
@@ -303,9 +321,9 @@ static void check_metadata(struct walk *w, jval schema, str path)
                "implicitly specified");
 }
 
-void crd_validate_schema(const struct admit *a, jval schema, str path)
+void crd_validate_schema(const struct admit *a, jval schema, str path, uint64_t *pattern_work)
 {
-    struct walk w = {.a = a};
+    struct walk w = {.a = a, .pattern_work = pattern_work};
     jval type = jgetc(schema, "type");
     if (jstr(type).len && !str_is(jstr(type), "object"))
         invalid(&w, path, "type", type, "must be object at the root");

@@ -424,6 +424,47 @@ static str repeated(struct fixture *f, const char *what, int n)
     return s;
 }
 
+/* Properties p0, p1, ... with a pattern each; none is like another. */
+static str with_patterns(struct fixture *f, const char *pattern, int n)
+{
+    struct strbuf b = STRBUF_INIT(4 << 20);
+    for (int i = 0; i < n; i++)
+        strbuf_printf(&b, "%s'p%d':{'type':'string','pattern':'%s%d'}", i ? "," : "", i, pattern,
+                      i);
+    str s = text_of(f,
+                    CRD("costs", "example.org", "Cost", "",
+                        VERSION("v1", "true", "{'type':'object','properties':{%s}}", "")),
+                    arena_str(&f->arena, strbuf_str(&b)).p);
+    strbuf_done(&b);
+    return s;
+}
+
+/* Patterns are made while everybody waits. */
+TEST(patterns_of_a_definition_are_bounded_together)
+{
+    static const struct {
+        const char *pattern;
+        int n, code;
+    } cases[] = {
+        {"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", 2000, 201},
+        {"(?i)[\\\\pL\\\\PN\\\\pS\\\\PS]", 2000, 422},
+        {".{1000}.{1000}.{1000}.{1000}.{1000}", 2000, 422},
+        /* what was made before costs as much */
+        {".{1000}.{1000}.{1000}.{1000}.{1000}", 2000, 422},
+    };
+    struct fixture f;
+    fixture_init(&f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        str crd = with_patterns(&f, cases[i].pattern, cases[i].n);
+        CHECK_INT(create(&f, &kind_crd, "", crd.p), cases[i].code);
+        if (cases[i].code == 422 &&
+            !CHECK(str_find(f.message, STR("the patterns of this definition are too large "
+                                           "together: use fewer or smaller ones")) > 0))
+            test_note("%.*s", STR_ARG(str_sub(f.message, 0, 300)));
+    }
+    fixture_done(&f);
+}
+
 /* Each of these would keep the server for minutes. */
 TEST(what_a_schema_asks_of_an_object_is_bounded)
 {
@@ -705,6 +746,20 @@ TEST(schemas_that_are_not_structural)
          "properties[a].pattern: Invalid value: \"^(?!kube-)[a-z]+$\": must be a valid regular "
          "expression, but isn't: error parsing regexp: invalid or unsupported Perl syntax: "
          "`(?!` at byte 1"},
+        {"{'type':'object','properties':{'a':{'type':'string','anyOf':[{'pattern':'(?=a)'}]}}}",
+         ROOT "properties[a].anyOf[0].pattern: Invalid value: \"(?=a)\": must be a valid regular "
+              "expression"},
+        {"{'type':'object','properties':{'a':{'type':'string','not':{'allOf':[{'pattern':'a++'}]}}}"
+         "}",
+         ROOT "properties[a].not.allOf[0].pattern: Invalid value: \"a++\": must be a valid regular "
+              "expression"},
+        {"{'type':'object','properties':{'a':{'type':'object','oneOf':[{'properties':{'b':{"
+         "'pattern':'['}}}],'properties':{'b':{'type':'string'}}}}}",
+         ROOT "properties[a].oneOf[0].properties[b].pattern: Invalid value: \"[\": must be a valid "
+              "regular expression"},
+        {"{'type':'object','properties':{'a':{'type':'string','allOf':[{'anyOf':[{'title':'x'}]}]}}"
+         "}",
+         ROOT "properties[a].allOf[0].anyOf[0].title: Forbidden: must be empty to be structural"},
         {"{'type':'object','properties':{'a':{'type':'integer','default':'x'}}}",
          ROOT "properties[a].default: Invalid value: \"string\""},
         {"{'type':'object','properties':{'a':{'type':'object','default':{'b':1}}}}",

@@ -66,7 +66,8 @@ static struct regex *compile(str pattern)
     r->pattern = str_dup(pattern);
     if (regex_parse(pattern, &t, &err) || prog_make(&t, pattern, &r->prog, &err)) {
         prog_done(&r->prog);
-        r->prog = (struct prog){.bytes = sizeof(*r), .cost = r->prog.cost + pattern.len};
+        r->prog =
+            (struct prog){.bytes = sizeof(*r), .cost = MAX(r->prog.cost, t.work / 2) + pattern.len};
         r->error = str_dup(str_of(err.message));
     }
     r->prog.bytes = MAX(r->prog.bytes + 2 * pattern.len, CHUNK);
@@ -74,18 +75,30 @@ static struct regex *compile(str pattern)
     return r;
 }
 
-struct regex *regex_of(str pattern, uint64_t *left, struct err *err)
+/* The one that is kept, or a new one. */
+static struct regex *get(str pattern, uint64_t *left)
 {
     struct regex *r = map_get(&cache, pattern);
-    if (!r) {
-        r = compile(pattern);
-        if (cache.len >= PATTERNS_MAX || programs + r->prog.bytes > PROGRAMS_MAX)
-            drop_all();
-        programs += r->prog.bytes;
-        map_put(&cache, str_n(r->pattern, pattern.len), r);
-        if (left)
-            (void)regex_spend(left, r->prog.cost);
-    }
+    if (r)
+        return r;
+    r = compile(pattern);
+    if (cache.len >= PATTERNS_MAX || programs + r->prog.bytes > PROGRAMS_MAX)
+        drop_all();
+    programs += r->prog.bytes;
+    map_put(&cache, str_n(r->pattern, pattern.len), r);
+    if (left)
+        (void)regex_spend(left, r->prog.cost);
+    return r;
+}
+
+uint64_t regex_cost(str pattern)
+{
+    return get(pattern, NULL)->prog.cost;
+}
+
+struct regex *regex_of(str pattern, uint64_t *left, struct err *err)
+{
+    struct regex *r = get(pattern, left);
     if (r->error)
         err_set(err, ERR_INVALID, "%s", r->error);
     return r->error ? NULL : r;

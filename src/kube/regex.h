@@ -42,6 +42,9 @@ struct regex;
  * nobody counts. */
 struct regex *regex_of(str pattern, uint64_t *left, struct err *err);
 
+/* What it costs to make it, also where it is kept, or is no pattern. */
+uint64_t regex_cost(str pattern);
+
 enum regex_answer { REGEX_NO, REGEX_YES, REGEX_TOO_MUCH };
 
 /* Whether it matches somewhere in s; what it cost is taken off *left. A unit is some 20 ns: 16

@@ -31,8 +31,9 @@ void schema_validate(const struct type *t, jval v, str path, struct field_errors
 /* One member of a whole object by itself. */
 void schema_validate_member(const struct type *t, jval object, str key,
                             struct field_errors *errors);
-/* A regular expression (regex.h). */
-bool schema_pattern_is_valid(str pattern, struct err *err);
+/* A regular expression (regex.h). What it takes to make it is added to *work, in units of some 20
+ * ns. */
+bool schema_pattern_is_valid(str pattern, uint64_t *work, struct err *err);
 /* Strategic merge patch of a built-in kind: merge keys, $patch, $setElementOrder, $retainKeys,
  * $deleteFromPrimitiveList. */
 struct doc *schema_strategic_merge(const struct type *t, jval target, jval patch, struct err *err);

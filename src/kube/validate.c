@@ -36,8 +36,9 @@ bool validation_spend(struct validation *c, uint64_t units)
 
 /* ---- patterns ---- */
 
-bool schema_pattern_is_valid(str pattern, struct err *err)
+bool schema_pattern_is_valid(str pattern, uint64_t *work, struct err *err)
 {
+    *work += regex_cost(pattern);
     return regex_of(pattern, NULL, err) != NULL;
 }
 
