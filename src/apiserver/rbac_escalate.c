@@ -3,10 +3,12 @@
  * rule that it grants when it is written, or hold the verb `escalate` on the role, or `bind` on the
  * role that is bound. What the write changes does not matter: a label can grant as much as a rule.
  * Only what the garbage collector needs (finalizers, owners) is free. Rules and words are
- * kube-apiserver's.
+ * kube-apiserver's, except that a default role counts with the rules that it gets back at the next
+ * start (rbac_boot.h): emptied, it would wait for them with a label or a binding.
  */
 #include "apiserver/rbac.h"
 #include "apiserver/request.h"
+#include "grove/rbac_rules.h"
 
 static int by_text(const void *a, const void *b)
 {
@@ -76,14 +78,37 @@ static const struct status *check_aggregation(struct req *q)
                             STR("must have cluster-admin privileges to use the aggregationRule"));
 }
 
+/* The default role of that name; NULL: it is none. */
+static const struct rbac_role *default_role(const struct kind *k, str ns, str name)
+{
+    const struct rbac_role *r;
+    for (size_t i = 0; (r = rbac_role_at(i)); i++)
+        if (rbac_role_kind(r) == k && str_is(name, r->name) && str_is(ns, r->ns ? r->ns : ""))
+            return r;
+    return NULL;
+}
+
+/* A role as it is written or stored, once it has back what a start gives it. */
+static const struct status *check_rules_of(struct req *q, const struct kind *k, str ns, str name,
+                                           jval role)
+{
+    const struct status *why = check_rules(q, policy_rules_read(&q->arena, jgetc(role, "rules")));
+    jval annotations = jgetc(jgetc(role, "metadata"), "annotations");
+    bool owned = str_is(jstr(jget(annotations, STR(RBAC_AUTOUPDATE))), "false");
+    const struct rbac_role *given = why || owned ? NULL : default_role(k, ns, name);
+    if (!given)
+        return why;
+    const struct doc *d = doc_hold(&q->arena, rbac_role_doc(given, NULL));
+    return check_rules(q, policy_rules_read(&q->arena, jgetc(doc_root(d), "rules")));
+}
+
 /* A role grants its rules wherever it is bound, and in every role that its labels make it part of:
  * they are checked whatever the write changes. A new role has no name to hold `escalate` on. */
 static const struct status *check_role(struct req *q)
 {
     if (may(q, "escalate", q->kind, q->base ? q->name : STR_NONE))
         return NULL;
-    const struct status *why =
-        check_rules(q, policy_rules_read(&q->arena, jgetc(doc_root(q->doc), "rules")));
+    const struct status *why = check_rules_of(q, q->kind, q->r->ns, q->name, doc_root(q->doc));
     return why ? why : check_aggregation(q);
 }
 
@@ -101,7 +126,7 @@ static const struct status *check_binding(struct req *q)
         return status_not_found(&q->arena, k, name);
     if (j_has(jgetc(obj_root(role), "aggregationRule")))
         return check_rules(q, rbac_rules_in(q->server->rbac, ns, name));
-    return check_rules(q, policy_rules_read(&q->arena, jgetc(obj_root(role), "rules")));
+    return check_rules_of(q, k, ns, name, obj_root(role));
 }
 
 const struct status *escalation_status(struct req *q)

@@ -25,6 +25,7 @@
 #define ALL_RULES                                                  \
     "'rules':[{'apiGroups':['*'],'resources':['*'],'verbs':['*']}" \
     ",{'nonResourceURLs':['*'],'verbs':['*']}]"
+#define OWN "'rbac.authorization.kubernetes.io/autoupdate'"
 #define READ_PODS "'rules':[{'apiGroups':[''],'resources':['pods'],'verbs':['get']}]"
 #define EVERYTHING "'aggregationRule':{'clusterRoleSelectors':[{}]}"
 #define EVE "{'kind':'ServiceAccount','name':'eve','namespace':'ns'}"
@@ -244,6 +245,28 @@ static const struct attempt attempts[] = {
      NULL, 200},
     {"a role after deleting it: the creation", "POST", CLUSTER_ROLES, NULL,
      "{'metadata':{'name':'mine'}," ALL_RULES "}", NULL, NULL, 403},
+    /* default roles: the next start of the server gives them back the rules that they lack */
+    {"a label, and the rules come back by themselves", "PATCH", CLUSTER_ROLES "/cluster-admin",
+     MERGE, "{'metadata':{'labels':{" TO_VIEW "}},'rules':null}", NULL, NULL, 403},
+    {"the same, apply", "PATCH", CLUSTER_ROLES "/cluster-admin?fieldManager=eve&force=true", APPLY,
+     "{" RBAC_API "'kind':'ClusterRole','metadata':{'name':'cluster-admin','labels':{" TO_VIEW
+     "}},'rules':[]}",
+     NULL, NULL, 403},
+    {"an empty role to be bound to until then", "PATCH", CLUSTER_ROLES "/cluster-admin", MERGE,
+     "{'rules':[]}", NULL, NULL, 403},
+    {"a default role after deleting it: the deletion", "DELETE",
+     CLUSTER_ROLES "/system:aggregate-to-edit", NULL, NULL, NULL, NULL, 200},
+    {"a default role after deleting it: the creation", "POST", CLUSTER_ROLES, NULL,
+     "{'metadata':{'name':'system:aggregate-to-edit','labels':{" TO_VIEW "}}}", NULL, NULL, 403},
+    {"a default role of her own", "POST", CLUSTER_ROLES, NULL,
+     "{'metadata':{'name':'system:aggregate-to-edit','annotations':{" OWN ":'false'}}}", NULL, NULL,
+     201},
+    {"bound to it", "POST", CLUSTER_BINDINGS, NULL,
+     BINDING("own", REF("ClusterRole", "system:aggregate-to-edit"), EVE), NULL, NULL, 201},
+    {"no longer her own", "PATCH", CLUSTER_ROLES "/system:aggregate-to-edit", MERGE,
+     "{'metadata':{'annotations':{" OWN ":null}}}", NULL, NULL, 403},
+    {"bind a default role that somebody emptied", "POST", BINDINGS, NULL,
+     BINDING("x", REF("ClusterRole", "system:aggregate-to-admin"), EVE), NULL, NULL, 403},
     /* somebody else */
     {"act as an administrator", "POST", WHOAMI, NULL, "{}", "impersonate-user", "admin", 403},
     {"act as a stronger account", "GET", "/api/v1/namespaces/ns/secrets", NULL, NULL,
@@ -322,6 +345,9 @@ TEST(nobody_becomes_more_than_they_are)
 {
     struct web w;
     cluster_init(&w);
+    CHECK_INT(patch(&w.f, &kind_cluster_role, "", "system:aggregate-to-admin", API_PATCH_MERGE,
+                    "{'rules':[]}"),
+              200);
     w.token = token_of(&w, "eve");
     CHECK(is_weak(&w));
     for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
