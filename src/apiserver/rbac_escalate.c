@@ -59,9 +59,8 @@ static bool may(struct req *q, const char *verb, const struct kind *k, str name)
 }
 
 /* Others decide what will be in a role made of others, so everything must be held by whoever says
- * what it is made of, and by whoever ends that: rules that did not count while it was made of
- * others would count then. */
-static const struct status *check_aggregation(struct req *q)
+ * what it is made of. */
+static const struct status *check_everything(struct req *q)
 {
     static const str star = STR_INIT("*");
     static const struct policy_rule everything[] = {
@@ -69,13 +68,19 @@ static const struct status *check_aggregation(struct req *q)
         {.verbs = {&star, 1}, .urls = {&star, 1}},
     };
     struct policy_rules missing;
-    bool was = q->base && j_has(jgetc(obj_root(q->base), "aggregationRule"));
-    bool is = j_has(jgetc(doc_root(q->doc), "aggregationRule"));
-    if ((!was && !is) ||
-        holds(q, (struct policy_rules){everything, ARRAY_LEN(everything)}, &missing))
+    if (holds(q, (struct policy_rules){everything, ARRAY_LEN(everything)}, &missing))
         return NULL;
     return status_forbidden(&q->arena, q->kind, q->name,
                             STR("must have cluster-admin privileges to use the aggregationRule"));
+}
+
+/* And by whoever ends that: rules that did not count while it was made of others would count then.
+ */
+static const struct status *check_aggregation(struct req *q)
+{
+    bool was = q->base && j_has(jgetc(obj_root(q->base), "aggregationRule"));
+    bool is = j_has(jgetc(doc_root(q->doc), "aggregationRule"));
+    return was || is ? check_everything(q) : NULL;
 }
 
 /* The default role of that name; NULL: it is none. */
@@ -88,18 +93,20 @@ static const struct rbac_role *default_role(const struct kind *k, str ns, str na
     return NULL;
 }
 
-/* A role as it is written or stored, once it has back what a start gives it. */
-static const struct status *check_rules_of(struct req *q, const struct kind *k, str ns, str name,
-                                           jval role)
+/* The rules that a start gives back to the role of that name, or that it is made of others. */
+static const struct status *check_default(struct req *q, const struct kind *k, str ns, str name)
 {
-    const struct status *why = check_rules(q, policy_rules_read(&q->arena, jgetc(role, "rules")));
+    const struct rbac_role *r = default_role(k, ns, name);
+    if (r && r->aggregates)
+        return check_everything(q);
+    const struct doc *d = r ? doc_hold(&q->arena, rbac_role_doc(r, NULL)) : NULL;
+    return d ? check_rules(q, policy_rules_read(&q->arena, jgetc(doc_root(d), "rules"))) : NULL;
+}
+
+static bool is_owned(jval role)
+{
     jval annotations = jgetc(jgetc(role, "metadata"), "annotations");
-    bool owned = str_is(jstr(jget(annotations, STR(RBAC_AUTOUPDATE))), "false");
-    const struct rbac_role *given = why || owned ? NULL : default_role(k, ns, name);
-    if (!given)
-        return why;
-    const struct doc *d = doc_hold(&q->arena, rbac_role_doc(given, NULL));
-    return check_rules(q, policy_rules_read(&q->arena, jgetc(doc_root(d), "rules")));
+    return str_is(jstr(jget(annotations, STR(RBAC_AUTOUPDATE))), "false");
 }
 
 /* A role grants its rules wherever it is bound, and in every role that its labels make it part of:
@@ -108,11 +115,16 @@ static const struct status *check_role(struct req *q)
 {
     if (may(q, "escalate", q->kind, q->base ? q->name : STR_NONE))
         return NULL;
-    const struct status *why = check_rules_of(q, q->kind, q->r->ns, q->name, doc_root(q->doc));
+    jval root = doc_root(q->doc);
+    const struct status *why = check_rules(q, policy_rules_read(&q->arena, jgetc(root, "rules")));
+    if (!why && !is_owned(root))
+        why = check_default(q, q->kind, q->r->ns, q->name);
     return why ? why : check_aggregation(q);
 }
 
-/* The rules a binding gives; a role that was just written counts, though it is not durable yet. */
+/* The rules a binding gives; a role that was just written counts, though it is not durable yet. A
+ * binding outlives its role: one that a start would make anew counts as that, too, whoever has it
+ * now. */
 static const struct status *check_binding(struct req *q)
 {
     jval root = doc_root(q->doc), ref = jgetc(root, "roleRef");
@@ -126,7 +138,9 @@ static const struct status *check_binding(struct req *q)
         return status_not_found(&q->arena, k, name);
     if (j_has(jgetc(obj_root(role), "aggregationRule")))
         return check_rules(q, rbac_rules_in(q->server->rbac, ns, name));
-    return check_rules_of(q, k, ns, name, obj_root(role));
+    const struct status *why =
+        check_rules(q, policy_rules_read(&q->arena, jgetc(obj_root(role), "rules")));
+    return why ? why : check_default(q, k, ns, name);
 }
 
 const struct status *escalation_status(struct req *q)
