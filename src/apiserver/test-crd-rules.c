@@ -4,6 +4,8 @@
  */
 #include "apiserver/crd.h"
 #include "apiserver/fixture.h"
+#include "grove/types.h"
+#include "json/edit.h"
 
 #define CRD_WITH(members)                                                                       \
     "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':{"    \
@@ -383,5 +385,77 @@ TEST(a_rule_that_never_ends_is_stopped)
                                       "out of cost budget")) > 0);
     }
     strbuf_done(&b);
+    fixture_done(&f);
+}
+
+/* ---- kinds of Grove ---- */
+
+#define LONG_DOMAIN "rack-of-a-domain-name-that-is-longer-than-the-sixty-three-bytes-of-today"
+#define OLD_SET                                                                                    \
+    "{'apiVersion':'grove.io/v1alpha1','kind':'PodCliqueSet','metadata':{'name':'s','namespace':"  \
+    "'ns','uid':'00000000-0000-4000-8000-000000000002','generation':1,'finalizers':["              \
+    "'example.org/"                                                                                \
+    "x']},'spec':{'replicas':1,'template':{'cliqueStartupType':'CliqueStartupTypeAnyOrder','"      \
+    "topologyConstraint':{'topologyName':'t',"                                                     \
+    "'pack':{'required':'" LONG_DOMAIN "'}},'cliques':[{'name':'w','spec':{'roleName':'w',"        \
+    "'replicas':1,'minAvailable':1,'podSpec':{'containers':[{'name':'c','image':'i:1'}]}}}]}},"    \
+    "'status':{'updatedReplicas':0,'availableReplicas':0,'conditions':[{'type':'Theirs','status':" \
+    "'True','reason':'','message':'','"                                                            \
+    "lastTransitionTime':'2026-01-01T00:00:00Z'}]}}"
+#define ADD_CONDITION(reason)                                                                     \
+    "[{'op':'add','path':'/status/conditions/-','value':{'type':'Ours','status':'True','reason':" \
+    "'" reason "','message':'','lastTransitionTime':'2026-01-01T00:00:00Z'}}]"
+
+static void on_stored(struct store_write *w, const struct err *err)
+{
+    (void)w;
+    CHECK(!err);
+}
+
+/* Past all admission: as an older version wrote it. */
+static void put_old_set(struct fixture *f)
+{
+    struct edit e;
+    edit_init(&e, &f->arena);
+    edit_set_str(&e, STR("/metadata/resourceVersion"),
+                 text_of(f, "%llu", (unsigned long long)store_next_revision(f->store)));
+    struct obj *o = obj_hold(
+        &f->arena, obj_new(&kind_pcs, edit_apply(&e, fixture_doc(f, OLD_SET), NULL), NULL));
+    edit_done(&e);
+    struct store_write *w = arena_new(&f->arena, struct store_write);
+    *w = (struct store_write){
+        .kind = &kind_pcs, .ns = o->ns, .name = o->name, .obj = o, .done = on_stored};
+    REQUIRE(store_apply(f->store, w, NULL) == 0);
+    fixture_run(f, USEC_PER_SEC);
+}
+
+static int patch_set(struct fixture *f, const char *sub, enum api_patch_type how, const char *json)
+{
+    return send(f, (struct api_request){.verb = API_PATCH,
+                                        .kind = &kind_pcs,
+                                        .ns = STR("ns"),
+                                        .name = STR("s"),
+                                        .subresource = str_of(sub),
+                                        .patch = how,
+                                        .body = fixture_doc(f, json)});
+}
+
+/* Else nobody could scale it, and its finalizers would keep it for ever. */
+TEST(limits_that_came_later_do_not_lock_up_objects_of_groves_kinds)
+{
+    struct fixture f;
+    fixture_init(&f);
+    put_old_set(&f);
+    if (!CHECK_INT(patch_set(&f, "", API_PATCH_MERGE, "{'spec':{'replicas':2}}"), 200) ||
+        !CHECK_INT(patch_set(&f, "status", API_PATCH_JSON, ADD_CONDITION("Fine")), 200))
+        test_note("%.*s", STR_ARG(f.message));
+    CHECK_INT(patch_set(&f, "status", API_PATCH_JSON, ADD_CONDITION("")), 422);
+    CHECK_INT(patch_set(&f, "", API_PATCH_MERGE,
+                        "{'spec':{'template':{'topologyConstraint':{'pack':{'required':'" //
+                        LONG_DOMAIN "s'}}}}}"),
+              422);
+    CHECK_INT(delete (&f, &kind_pcs, "ns", "s"), 200);
+    CHECK_INT(patch_set(&f, "", API_PATCH_MERGE, "{'metadata':{'finalizers':[]}}"), 200);
+    CHECK_INT(get(&f, &kind_pcs, "ns", "s"), 404);
     fixture_done(&f);
 }

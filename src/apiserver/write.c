@@ -10,7 +10,9 @@
 #include "apiserver/quota.h"
 #include "apiserver/request.h"
 #include "apiserver/webhook.h"
+#include "kube/cel_rules.h"
 #include "kube/schema.h"
+#include "kube/structural.h"
 
 static const struct write_ops all_ops[] = {
     {API_CREATE, "", make_create, true, NULL},
@@ -723,6 +725,19 @@ static void step_mutate(struct req *q)
 
 /* ---- VALIDATE ---- */
 
+/* Kinds of Grove are custom resources: as with those that users define, a limit that came later
+ * does not lock up what is older. Errors are rare, so the schema is made for them. */
+static void ratchet(struct req *q, size_t first)
+{
+    if (!q->base || q->errors.items.len == first || !kind_is(q->kind, KIND_CUSTOM))
+        return;
+    struct doc *crd = structural_crd(q->kind);
+    jval version = jat(jpath(doc_root(crd), "spec.versions"), 0);
+    cel_rules_ratchet(jpath(version, "schema.openAPIV3Schema"), doc_root(q->doc), obj_root(q->base),
+                      &q->errors, first);
+    doc_unref(crd);
+}
+
 /* A status write changes status and metadata only. (A user's schema may have rules for the whole.)
  */
 static void validate_by_table(struct req *q)
@@ -730,15 +745,17 @@ static void validate_by_table(struct req *q)
     const struct type *t = q->kind->type;
     jval root = doc_root(q->doc);
     size_t first = q->errors.items.len;
-    if (!status_field(q) || t->schema.doc) {
+    if (status_field(q) && !t->schema.doc) {
+        schema_validate_member(t, root, STR("metadata"), &q->errors);
+        schema_validate_member(t, root, STR("status"), &q->errors);
+    } else {
         schema_validate(t, root, STR_NONE, &q->errors);
-        if (t->schema.doc)
-            crds_check_values(q->server->crds, q->kind, root,
-                              q->base ? obj_root(q->base) : JVAL_ABSENT, &q->errors, first);
-        return;
     }
-    schema_validate_member(t, root, STR("metadata"), &q->errors);
-    schema_validate_member(t, root, STR("status"), &q->errors);
+    if (t->schema.doc)
+        crds_check_values(q->server->crds, q->kind, root, q->base ? obj_root(q->base) : JVAL_ABSENT,
+                          &q->errors, first);
+    else
+        ratchet(q, first);
 }
 
 static void ask_to_judge(struct req *q)
