@@ -40,6 +40,7 @@ struct slot {
     struct conversion *owner; /* NULL: doc is known */
     struct list waiters;      /* items of other conversions */
     struct doc *doc;
+    uint64_t kinds; /* version of the definitions that it is asked by */
     size_t size;
     struct list link; /* all->known */
     size_t key_len;
@@ -71,9 +72,10 @@ struct conversions {
 
 static str slot_key(char *buf, size_t size, str uid, uint64_t rv, const struct kind *to)
 {
-    int n = rv && uid.len ? snprintf(buf, size, "%.*s/%llu/%zu", STR_ARG(uid),
-                                     (unsigned long long)rv, kind_id(to))
-                          : 0;
+    int n = rv && uid.len
+                ? snprintf(buf, size, "%.*s/%llu/%zu/%llu", STR_ARG(uid), (unsigned long long)rv,
+                           kind_id(to), (unsigned long long)kinds_version())
+                : 0;
     return n > 0 && (size_t)n < size ? str_n(buf, (size_t)n) : STR_NONE;
 }
 
@@ -117,6 +119,7 @@ static struct slot *slot_new(struct conversions *all, struct conversion *owner, 
         return NULL;
     struct slot *s = xcalloc(1, sizeof(*s) + key.len);
     s->owner = owner;
+    s->kinds = kinds_version();
     list_init(&s->waiters);
     list_init(&s->link);
     s->key_len = key.len;
@@ -250,7 +253,7 @@ static void settle(struct conversion *c, struct conversion_item *i, struct doc *
         set_out(w, d);
         go_on(w->of);
     }
-    if (all->kinds != kinds_version()) {
+    if (s->kinds != kinds_version()) {
         slot_free(all, s);
         return;
     }

@@ -271,7 +271,7 @@ static bool has_subresource(const struct kind *k, str name)
     return find_subresource(k, name) != NULL;
 }
 
-static struct status *no_such_resource(struct arena *a)
+struct status *no_such_resource(struct arena *a)
 {
     struct status *s =
         status_new(a, 404, "NotFound", "the server could not find the requested resource");

@@ -155,6 +155,8 @@ void req_refuse(struct req *q, const struct status *why);
 bool req_is_refused(const struct req *q);
 void req_reply_obj(struct req *q, int code, struct obj *o);
 void req_reply_doc(struct req *q, int code, struct doc *d);
+/* 404: the kind is not served, or not with this subresource. */
+struct status *no_such_resource(struct arena *a);
 /* `pods "x" is forbidden: why` */
 struct status *status_forbidden(struct arena *a, const struct kind *k, str name, str why);
 /* Verb, resource and name of a request, the name also when a list selects it. */

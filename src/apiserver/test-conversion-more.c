@@ -333,3 +333,145 @@ TEST(admission_webhooks_and_conversion_go_together)
                "{\"repo\":\"r\",\"tag\":\"1\"}");
     hook_world_done(&w);
 }
+
+/* ---- definitions that change meanwhile ---- */
+
+/* A request beside those of the world. */
+struct beside {
+    struct fixture f;
+    struct api_request r;
+};
+
+static void beside_send(struct hook_world *w, struct beside *b, struct api_request r)
+{
+    b->f = (struct fixture){.server = w->f.server, .user = w->f.user};
+    arena_init(&b->f.arena);
+    arena_init(&b->f.reply);
+    b->r = r;
+    send_only(&b->f, &b->r);
+}
+
+static void beside_done(struct beside *b)
+{
+    doc_unref(b->f.doc);
+    obj_unref(b->f.obj);
+    arena_done(&b->f.arena);
+    arena_done(&b->f.reply);
+}
+
+static void until_held(struct hook_world *w)
+{
+    for (int i = 0; i < 1000 && !w->held; i++)
+        (void)hook_world_send(w, (struct api_request){.verb = API_GET,
+                                                      .kind = &kind_crd,
+                                                      .name = STR("gadgets." GROUP)});
+    REQUIRE(w->held);
+}
+
+static void until_answered(struct hook_world *w, struct beside *b)
+{
+    for (int i = 0; i < 1000 && !b->f.answered; i++)
+        gadget_settle(w);
+    CHECK(b->f.answered);
+}
+
+TEST(a_write_is_stored_in_the_version_that_counts_when_its_conversion_ends)
+{
+    struct hook_world w;
+    struct beside b;
+    gadget_world_init(&w);
+    w.script = (struct hook_script){.mode = HANG};
+    beside_send(&w, &b,
+                (struct api_request){.verb = API_CREATE,
+                                     .kind = alpha_kind,
+                                     .ns = STR("ns"),
+                                     .body = fixture_doc(&w.f, "{'apiVersion':'" ALPHA
+                                                               "','kind':'Gadget','metadata':{"
+                                                               "'name':'a'},'spec':{'replicas':"
+                                                               "3}}")});
+    until_held(&w);
+    set_storage(&w, false);
+    w.script = gadget_converts;
+    hook_world_answer_held(&w);
+    until_answered(&w, &b);
+    CHECK_INT(b.f.code, 201);
+    const struct obj *o = store_get(w.f.store, alpha_kind, STR("ns"), STR("a"));
+    REQUIRE(o);
+    CHECK(o->kind == alpha_kind);
+    CHECK_CSTR(jstr(jgetc(obj_root(o), "apiVersion")), ALPHA);
+    CHECK_INT(jint(jgetc(obj_spec(o), "replicas"), 0), 3);
+    beside_done(&b);
+    hook_world_done(&w);
+}
+
+static void convert_to_seven(struct hook_world *w, jval review, struct strbuf *out)
+{
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    gadget_convert(w, review, &text);
+    str s = strbuf_str(&text), was = STR("\"replicas\":3");
+    ptrdiff_t at = str_find(s, was);
+    REQUIRE(at > 0);
+    strbuf_add_str(out, str_sub(s, 0, (size_t)at));
+    strbuf_add_str(out, STR("\"replicas\":7"));
+    strbuf_add_str(out, str_sub(s, (size_t)at + was.len, s.len));
+    strbuf_done(&text);
+}
+
+TEST(an_answer_from_before_a_definition_changed_is_not_remembered)
+{
+    struct hook_world w;
+    struct beside b;
+    gadget_world_init(&w);
+    CHECK_INT(gadget_make(&w, BETA, "a", "'size':3"), 201);
+    CHECK_INT(gadget_make(&w, BETA, "b", "'size':3"), 201);
+    w.script = (struct hook_script){.mode = HANG};
+    beside_send(&w, &b,
+                (struct api_request){
+                    .verb = API_GET, .kind = alpha_kind, .ns = STR("ns"), .name = STR("a")});
+    until_held(&w);
+    CHECK_INT(gadget_patch_definition(&w, "{'spec':{'names':{'shortNames':['gg']}}}"), 200);
+    w.script = (struct hook_script){.mode = SAY, .speak = convert_to_seven};
+    /* Who asks after the change does not wait for the answer from before it. */
+    CHECK_INT(gadget_get(&w, alpha_kind, "b"), 200);
+    CHECK_FIELD(&w, "spec.replicas", "7");
+    CHECK_INT(gadget_get(&w, alpha_kind, "a"), 200);
+    CHECK_FIELD(&w, "spec.replicas", "7");
+    w.script = gadget_converts;
+    hook_world_answer_held(&w);
+    until_answered(&w, &b);
+    CHECK_INT(b.f.code, 200);
+    w.script = (struct hook_script){.mode = SAY, .speak = convert_to_seven};
+    CHECK_INT(gadget_get(&w, alpha_kind, "a"), 200);
+    CHECK_FIELD(&w, "spec.replicas", "7");
+    beside_done(&b);
+    hook_world_done(&w);
+}
+
+TEST(what_is_converted_for_a_definition_that_is_gone_is_not_stored)
+{
+    struct hook_world w;
+    struct beside b;
+    gadget_world_init(&w);
+    w.script = (struct hook_script){.mode = HANG};
+    const struct kind *beta = beta_kind;
+    beside_send(&w, &b,
+                (struct api_request){.verb = API_CREATE,
+                                     .kind = alpha_kind,
+                                     .ns = STR("ns"),
+                                     .body = fixture_doc(&w.f, "{'apiVersion':'" ALPHA
+                                                               "','kind':'Gadget','metadata':{"
+                                                               "'name':'a'},'spec':{'replicas':"
+                                                               "3}}")});
+    until_held(&w);
+    CHECK_INT(hook_world_delete(&w, &kind_crd, "", "gadgets." GROUP), 200);
+    for (int i = 0; i < 200 && beta_kind; i++)
+        gadget_settle(&w);
+    CHECK(!beta_kind);
+    w.script = gadget_converts;
+    hook_world_answer_held(&w);
+    until_answered(&w, &b);
+    CHECK_INT(b.f.code, 404);
+    CHECK(!store_get(w.f.store, beta, STR("ns"), STR("a")));
+    beside_done(&b);
+    hook_world_done(&w);
+}

@@ -85,6 +85,16 @@ static void on_request(void *ctx, struct http_exchange *x)
     w->die = s->mode != HANG;
 }
 
+void hook_world_answer_held(struct hook_world *w)
+{
+    struct http_exchange *x = TAKE_PTR(w->held);
+    x->on_close = NULL;
+    doc_unref(w->review);
+    w->review = doc_parse(x->body, NULL, NULL);
+    REQUIRE(w->review);
+    say(w, x, &w->script, jstr(jpath(doc_root(w->review), "request.uid")));
+}
+
 void hook_world_serve(struct hook_world *w, const char *listen)
 {
     struct err err = ERR_INIT;

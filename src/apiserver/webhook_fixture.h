@@ -45,6 +45,8 @@ void hook_world_init(struct hook_world *w);
 void hook_world_done(struct hook_world *w);
 /* The webhook begins to listen, again. */
 void hook_world_serve(struct hook_world *w, const char *listen);
+/* Answers by the script what hangs. */
+void hook_world_answer_held(struct hook_world *w);
 /* Runs the loop until something is answered (w->f.answered). */
 void hook_world_run(struct hook_world *w);
 /* Sends it, runs the loop until it is answered, returns the code. */

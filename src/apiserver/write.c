@@ -865,6 +865,11 @@ static void step_check(struct req *q)
         start_over(q);
         return;
     }
+    /* Its definition went while somebody was asked. What is there already goes with it. */
+    if (!q->base && kind_is(q->r->kind, KIND_RETIRED)) {
+        req_refuse(q, no_such_resource(&q->arena));
+        return;
+    }
     if (q->base && q->effect == EFFECT_STORE && q->ops->admits &&
         delete_is_complete(q->kind, q->base, q->doc)) {
         q->effect = EFFECT_REMOVE;

@@ -203,9 +203,19 @@ static void warn_of_loss(void *ctx, const char *what, str path)
                       STR_ARG(path), kind_to_store(q)->version, q->kind->plural);
 }
 
+/* The definition may have changed while the webhook was asked. */
+static void drop_other_version(struct req *q, const struct kind *to)
+{
+    char buf[256];
+    if (q->stored && !str_eq(jstr(jgetc(doc_root(q->stored), "apiVersion")),
+                             kind_api_version(to, buf, sizeof(buf))))
+        q->stored = NULL;
+}
+
 bool write_convert(struct req *q)
 {
     const struct kind *to = kind_to_store(q);
+    drop_other_version(q, to);
     if (to == q->kind || q->stored || q->dry_run || q->effect != EFFECT_STORE)
         return true;
     if (!kind_is(to, KIND_HOOKED)) {
