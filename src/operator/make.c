@@ -445,6 +445,18 @@ bool make_finalizer(struct plan *p, unsigned stage, const struct obj *o, str fin
 
 /* ---- status ---- */
 
+/* Definitions allow 32768 characters. Whatever names or errors it quotes, a message that is longer
+ * would keep the whole status from being written. */
+#define MESSAGE_MAX 4096
+
+static str cut_message(str s)
+{
+    size_t n = MIN(s.len, (size_t)MESSAGE_MAX);
+    while (n < s.len && n > 0 && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+        n--; /* not inside a character */
+    return str_sub(s, 0, n);
+}
+
 static void write_condition(struct jw *w, const struct condition *c, jval old, usec now)
 {
     struct strbuf time = STRBUF_INIT(64);
@@ -453,7 +465,7 @@ static void write_condition(struct jw *w, const struct condition *c, jval old, u
     jw_object(w);
     jw_put_str(w, "lastTransitionTime",
                same ? jstr(jgetc(old, "lastTransitionTime")) : strbuf_str(&time));
-    jw_put_str(w, "message", c->message);
+    jw_put_str(w, "message", cut_message(c->message));
     jw_put_cstr(w, "reason", c->reason);
     jw_put_cstr(w, "status", c->status);
     jw_put_cstr(w, "type", c->type);

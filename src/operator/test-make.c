@@ -121,3 +121,21 @@ TEST(a_change_of_numbers_is_told_from_a_change_of_state)
     CHECK(!counts_only("{" GOOD "x}]}", "{conditions: [{type: A, status: 'True', reason: S}]}"));
     CHECK(!counts_only("{conditions: []}", "{" GOOD "x}]}"));
 }
+
+TEST(a_message_of_a_condition_is_never_longer_than_definitions_allow)
+{
+    static char text[40000];
+    struct condition c = {"Available", "False", "Because", str_n(text, sizeof(text))};
+    memset(text, 'x', sizeof(text));
+    memcpy(text + 4095, "é", 2); /* on the border */
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    make_conditions(&w, JVAL_ABSENT, &c, 1, 0);
+    jw_end(&w);
+    struct doc *d = jw_doc(&w);
+    str message = jstr(jgetc(jat(jgetc(doc_root(d), "conditions"), 0), "message"));
+    CHECK_INT(message.len, 4095);
+    CHECK(str_is_utf8(message));
+    doc_unref(d);
+}

@@ -660,6 +660,41 @@ TEST(a_domain_the_binding_lost_is_left_out_and_told)
     ring_free(&r);
 }
 
+static str missing_domains(struct ring *r)
+{
+    jval c = condition_find(jpath(obj_root(tw_must(r->world, &kind_pcs, "s")), "status.conditions"),
+                            STR("TopologyLevelsUnavailable"));
+    return jstr(jgetc(c, "message"));
+}
+
+/* However many constraints there are: a message has a longest length, and a status that breaks it
+ * is never written. */
+TEST(missing_domains_are_named_once_and_not_without_end)
+{
+    enum { CLIQUES = 300, DOMAINS = 30 };
+    struct ring r = ring_new();
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    strbuf_add_cstr(&text,
+                    "{apiVersion: grove.io/v1alpha1, kind: ClusterTopologyBinding, metadata: "
+                    "{name: t}, spec: {levels: [{domain: host, key: kubernetes.io/hostname}]}}\n"
+                    "---\n{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, metadata: {name: s}, "
+                    "spec: {replicas: 0, template: {topologyConstraint: {topologyName: t, pack: "
+                    "{preferred: host}}, cliques: [");
+    for (int i = 0; i < CLIQUES; i++)
+        strbuf_printf(&text,
+                      "%s{name: c%d, topologyConstraint: {pack: {preferred: d%d}}, spec: {podSpec: "
+                      "{containers: [{name: m}]}}}",
+                      i ? ", " : "", i, i % DOMAINS);
+    strbuf_add_cstr(&text, "]}}}\n");
+    strbuf_add_char(&text, 0);
+    tw_load(r.world, text.p);
+    ring_live(&r);
+    CHECK_CSTR(missing_domains(&r), "ClusterTopologyBinding t has no domain d0, d1, d2, d3, d4, "
+                                    "d5, d6, d7, and more");
+    strbuf_done(&text);
+    ring_free(&r);
+}
+
 /* Caches fill at their own pace: owners that are not there yet prove nothing. */
 TEST(a_gang_survives_caches_that_lag)
 {

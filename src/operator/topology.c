@@ -86,11 +86,15 @@ str topology_narrowest(const struct topology *t)
 
 /* ---- condition ---- */
 
+/* Of the missing domains so many are named. */
+enum { NAMED_MAX = 8 };
+
 struct survey {
     const struct topology *topology;
-    struct arena *arena;
     bool any;
-    str missing; /* domains the binding does not have */
+    str missing[NAMED_MAX]; /* domains the binding does not have */
+    size_t n_missing;
+    bool more;
 };
 
 static void survey_domain(struct survey *s, jval domain)
@@ -98,9 +102,23 @@ static void survey_domain(struct survey *s, jval domain)
     if (!j_has(domain))
         return;
     s->any = true;
-    if (s->topology->found && str_is_empty(key_of(s->topology, domain)))
-        s->missing = arena_printf(s->arena, "%.*s%s%.*s", STR_ARG(s->missing),
-                                  s->missing.len ? ", " : "", STR_ARG(jstr(domain)));
+    if (!s->topology->found || !str_is_empty(key_of(s->topology, domain)))
+        return;
+    for (size_t i = 0; i < s->n_missing; i++)
+        if (str_eq(s->missing[i], jstr(domain)))
+            return;
+    if (s->n_missing < NAMED_MAX)
+        s->missing[s->n_missing++] = jstr(domain);
+    else
+        s->more = true;
+}
+
+static str name_missing(const struct survey *s, struct arena *a)
+{
+    str text = s->missing[0];
+    for (size_t i = 1; i < s->n_missing; i++)
+        text = arena_printf(a, "%.*s, %.*s", STR_ARG(text), STR_ARG(s->missing[i]));
+    return s->more ? arena_printf(a, "%.*s, and more", STR_ARG(text)) : text;
 }
 
 static bool survey_constraint(void *ctx, jval constraint)
@@ -113,7 +131,7 @@ static bool survey_constraint(void *ctx, jval constraint)
 struct condition topology_condition(const struct world *w, const struct obj *pcs, struct arena *a)
 {
     struct topology t = topology_of(w, pcs);
-    struct survey s = {.topology = &t, .arena = a};
+    struct survey s = {.topology = &t};
     struct condition c = {"TopologyLevelsUnavailable", "False", "AllClusterTopologyLevelsAvailable",
                           STR("every topology domain the set names is known")};
     each_constraint(pcs, survey_constraint, &s);
@@ -127,11 +145,11 @@ struct condition topology_condition(const struct world *w, const struct obj *pcs
         c.status = "Unknown";
         c.reason = "ClusterTopologyNotFound";
         c.message = arena_printf(a, "ClusterTopologyBinding %.*s does not exist", STR_ARG(t.name));
-    } else if (s.missing.len > 0) {
+    } else if (s.n_missing > 0) {
         c.status = "True";
         c.reason = "ClusterTopologyLevelsUnavailable";
         c.message = arena_printf(a, "ClusterTopologyBinding %.*s has no domain %.*s",
-                                 STR_ARG(t.name), STR_ARG(s.missing));
+                                 STR_ARG(t.name), STR_ARG(name_missing(&s, a)));
     }
     return c;
 }
