@@ -426,7 +426,8 @@ OBJECT(gang_termination, "GangTermination");
 static const struct field pcs_status_fields[] = {
     ONE("observedGeneration", int64, DOC("Generation whose template all children carry.")),
     LIST("conditions", grove_condition, LIST_BY("type"),
-         DOC("Available, Progressing, TopologyLevelsUnavailable, ComputeDomainsUnavailable.")),
+         DOC("Ready, Available, Progressing, TopologyLevelsUnavailable, "
+             "ComputeDomainsUnavailable.")),
     LIST("lastErrors", last_error, DOC("What fails now; empty when nothing does.")),
     ONE("replicas", int32, DOC("Copies that are wanted.")),
     ONE("updatedReplicas", int32, REQUIRED, DEFAULT("0"),

@@ -229,7 +229,7 @@ static void plan_status(struct set_work *s)
 {
     struct arena *a = s->plan->arena;
     const struct standing standing = standing_of(s);
-    struct condition conditions[4] = {topology_condition(s->world, s->pcs, a),
+    struct condition conditions[5] = {topology_condition(s->world, s->pcs, a),
                                       mnnvl_condition(s->world, s->pcs, s->plan),
                                       {0},
                                       standing_available(&standing, a)};
@@ -249,6 +249,7 @@ static void plan_status(struct set_work *s)
     conditions[2] = update_plan_status(&s->update, &w, &s->updating);
     if (!conditions[2].type) /* it was never updated */
         conditions[2] = standing_progressing(&standing, a);
+    conditions[4] = standing_ready(&conditions[3], &conditions[2], s->updating);
     jw_put_cstr(&w, "phase", phase_of(s, write_errors(s, &w)));
     write_gangs(s, &w);
     termination_write_status(s->world, s->pcs, s->plan->arena, &w);

@@ -33,3 +33,12 @@ struct condition standing_progressing(const struct standing *s, struct arena *a)
                             (long long)s->wanted, STR_ARG(text));
     return (struct condition){"Progressing", "True", reason, text};
 }
+
+struct condition standing_ready(const struct condition *available,
+                                const struct condition *progressing, bool updating)
+{
+    bool enough = str_is(str_of(available->status), "True");
+    const struct condition *why = enough && updating ? progressing : available;
+    return (struct condition){"Ready", enough && !updating ? "True" : "False", why->reason,
+                              why->message};
+}

@@ -23,5 +23,9 @@ struct condition standing_available(const struct standing *s, struct arena *a);
 /* Always True. Reasons: Updating, WaitingForReplicas, Complete. As with Deployments, what was
  * complete stays so until its spec changes; what is lost later is Available's business. */
 struct condition standing_progressing(const struct standing *s, struct arena *a);
+/* For tools that know nothing but Ready (Helm, Flux): Available, and no update is under way. Reason
+ * and message are those of what is missing, if anything is. */
+struct condition standing_ready(const struct condition *available,
+                                const struct condition *progressing, bool updating);
 
 #endif

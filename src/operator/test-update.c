@@ -203,6 +203,36 @@ TEST(a_paused_set_takes_nothing)
     ring_free(&r);
 }
 
+static jval ready_of(struct ring *r)
+{
+    jval status = obj_status(tw_must(r->world, &kind_pcs, "svc"));
+    return condition_find(jgetc(status, "conditions"), STR("Ready"));
+}
+
+/* Helm and Flux wait for it: before the set serves, and until an update has ended. */
+TEST(a_set_is_ready_when_it_is_available_and_no_update_is_under_way)
+{
+    struct ring r = served();
+    CHECK_CSTR(jstr(jgetc(ready_of(&r), "status")), "True");
+    CHECK_CSTR(jstr(jgetc(ready_of(&r), "reason")), "MinimumReplicasAvailable");
+    tw_patch(r.world, &kind_pcs, "svc", "{metadata: {annotations: {grove.io/paused: 'true'}}}");
+    change_front(&r, "j");
+    (void)ring_settle(&r);
+    CHECK_CSTR(jstr(jgetc(ready_of(&r), "status")), "False");
+    CHECK_CSTR(jstr(jgetc(ready_of(&r), "reason")), "Paused");
+    tw_patch(r.world, &kind_pcs, "svc", "{metadata: {annotations: {grove.io/paused: null}}}");
+    (void)ring_settle(&r);
+    CHECK_CSTR(jstr(jgetc(ready_of(&r), "status")), "False");
+    ring_live(&r);
+    CHECK_CSTR(jstr(jgetc(ready_of(&r), "status")), "True");
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {replicas: 3}}");
+    (void)ring_settle(&r);
+    CHECK_CSTR(jstr(jgetc(ready_of(&r), "status")), "False");
+    CHECK_CSTR(jstr(jgetc(ready_of(&r), "reason")), "MinimumReplicasUnavailable");
+    CHECK_CSTR(jstr(jgetc(ready_of(&r), "message")), "2 of 3 replicas are available, 3 needed");
+    ring_free(&r);
+}
+
 /* T32: a hiccup of a probe is not a broken pod. */
 TEST(a_pod_that_has_just_lost_its_readiness_is_waited_for)
 {
