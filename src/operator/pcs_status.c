@@ -225,6 +225,16 @@ static struct standing standing_of(const struct set_work *s)
                              .needed = s->set.replicas};
 }
 
+/* While an update runs or is held back, that is what Progressing tells. Before the first one, and
+ * after it while replicas are added, it is about replicas. */
+static struct condition progressing_of(const struct standing *standing, struct condition update,
+                                       struct arena *a)
+{
+    struct condition c = standing_progressing(standing, a);
+    bool ended = update.type && str_is(str_of(update.reason), "Complete");
+    return !update.type || (ended && !str_is(str_of(c.reason), "Complete")) ? c : update;
+}
+
 static void plan_status(struct set_work *s)
 {
     struct arena *a = s->plan->arena;
@@ -246,9 +256,7 @@ static void plan_status(struct set_work *s)
     jw_put_str(&w, "hpaPodSelector", pod_selector(a, s->pcs->name));
     if (stored)
         jw_put_str(&w, "currentGenerationHash", s->update.current.hash);
-    conditions[2] = update_plan_status(&s->update, &w, &s->updating);
-    if (!conditions[2].type) /* it was never updated */
-        conditions[2] = standing_progressing(&standing, a);
+    conditions[2] = progressing_of(&standing, update_plan_status(&s->update, &w, &s->updating), a);
     conditions[4] = standing_ready(&conditions[3], &conditions[2], s->updating);
     jw_put_cstr(&w, "phase", phase_of(s, write_errors(s, &w)));
     write_gangs(s, &w);

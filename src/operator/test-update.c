@@ -203,10 +203,20 @@ TEST(a_paused_set_takes_nothing)
     ring_free(&r);
 }
 
-static jval ready_of(struct ring *r)
+static jval set_condition(struct ring *r, const char *type)
 {
     jval status = obj_status(tw_must(r->world, &kind_pcs, "svc"));
-    return condition_find(jgetc(status, "conditions"), STR("Ready"));
+    return condition_find(jgetc(status, "conditions"), str_of(type));
+}
+
+static jval ready_of(struct ring *r)
+{
+    return set_condition(r, "Ready");
+}
+
+static jval progressing_of(struct ring *r)
+{
+    return set_condition(r, "Progressing");
 }
 
 /* Helm and Flux wait for it: before the set serves, and until an update has ended. */
@@ -230,6 +240,10 @@ TEST(a_set_is_ready_when_it_is_available_and_no_update_is_under_way)
     CHECK_CSTR(jstr(jgetc(ready_of(&r), "status")), "False");
     CHECK_CSTR(jstr(jgetc(ready_of(&r), "reason")), "MinimumReplicasUnavailable");
     CHECK_CSTR(jstr(jgetc(ready_of(&r), "message")), "2 of 3 replicas are available, 3 needed");
+    /* The update is over; what is under way is the third replica. */
+    CHECK_CSTR(jstr(jgetc(progressing_of(&r), "reason")), "WaitingForReplicas");
+    ring_live(&r);
+    CHECK_CSTR(jstr(jgetc(progressing_of(&r), "reason")), "Complete");
     ring_free(&r);
 }
 
