@@ -236,10 +236,16 @@ static int save(struct look *l, const char *path, const char *to, FILE *out)
         fprintf(out, "not saved: %s is there already; name a directory that is not\n", to);
         return CHECK_IMPOSSIBLE;
     }
+    if (l->found && l->objects == 0) {
+        fprintf(out, "not saved: no object can be read\n");
+        return CHECK_IMPOSSIBLE;
+    }
     l->out = NULL;
     l->revision = MAX(l->pages.revision, l->revisions.len ? *vec_last(&l->revisions) : 1);
     l->target = disk_open(to, &room, &err);
     int r = l->target ? walk(l, path, past, on_save, &err) : err.code;
+    if (r == 0)
+        err = ERR_INIT; /* what is damaged is known, and is why this is done */
     save_flush(l);
     arena_done(&l->held);
     vec_done(&l->commit.records);

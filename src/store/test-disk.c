@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "store/check.h"
 #include "store/test-fixture.h"
 
 static void to_diary(void *ctx, const struct store_event *e)
@@ -657,6 +658,69 @@ TEST(a_file_cut_short_is_refused_without_a_crash)
     snprintf(path, sizeof(path), "%s/data.mdb", f.dir);
     REQUIRE(truncate(path, 50000) == 0);
     check_refused(&f, "is missing: the file ends at byte 50000");
+    free(big);
+    fixture_done(&f);
+}
+
+/* The first page of every value that has pages of its own is no such page any more. */
+static void damage_large_values(const char *dir)
+{
+    char path[128], page[4096];
+    size_t damaged = 0;
+    snprintf(path, sizeof(path), "%s/data.mdb", dir);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    REQUIRE(fd >= 0);
+    for (off_t at = 0; pread(fd, page, sizeof(page), at) == sizeof(page); at += sizeof(page)) {
+        if (page[10] != 4 || memcmp(page, &(uint64_t){(uint64_t)at / sizeof(page)}, 8) != 0)
+            continue;
+        page[10] = 0;
+        REQUIRE(pwrite(fd, page, 16, at) == 16);
+        damaged++;
+    }
+    close(fd);
+    CHECK(damaged > 0);
+}
+
+TEST(what_can_be_read_is_saved_from_a_file_with_damaged_pages)
+{
+    struct fixture f;
+    char saved[80];
+    char *big = big_payload(100000), *said = NULL;
+    size_t len;
+    fixture_init_disk(&f, true);
+    put(&f, "a", "1");
+    put(&f, "lost", big);
+    for (int i = 0; i < 3; i++) { /* so that it is part of both commits that the file knows */
+        put(&f, "b", i == 2 ? "last" : "x");
+        settle(&f);
+    }
+    fixture_close_store(&f);
+    damage_large_values(f.dir);
+    snprintf(saved, sizeof(saved), "%s-saved", f.dir);
+    FILE *out = open_memstream(&said, &len);
+    REQUIRE(out);
+    CHECK_INT(store_check(f.dir, saved, out), CHECK_DAMAGED);
+    fclose(out);
+    if (!CHECK(strstr(said, "saved: 2 objects in ") && !strstr(said, "not saved")))
+        test_note("%s", said);
+    free(said);
+    said = NULL;
+    out = open_memstream(&said, &len);
+    CHECK_INT(store_check(saved, NULL, out), CHECK_WHOLE);
+    fclose(out);
+    CHECK(strstr(said, "\n2 objects can be read\n"));
+    free(said);
+    fixture_remove_dir(saved);
+    char path[128];
+    snprintf(path, sizeof(path), "%s/data.mdb", f.dir);
+    REQUIRE(truncate(path, 4096) == 0);
+    said = NULL;
+    out = open_memstream(&said, &len);
+    CHECK_INT(store_check(f.dir, saved, out), CHECK_IMPOSSIBLE);
+    fclose(out);
+    CHECK(strstr(said, "\nnot saved: no object can be read\n"));
+    CHECK(access(saved, F_OK) < 0);
+    free(said);
     free(big);
     fixture_done(&f);
 }

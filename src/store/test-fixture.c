@@ -70,7 +70,7 @@ void fixture_reopen(struct fixture *f)
     fixture_open(f);
 }
 
-static void remove_dir(const char *dir)
+void fixture_remove_dir(const char *dir)
 {
     static const char *const files[] = {"data.mdb", "lock.mdb", "lock"};
     int fd = open(dir, O_RDONLY | O_DIRECTORY);
@@ -85,7 +85,7 @@ void fixture_done(struct fixture *f)
     store_close(f->store);
     loop_free(f->loop);
     if (f->dir[0])
-        remove_dir(f->dir);
+        fixture_remove_dir(f->dir);
     strbuf_done(&f->diary);
 }
 

@@ -27,6 +27,8 @@ void fixture_init(struct fixture *f);
 /* In a fresh directory, on the real or the virtual loop. */
 void fixture_init_disk(struct fixture *f, bool is_virtual);
 void fixture_done(struct fixture *f);
+/* With the files that a store makes. */
+void fixture_remove_dir(const char *dir);
 /* With the options as they are now; the diary stays. */
 void fixture_reopen(struct fixture *f);
 
