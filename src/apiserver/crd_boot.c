@@ -4,7 +4,7 @@
 #include "apiserver/crd.h"
 #include "apiserver/request.h"
 #include "kube/structural.h"
-#include "json/edit.h"
+#include "json/write.h"
 
 struct boot {
     struct apiserver *server;
@@ -18,6 +18,7 @@ struct boot {
 struct boot_write {
     struct boot *boot;
     struct api_request r;
+    struct doc *want; /* holds the name */
     struct doc *body;
 };
 
@@ -41,20 +42,24 @@ static void on_written(struct api_request *r, const struct api_reply *reply)
                       reply->status ? (int)reply->status->message.len : 0,
                       reply->status ? reply->status->message.p : "");
     doc_unref(w->body);
+    doc_unref(w->want);
     free(w);
     if (--b->pending == 0)
         boot_end(b);
 }
 
-/* Takes the body over. */
-static void boot_write(struct boot *b, bool create, str name, struct doc *body)
+/* Takes the body over. exists: it is a patch. */
+static void boot_write(struct boot *b, struct doc *want, bool exists, struct doc *body)
 {
     struct boot_write *w = xnew(struct boot_write);
     w->boot = b;
+    w->want = doc_ref(want);
     w->body = body;
-    w->r = (struct api_request){.verb = create ? API_CREATE : API_UPDATE,
+    w->r = (struct api_request){.verb = exists ? API_PATCH : API_CREATE,
                                 .kind = &kind_crd,
-                                .name = create ? STR_NONE : name,
+                                .name = exists ? jstr(jpath(doc_root(want), "metadata.name"))
+                                               : STR_NONE,
+                                .patch = API_PATCH_JSON,
                                 .body = body,
                                 .field_manager = STR("kube-apiserver"),
                                 .done = on_written};
@@ -62,22 +67,31 @@ static void boot_write(struct boot *b, bool create, str name, struct doc *body)
     apiserver_send(b->server, &server_user, &w->r);
 }
 
-/* The stored one with the spec of today; NULL: it has that. What the server adds to a spec by
- * itself is kept out of the comparison: every member that is wanted must be as wanted. */
-static struct doc *with_spec(const struct obj *have, jval spec)
+/* A JSON patch that gives the stored one the spec of today; NULL: it has that. What the server adds
+ * to a spec by itself is kept out of the comparison: every member that is wanted must be as wanted.
+ * It is a patch because its status may be written at the same time, which is no conflict. */
+static struct doc *patch_to(const struct obj *have, jval spec)
 {
-    struct arena a = ARENA_INIT;
-    struct edit e;
-    struct doc *out = NULL;
-    edit_init(&e, &a);
-    for (struct jiter it = jiter(spec); jnext(&it);)
-        if (!str_is(it.key, "names") && !jequal(jget(obj_spec(have), it.key), it.value))
-            edit_set(&e, edit_path(&a, STR("spec"), it.key), it.value);
-    if (!edit_is_empty(&e))
-        out = edit_apply(&e, have->doc, NULL);
-    edit_done(&e);
-    arena_done(&a);
-    return out;
+    struct jw w;
+    bool any = false;
+    jw_init(&w);
+    jw_array(&w);
+    for (struct jiter it = jiter(spec); jnext(&it);) {
+        if (str_is(it.key, "names") || jequal(jget(obj_spec(have), it.key), it.value))
+            continue;
+        any = true;
+        jw_object(&w);
+        jw_put_cstr(&w, "op", "add");
+        jw_key(&w, STR("path"));
+        jw_printf(&w, "/spec/%.*s", STR_ARG(it.key));
+        jw_put(&w, "value", it.value);
+        jw_end(&w);
+    }
+    jw_end(&w);
+    struct doc *patch = any ? jw_doc(&w) : NULL;
+    if (!any)
+        jw_done(&w);
+    return patch;
 }
 
 static void boot_kind(struct boot *b, const struct kind *k)
@@ -85,9 +99,9 @@ static void boot_kind(struct boot *b, const struct kind *k)
     struct doc *want = structural_crd(k);
     str name = jstr(jpath(doc_root(want), "metadata.name"));
     const struct obj *have = store_get(b->server->store, &kind_crd, STR_NONE, name);
-    struct doc *body = have ? with_spec(have, jgetc(doc_root(want), "spec")) : doc_ref(want);
+    struct doc *body = have ? patch_to(have, jgetc(doc_root(want), "spec")) : doc_ref(want);
     if (body)
-        boot_write(b, !have, have ? have->name : STR_NONE, body);
+        boot_write(b, want, have != NULL, body);
     doc_unref(want);
 }
 

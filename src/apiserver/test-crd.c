@@ -1013,6 +1013,32 @@ static void on_defined(void *ctx, const struct err *err)
     *(bool *)ctx = true;
 }
 
+/* Of another version, and not established, say: then both its spec and its status are written when
+ * the server starts, in whatever order. */
+TEST(definitions_are_brought_up_to_date_beside_other_writes)
+{
+    struct fixture f;
+    bool defined = false;
+    fixture_init(&f);
+    put_stored(&f, CRD("podcliquesets", "grove.io", "PodCliqueSet",
+                       ",'singular':'podcliqueset','listKind':'PodCliqueSetList'",
+                       VERSION("v1alpha1", "true", "{'type':'object'}", "")));
+    struct api_request label = {.verb = API_PATCH,
+                                .kind = &kind_crd,
+                                .name = STR("podcliquesets.grove.io"),
+                                .patch = API_PATCH_MERGE,
+                                .body = fixture_doc(&f, "{'metadata':{'labels':{'a':'b'}}}")};
+    send_only(&f, &label);
+    apiserver_write_definitions(f.server, on_defined, &defined);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK(defined);
+    CHECK_INT(get(&f, &kind_crd, "", "podcliquesets.grove.io"), 200);
+    struct doc *today = structural_crd(kind_by_alias(STR("podcliquesets")));
+    CHECK(jequal(jpath(doc_root(today), "spec.versions"), jpath(doc_root(f.doc), "spec.versions")));
+    doc_unref(today);
+    fixture_done(&f);
+}
+
 /* Stored by another version: it can be labelled, and becomes that of today at the next start. */
 TEST(definitions_of_groves_kinds_are_the_servers)
 {
