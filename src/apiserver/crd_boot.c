@@ -3,6 +3,7 @@
 
 #include "apiserver/crd.h"
 #include "apiserver/request.h"
+#include "base/log.h"
 #include "kube/structural.h"
 #include "json/write.h"
 
@@ -37,7 +38,12 @@ static void on_written(struct api_request *r, const struct api_reply *reply)
 {
     struct boot_write *w = container_of(r, struct boot_write, r);
     struct boot *b = w->boot;
-    if (reply->code != 200 && reply->code != 201 && !b->err.code)
+    /* The kinds are served without. */
+    if (reply->code == 507)
+        log_warn("the definition of a kind of Grove is not written, because the store is full; it "
+                 "will be at the next start that finds room",
+                 LOG_S("name", jstr(jpath(doc_root(w->want), "metadata.name"))));
+    else if (reply->code != 200 && reply->code != 201 && !b->err.code)
         (void)err_set(&b->err, ERR_INTERNAL, "cannot write the definition of a kind of Grove: %.*s",
                       reply->status ? (int)reply->status->message.len : 0,
                       reply->status ? reply->status->message.p : "");

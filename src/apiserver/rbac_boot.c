@@ -9,6 +9,7 @@
 
 #include "apiserver/rbac.h"
 #include "apiserver/request.h"
+#include "base/log.h"
 #include "grove/rbac_rules.h"
 #include "json/edit.h"
 
@@ -96,6 +97,7 @@ struct boot {
     void (*done)(void *ctx, const struct err *err);
     void *ctx;
     size_t pending;
+    bool is_later; /* there are roles of an earlier start: it can do without new ones */
     struct err err;
     struct loop_task nothing_to_do;
 };
@@ -121,7 +123,11 @@ static void on_written(struct api_request *r, const struct api_reply *reply)
 {
     struct boot_write *w = container_of(r, struct boot_write, r);
     struct boot *b = w->boot;
-    if (reply->code != 201 && reply->code != 200 && reply->code != 409 && !b->err.code)
+    if (reply->code == 507 && b->is_later)
+        log_warn("a default role is not written, because the store is full; it will be at the "
+                 "next start that finds room",
+                 LOG_S("name", jstr(jpath(doc_root(w->doc), "metadata.name"))));
+    else if (reply->code != 201 && reply->code != 200 && reply->code != 409 && !b->err.code)
         (void)err_set(&b->err, ERR_INTERNAL, "cannot write the default roles: %.*s",
                       reply->status ? (int)reply->status->message.len : 0,
                       reply->status ? reply->status->message.p : "");
@@ -157,6 +163,7 @@ static void boot_object(struct boot *b, const struct kind *k, struct doc *want)
     jval meta = jgetc(doc_root(want), "metadata");
     const struct obj *have =
         store_get(b->server->store, k, jstr(jgetc(meta, "namespace")), jstr(jgetc(meta, "name")));
+    b->is_later |= have != NULL;
     struct doc *more = have ? rbac_boot_reconcile(have, want) : doc_ref(want);
     doc_unref(want);
     if (more)

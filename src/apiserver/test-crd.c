@@ -1039,6 +1039,46 @@ TEST(definitions_are_brought_up_to_date_beside_other_writes)
     fixture_done(&f);
 }
 
+/* Then nobody could delete anything. */
+TEST(a_full_store_does_not_keep_the_server_from_starting)
+{
+    struct fixture f;
+    struct store_options o = {.memory_limit = 16 << 20};
+    bool ready = false, defined = false;
+    fixture_init(&f);
+    apiserver_free(f.server);
+    store_close(f.store);
+    f.store = store_open(f.loop, &o, NULL);
+    f.server = apiserver_new(f.loop, f.store);
+    apiserver_bootstrap(f.server, on_defined, &ready);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK(ready);
+    CHECK_INT(create(&f, &kind_namespace, "", "{'metadata':{'name':'ns'}}"), 201);
+    CHECK_INT(delete (&f, &kind_cluster_role, "", "view"), 200);
+    char *big = xcalloc(1, 500001);
+    memset(big, 'x', 500000);
+    int code = 201, n = 0;
+    for (; code == 201 && n < 100; n++)
+        code = create(&f, &kind_config_map, "ns",
+                      text_of(&f, "{'metadata':{'name':'c%d'},'data':{'a':'%s'}}", n, big).p);
+    CHECK_INT(code, 507);
+    big[2000] = 0;
+    for (; n < 1000 &&
+           create(&f, &kind_config_map, "ns",
+                  text_of(&f, "{'metadata':{'name':'c%d'},'data':{'a':'%s'}}", n, big).p) == 201;)
+        n++;
+    ready = false;
+    apiserver_bootstrap(f.server, on_defined, &ready);
+    fixture_run(&f, USEC_PER_SEC);
+    apiserver_write_definitions(f.server, on_defined, &defined);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK(ready && defined);
+    CHECK_INT(get(&f, &kind_crd, "", "podcliquesets.grove.io"), 404);
+    CHECK_INT(delete (&f, &kind_config_map, "ns", "c0"), 200);
+    free(big);
+    fixture_done(&f);
+}
+
 /* Stored by another version: it can be labelled, and becomes that of today at the next start. */
 TEST(definitions_of_groves_kinds_are_the_servers)
 {
