@@ -3,12 +3,11 @@
 
 struct condition standing_available(const struct standing *s, struct arena *a)
 {
-    int64_t needed = MIN(s->needed, s->wanted);
-    bool enough = s->there >= needed;
+    bool enough = s->there >= s->needed;
     return (struct condition){"Available", enough ? "True" : "False",
                               enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
                               arena_printf(a, "%lld of %lld %s, %lld needed", (long long)s->there,
-                                           (long long)s->wanted, s->what, (long long)needed)};
+                                           (long long)s->wanted, s->what, (long long)s->needed)};
 }
 
 /* All that this spec wants was there once. */

@@ -316,6 +316,21 @@ TEST(a_deleted_group_takes_its_members_along_and_releases_its_finalizer)
     ring_free(&r);
 }
 
+/* What it needs is not less because less is wanted. */
+TEST(a_group_scaled_below_its_minimum_is_not_available)
+{
+    struct ring r = with_groups();
+    ring_live(&r);
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", "{spec: {replicas: 0}}");
+    ring_live(&r);
+    jval c = condition_find(
+        jpath(obj_root(tw_must(r.world, &kind_pcsg, "svc-0-pf")), "status.conditions"),
+        STR("Available"));
+    CHECK_CSTR(jstr(jgetc(c, "status")), "False");
+    CHECK_CSTR(jstr(jgetc(c, "message")), "0 of 0 replicas are available, 1 needed");
+    ring_free(&r);
+}
+
 TEST(nothing_is_made_for_a_set_that_is_gone_or_going)
 {
     struct ring r = with_groups();
