@@ -329,7 +329,7 @@ static bool take_class_rune(struct parser *p, str whole, uint32_t *ret)
 static bool take_range(struct parser *p, str whole, runes *to)
 {
     const char *from = p->rest.p;
-    uint32_t lo, hi;
+    uint32_t lo = 0, hi;
     if (!take_class_rune(p, whole, &lo))
         return false;
     hi = lo;
