@@ -50,7 +50,8 @@ static void learn(struct inv_times *t, const struct store_event *e, usec now)
 {
     const struct obj *o = event_now(e);
     if (!o) {
-        forget(t, e->obj->uid);
+        if (e->obj)
+            forget(t, e->obj->uid);
         return;
     }
     if (!e->prev)
