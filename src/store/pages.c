@@ -121,7 +121,7 @@ static const uint8_t *page_take(struct walk *w, const struct db *db, uint64_t pg
 {
     if (pgno < 2 || pgno >= w->n || count > w->n - pgno) {
         finding(w, "database %s points to page %llu, and there are only pages 2 to %llu", db->name,
-                (unsigned long long)(pgno + (count - 1)), (unsigned long long)w->n - 1);
+                (unsigned long long)pgno + (count - 1), (unsigned long long)w->n - 1);
         return NULL;
     }
     if ((pgno + count) * w->psize > w->len) {
@@ -132,7 +132,7 @@ static const uint8_t *page_take(struct walk *w, const struct db *db, uint64_t pg
     for (uint64_t i = 0; i < count; i++) {
         if (mark(w, pgno + i))
             continue;
-        finding(w, "page %llu of database %s is used twice", (unsigned long long)(pgno + i),
+        finding(w, "page %llu of database %s is used twice", (unsigned long long)pgno + i,
                 db->name);
         return NULL;
     }
@@ -150,7 +150,7 @@ static bool check_head(struct walk *w, const struct db *db, const uint8_t *p, ui
     if (get64(p) == pgno && get16(p + PAGE_FLAGS) == type)
         return true;
     finding(w, "page %llu (byte %llu) of database %s is no %s page of that number",
-            (unsigned long long)pgno, (unsigned long long)(pgno * w->psize), db->name,
+            (unsigned long long)pgno, (unsigned long long)pgno * w->psize, db->name,
             type_name(type));
     return false;
 }
@@ -218,14 +218,14 @@ static size_t check_nodes(struct tree *t, const uint8_t *p, uint64_t pgno, bool 
     if (good && filled == w->psize - upper)
         return n;
     finding(w, "page %llu (byte %llu) of database %s: its nodes do not fit together",
-            (unsigned long long)pgno, (unsigned long long)(pgno * w->psize), t->db->name);
+            (unsigned long long)pgno, (unsigned long long)pgno * w->psize, t->db->name);
     return 0;
 }
 
 static void bad_order(struct tree *t, uint64_t pgno)
 {
     finding(t->w, "page %llu (byte %llu) of database %s: its keys are not in order",
-            (unsigned long long)pgno, (unsigned long long)(pgno * t->w->psize), t->db->name);
+            (unsigned long long)pgno, (unsigned long long)pgno * t->w->psize, t->db->name);
 }
 
 /* The value of a node that keeps it in pages of its own. */
@@ -337,7 +337,7 @@ static void walk_tree(struct walk *w, const struct db *db,
          t.counted.overflow != db->overflow || t.counted.entries != db->entries))
         finding(w, "database %s has %llu entries in %llu pages instead of %llu in %llu", db->name,
                 (unsigned long long)t.counted.entries,
-                (unsigned long long)(t.counted.branch + t.counted.leaf + t.counted.overflow),
+                (unsigned long long)t.counted.branch + t.counted.leaf + t.counted.overflow,
                 (unsigned long long)db->entries,
                 (unsigned long long)(db->branch + db->leaf + db->overflow));
 }
