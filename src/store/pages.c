@@ -339,7 +339,7 @@ static void walk_tree(struct walk *w, const struct db *db,
                 (unsigned long long)t.counted.entries,
                 (unsigned long long)t.counted.branch + t.counted.leaf + t.counted.overflow,
                 (unsigned long long)db->entries,
-                (unsigned long long)(db->branch + db->leaf + db->overflow));
+                (unsigned long long)db->branch + db->leaf + db->overflow);
 }
 
 static void on_free(struct tree *t, str key, str value, unsigned flags)
