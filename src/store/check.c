@@ -196,6 +196,7 @@ static void save_flush(struct look *l)
     if (l->error || c->records.len == 0)
         return;
     c->oldest = c->revision = l->revision;
+    c->grows = true; /* room is made for it first */
     l->error = disk_commit(l->target, c, &room, &l->err);
     l->saved += l->error ? 0 : c->records.len;
     c->records.len = 0;
