@@ -70,14 +70,6 @@ struct recorder {
 
 /* ---- documents ---- */
 
-static void put_time(struct jw *w, const char *key, usec wall)
-{
-    struct strbuf b = STRBUF_INIT(64);
-    time_format_rfc3339(wall, &b);
-    jw_put_str(w, key, strbuf_str(&b));
-    strbuf_done(&b);
-}
-
 static void put_involved(struct jw *w, const struct obj *o)
 {
     char version[256];
@@ -125,8 +117,8 @@ static struct doc *make_event(const struct record *e)
         jw_key(&w, it.key);
         jw_val(&w, it.value);
     }
-    put_time(&w, "firstTimestamp", e->first);
-    put_time(&w, "lastTimestamp", e->last);
+    jw_put_time(&w, "firstTimestamp", e->first);
+    jw_put_time(&w, "lastTimestamp", e->last);
     jw_put_int(&w, "count", e->unsent);
     jw_end(&w);
     return jw_doc(&w);
@@ -137,7 +129,7 @@ static struct doc *make_patch(const struct record *e)
     struct jw w;
     jw_init(&w);
     jw_object(&w);
-    put_time(&w, "lastTimestamp", e->last);
+    jw_put_time(&w, "lastTimestamp", e->last);
     jw_put_int(&w, "count", e->count + e->unsent);
     jw_end(&w);
     return jw_doc(&w);

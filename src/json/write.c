@@ -293,6 +293,14 @@ void jw_put_str(struct jw *w, const char *key, str s)
     jw_str(w, s);
 }
 
+void jw_put_time(struct jw *w, const char *key, usec wall)
+{
+    struct strbuf text = STRBUF_INIT(64);
+    time_format_rfc3339(wall, &text);
+    jw_put_str(w, key, strbuf_str(&text));
+    strbuf_done(&text);
+}
+
 void jw_put_cstr(struct jw *w, const char *key, const char *s)
 {
     jw_put_str(w, key, str_of(s));

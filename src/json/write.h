@@ -12,6 +12,7 @@
 #ifndef JSON_WRITE_H
 #define JSON_WRITE_H
 
+#include "base/timefmt.h"
 #include "json/doc.h"
 
 #define JW_MAX_DEPTH 64
@@ -46,6 +47,8 @@ void jw_printf(struct jw *w, const char *fmt, ...) PRINTF_LIKE(2, 3); /* as a st
 
 /* Member in one call; key is a C string literal. */
 void jw_put_str(struct jw *w, const char *key, str s);
+/* A wall time, as RFC 3339 in whole seconds. */
+void jw_put_time(struct jw *w, const char *key, usec wall);
 void jw_put_cstr(struct jw *w, const char *key, const char *s);
 void jw_put_int(struct jw *w, const char *key, int64_t v);
 void jw_put_bool(struct jw *w, const char *key, bool v);

@@ -10,14 +10,6 @@ struct condition {
     const char *reason; /* when off; NULL: none */
 };
 
-static void put_time(struct jw *w, const char *key, usec t)
-{
-    struct strbuf b = STRBUF_INIT(64);
-    time_format_rfc3339(t, &b);
-    jw_put_str(w, key, strbuf_str(&b));
-    strbuf_done(&b);
-}
-
 static void put_condition(const struct pod_status *s, struct jw *w, const struct condition *c)
 {
     jval old = condition_find(jgetc(obj_status(s->pod), "conditions"), str_of(c->type));
@@ -26,7 +18,7 @@ static void put_condition(const struct pod_status *s, struct jw *w, const struct
     if (str_is(jstr(jgetc(old, "status")), c->on ? "True" : "False") && j_has(since))
         jw_put(w, "lastTransitionTime", since);
     else
-        put_time(w, "lastTransitionTime", s->now);
+        jw_put_time(w, "lastTransitionTime", s->now);
     if (!c->on && c->reason)
         jw_put_cstr(w, "reason", c->reason);
     jw_put_cstr(w, "status", c->on ? "True" : "False");
@@ -67,7 +59,7 @@ static void put_running(struct jw *w, usec since)
 {
     jw_put_object(w, "state");
     jw_put_object(w, "running");
-    put_time(w, "startedAt", since);
+    jw_put_time(w, "startedAt", since);
     jw_end(w);
     jw_end(w);
 }
@@ -77,7 +69,7 @@ static void put_terminated(struct jw *w, const char *key, int64_t code, usec whe
     jw_put_object(w, key);
     jw_put_object(w, "terminated");
     jw_put_int(w, "exitCode", code);
-    put_time(w, "finishedAt", when);
+    jw_put_time(w, "finishedAt", when);
     jw_put_cstr(w, "reason", code ? "Error" : "Completed");
     jw_end(w);
     jw_end(w);
@@ -222,7 +214,7 @@ struct doc *pod_status_doc(const struct pod_status *s)
     if (j_has(started))
         jw_put(&w, "startTime", started);
     else
-        put_time(&w, "startTime", s->now);
+        jw_put_time(&w, "startTime", s->now);
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);

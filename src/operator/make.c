@@ -457,20 +457,26 @@ static str cut_message(str s)
     return str_sub(s, 0, n);
 }
 
+/* One that says what it said is copied as it stands. */
 static void write_condition(struct jw *w, const struct condition *c, jval old, usec now)
 {
-    struct strbuf time = STRBUF_INIT(64);
+    str message = cut_message(c->message);
     bool same = str_is(jstr(jgetc(old, "status")), c->status);
-    time_format_rfc3339(now, &time);
+    if (same && str_is(jstr(jgetc(old, "reason")), c->reason) &&
+        str_eq(jstr(jgetc(old, "message")), message)) {
+        jw_val(w, old);
+        return;
+    }
     jw_object(w);
-    jw_put_str(w, "lastTransitionTime",
-               same ? jstr(jgetc(old, "lastTransitionTime")) : strbuf_str(&time));
-    jw_put_str(w, "message", cut_message(c->message));
+    if (same)
+        jw_put(w, "lastTransitionTime", jgetc(old, "lastTransitionTime"));
+    else
+        jw_put_time(w, "lastTransitionTime", now);
+    jw_put_str(w, "message", message);
     jw_put_cstr(w, "reason", c->reason);
     jw_put_cstr(w, "status", c->status);
     jw_put_cstr(w, "type", c->type);
     jw_end(w);
-    strbuf_done(&time);
 }
 
 static const struct condition *find_type(const struct condition *set, size_t n, str type)

@@ -25,14 +25,11 @@ static jval find_pod_group(const struct obj *gang, str name)
 /* Whether there is room for it is judged from now on, not from when it was made. */
 static void put_released(struct jw *w, usec now)
 {
-    struct strbuf time = STRBUF_INIT(64);
-    time_format_rfc3339(now, &time);
     jw_put_object(w, "metadata");
     jw_put_object(w, "annotations");
-    jw_put_str(w, ANNOTATION_RELEASED, strbuf_str(&time));
+    jw_put_time(w, ANNOTATION_RELEASED, now);
     jw_end(w);
     jw_end(w);
-    strbuf_done(&time);
 }
 
 /* The list that remains; a list of none is no list. */

@@ -403,14 +403,6 @@ static usec next_of(const struct world *w, const struct obj *pcs, const struct h
     return next;
 }
 
-static void put_time(struct jw *j, const char *key, usec time)
-{
-    struct strbuf text = STRBUF_INIT(64);
-    time_format_rfc3339(time, &text);
-    jw_put_str(j, key, strbuf_str(&text));
-    strbuf_done(&text);
-}
-
 void termination_write_status(const struct world *w, const struct obj *pcs, struct arena *a,
                               struct jw *j)
 {
@@ -424,11 +416,11 @@ void termination_write_status(const struct world *w, const struct obj *pcs, stru
         usec next = next_of(w, pcs, &h, it.value, a);
         jw_object(j);
         jw_put_int(j, "count", r.count);
-        put_time(j, "lastTerminationTime", r.at);
+        jw_put_time(j, "lastTerminationTime", r.at);
         jw_put_str(j, "name", it.key);
         /* In the middle of its second, so that a clock that drifts does not make it another. */
         if (next)
-            put_time(j, "nextTerminationTime", world_shown(w, next) - USEC_PER_SEC / 2);
+            jw_put_time(j, "nextTerminationTime", world_shown(w, next) - USEC_PER_SEC / 2);
         jw_end(j);
     }
     jw_end(j);

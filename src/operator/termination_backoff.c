@@ -66,13 +66,11 @@ str backoff_gang(struct arena *a, const struct obj *owner, int64_t index)
 static void write_now(const struct world *world, struct jw *w, const struct termination_now *t,
                       struct arena *a)
 {
-    struct strbuf at = STRBUF_INIT(64);
-    /* Rounded up: it is later than the breach, however short the delay. */
-    time_format_rfc3339(world_shown(world, t->due) + USEC_PER_SEC - 1, &at);
     jw_key(w, backoff_gang(a, t->owner, t->index));
     jw_object(w);
     jw_put_int(w, "count", t->count);
-    jw_put_str(w, "at", strbuf_str(&at));
+    /* Rounded up: it is later than the breach, however short the delay. */
+    jw_put_time(w, "at", world_shown(world, t->due) + USEC_PER_SEC - 1);
     if (t->owner->kind == &kind_pcsg) {
         jw_put_str(w, "group", t->owner->name);
         jw_put_int(w, "copy", t->index);
@@ -80,7 +78,6 @@ static void write_now(const struct world *world, struct jw *w, const struct term
         jw_put_int(w, "replica", t->index);
     }
     jw_end(w);
-    strbuf_done(&at);
 }
 
 static const struct termination_now *find_now(const struct termination_now *now, size_t n, str gang,

@@ -89,14 +89,6 @@ usec gang_waits_since(const struct world *w, const struct tgang *g)
 
 /* ---- writing ---- */
 
-static void put_now(struct jw *w, const char *key, usec now)
-{
-    struct strbuf time = STRBUF_INIT(64);
-    time_format_rfc3339(now, &time);
-    jw_put_str(w, key, strbuf_str(&time));
-    strbuf_done(&time);
-}
-
 static void begin(struct jw *w, const char *version, const char *kind, const struct obj *o)
 {
     jw_init(w);
@@ -119,7 +111,7 @@ static void put_condition(struct jw *w, const struct obj *o, const char *type, b
     if (same && j_has(jgetc(old, "lastTransitionTime")))
         jw_put(w, "lastTransitionTime", jgetc(old, "lastTransitionTime"));
     else
-        put_now(w, "lastTransitionTime", now);
+        jw_put_time(w, "lastTransitionTime", now);
     jw_put_str(w, "message", message);
     jw_put_cstr(w, "reason", reason);
     jw_put_cstr(w, "status", is ? "True" : "False");
@@ -287,8 +279,8 @@ static void tell_event(struct plan *p, const struct world *world, const struct o
     jw_end(&w);
     jw_put_str(&w, "reportingComponent", component_of(pod));
     jw_put_cstr(&w, "reportingInstance", "");
-    put_now(&w, "firstTimestamp", world->now);
-    put_now(&w, "lastTimestamp", world->now);
+    jw_put_time(&w, "firstTimestamp", world->now);
+    jw_put_time(&w, "lastTimestamp", world->now);
     jw_put_int(&w, "count", 1);
     jw_end(&w);
     (void)plan_apply(p, STAGE_WAITING, &kind_event, pod->ns, name, STR_NONE, STR(MANAGER),
