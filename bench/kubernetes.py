@@ -21,7 +21,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 SCALE = float(os.environ.get("GROVE_BENCH_SCALE", "1"))
 ROUNDS = int(os.environ.get("GROVE_BENCH_ROUNDS", "1"))
 CYCLES = int(os.environ.get("GROVE_BENCH_CYCLES", "10"))
-PARTS = os.environ.get("GROVE_BENCH_PARTS", "wide,deep,churn").split(",")
+PARTS = os.environ.get("GROVE_BENCH_PARTS", "wide,deep,churn,delete").split(",")
 PODS = "/api/v1/pods"  # of all namespaces: what the ceiling is measured with is watched as well
 GATE = "grove.io/podgang-pending-creation"
 # What has nothing to do with a deployment; what the controller manager writes beside bench-raw, too; and what
@@ -429,6 +429,26 @@ def churn(pods):
     kubectl("delete", "pcs", "churn", "--timeout=120s")
 
 
+def delete(pods):
+    """A whole set at once: when the last pod is gone, the last clique or gang, and the set itself."""
+    copies = scaled(500)
+    create(pcs("gone", copies, [clique("a", 2, 1)]))
+    pods.until(lambda p: sum(r for _, r in p) == 2 * copies)
+    begin, own, kept = time.monotonic(), cpu(), others()
+    kubectl("delete", "pcs", "gone", "--wait=false")
+    pods.until(all_gone)
+    gone = {"the last pod": time.monotonic() - begin}
+    there = {"the last clique or gang": children, "the set": lambda: connect(
+        "/apis/grove.io/v1alpha1/namespaces/default/podcliquesets/gone").status != 404}
+    while there:
+        for what in [what for what, ask in there.items() if not ask()]:
+            gone[what] = time.monotonic() - begin
+            del there[what]
+        time.sleep(0.05)
+    print(f"deleted with {2 * copies} pods:", ", ".join(f"{what} after {t:.1f} s" for what, t in gone.items()),
+          f"(operator {cpu() - own:.2f} CPU-s, {others_since(kept)})", flush=True)
+
+
 def until_collected(seconds=90):
     """The garbage collector looks for new kinds every half minute; until it watches ours, it asks for the
     owner of whatever it hears of."""
@@ -447,6 +467,8 @@ def main():
         rounds(lambda: deep(pods, writes, scaled(125), scaled(100)))
     if "churn" in PARTS:
         churn(pods)
+    if "delete" in PARTS:
+        delete(pods)
 
 
 main()
