@@ -11,7 +11,9 @@ static str suffix_of(struct arena *a, uint64_t hash, size_t len)
     return str_n(p, len);
 }
 
-enum { OBJECT_NAME_MAX = 253, LABEL_MAX = 63, HASH_LEN = 8 };
+/* A kubelet keeps a pod's logs in a directory called NAMESPACE_POD_UID. File names have 255 bytes,
+ * namespaces 63 and UIDs 36: a pod with a longer name may never start. */
+enum { OBJECT_NAME_MAX = 253, POD_NAME_MAX = 255 - 63 - 36 - 2, LABEL_MAX = 63, HASH_LEN = 8 };
 
 static bool is_separator(char c)
 {
@@ -45,6 +47,18 @@ str name_fit(struct arena *a, str s, size_t max)
 str name_label(struct arena *a, str s)
 {
     return name_fit(a, s, LABEL_MAX);
+}
+
+bool name_may_be_shortened(str label)
+{
+    size_t word = 0;
+    for (size_t i = 0; i < label.len; i++) {
+        bool dash = label.p[i] == '-';
+        if (dash && word == HASH_LEN && i > HASH_LEN && label.p[i - HASH_LEN - 1] == '-')
+            return true;
+        word = dash ? 0 : word + 1;
+    }
+    return false;
 }
 
 bool name_has_label(str name, str label)
@@ -104,6 +118,61 @@ str name_member_pclq(struct arena *a, str pcsg, int64_t g, str clique)
 str name_scaled_gang(struct arena *a, str pcsg, int64_t g, int64_t min_available)
 {
     return name_base_gang(a, pcsg, g - min_available);
+}
+
+/* ---- numbers in names ---- */
+
+/* The number that stands before -PART at the end of a name, and how long what is before it is; -1:
+ * none does. */
+static int64_t number_before(str name, str part, size_t *ret_head)
+{
+    size_t tail = part.len ? part.len + 1 : 0;
+    uint64_t number;
+    if (name.len <= tail || (tail && (!str_ends(name, part) || name.p[name.len - tail] != '-')))
+        return -1;
+    str rest = str_sub(name, 0, name.len - tail);
+    ptrdiff_t dash = str_rfind_char(rest, '-');
+    str digits = dash < 0 ? STR_NONE : str_sub(rest, (size_t)dash + 1, rest.len);
+    bool padded = digits.len > 1 && digits.p[0] == '0';
+    if (padded || !str_to_uint(digits, &number) || number > INT64_MAX)
+        return -1;
+    *ret_head = (size_t)dash;
+    return (int64_t)number;
+}
+
+static bool is_named(str name, str owner, int64_t i, str part)
+{
+    struct arena a = ARENA_INIT;
+    str is = part.len ? name_pcsg(&a, owner, i, part) : name_base_gang(&a, owner, i);
+    bool same = str_eq(is, name);
+    arena_done(&a);
+    return same;
+}
+
+/* A shortened name has this much of its end and more: a longer part hides the number, and is tried
+ * with the first COUNTED of them. */
+enum { END_LEN = 100, COUNTED = 4096, DIGITS = 20 };
+
+static int64_t hidden_index(str name, str owner, str part)
+{
+    if (part.len < END_LEN || !str_ends(name, str_sub(part, part.len - END_LEN, part.len)))
+        return -1;
+    for (int64_t i = 0; i < COUNTED; i++) {
+        if (is_named(name, owner, i, part))
+            return i;
+    }
+    return -1;
+}
+
+int64_t name_index(str name, str owner, str part)
+{
+    size_t head = 0;
+    int64_t i = number_before(name, part, &head);
+    if (i >= 0 && head == owner.len && str_starts(name, owner))
+        return i;
+    if (owner.len + part.len + DIGITS + 2 <= OBJECT_NAME_MAX) /* it would stand there in full */
+        return -1;
+    return i >= 0 && is_named(name, owner, i, part) ? i : hidden_index(name, owner, part);
 }
 
 str name_role(struct arena *a, str pcs)
@@ -193,8 +262,7 @@ str name_pod(struct arena *a, str pclq, str pclq_uid, int64_t index, unsigned n)
 {
     uint64_t number = pair_up((uint64_t)MAX(index, 0), n);
     str suffix = suffix_of(a, shuffle(order_of(pclq_uid), number), POD_SUFFIX);
-    /* A pod's name becomes a host name on some nodes: keep it a DNS label. */
-    str base = name_fit(a, pclq, LABEL_MAX - 1 - suffix.len);
+    str base = name_fit(a, pclq, POD_NAME_MAX - 1 - suffix.len);
     return arena_cat(a, base, STR("-"), suffix);
 }
 

@@ -1,7 +1,11 @@
 /*
- * Names of everything Grove makes, as functions of the world. What fits is identical to upstream;
- * what Kubernetes limits to 63 characters (label values, host names, Service names) is shortened in
- * the middle with a stable hash. Results live in the arena.
+ * Names of everything Grove makes, as functions of the world. Objects have their names in full, as
+ * upstream has them. What Kubernetes limits to 63 characters (label values, host names, Service
+ * names) is shortened in the middle with a stable hash; so is the name of a pod above 154 and that
+ * of any other object above 253. Results live in the arena.
+ *
+ * The value of a label is therefore not a name: name_label makes it of one, name_has_label compares
+ * the two, and no object is looked up by it otherwise.
  */
 #ifndef GROVE_NAMES_H
 #define GROVE_NAMES_H
@@ -16,6 +20,8 @@ str name_pclq(struct arena *a, str pcs, int64_t i, str clique);         /* P-i-C
 str name_member_pclq(struct arena *a, str pcsg, int64_t g, str clique); /* P-i-G-g-C */
 /* The gang of PCSG replica g: the base gang below min_available, else P-i-G-(g-M). */
 str name_scaled_gang(struct arena *a, str pcsg, int64_t g, int64_t min_available);
+/* The i for which OWNER-i-PART, or without a part OWNER-i, is this name; -1: there is none. */
+int64_t name_index(str name, str owner, str part);
 str name_role(struct arena *a, str pcs); /* grove.io:pcs:P */
 str name_initc_secret(struct arena *a, str pcs);
 /* <PCLQ>-<5 characters of Kubernetes' suffix alphabet>, a function of (PCLQ uid, index, n). Names
@@ -31,6 +37,8 @@ str name_fit(struct arena *a, str s, size_t max);
 str name_label(struct arena *a, str s);
 /* Whether a label value stands for this name. */
 bool name_has_label(str name, str label);
+/* Whether it may stand for a longer one: it has what looks like the hash. False is certain. */
+bool name_may_be_shortened(str label);
 
 /* Template hash: FNV-1a 64 of canonical JSON, in decimal, through the safe alphabet. */
 str hash_encode(struct arena *a, uint64_t hash);

@@ -153,10 +153,193 @@ TEST(long_names_keep_the_clique_legible_at_the_end)
     check_fits(host, 63, pclq);
     CHECK(str_is_dns1123_label(host));
     CHECK(str_ends(host, STR("parameter-server-11")));
-    str pod = name_pod(&a, pclq, STR("u"), 0, 0);
-    CHECK(pod.len <= 63 && str_is_dns1123_label(pod));
-    CHECK(str_find(pod, STR("parameter-server-")) > 0);
     arena_done(&a);
+}
+
+TEST(a_pod_has_the_whole_name_of_its_clique)
+{
+    struct arena a = ARENA_INIT;
+    str group = name_pcsg(&a, STR("distributed-training"), 0, STR("training-infrastructure"));
+    str pclq = name_member_pclq(&a, group, 0, STR("parameter-server"));
+    CHECK_CSTR(pclq, "distributed-training-0-training-infrastructure-0-parameter-server");
+    str pod = name_pod(&a, pclq, STR(UID), 0, 0);
+    CHECK_INT(pod.len, pclq.len + 6);
+    CHECK_STR(str_sub(pod, 0, pclq.len), pclq);
+    CHECK_INT(pod.p[pclq.len], '-');
+    /* 154 and two separators, a namespace of 63 and a UID of 36 make a file name. */
+    str longest = repeat(&a, 'a', 148);
+    pod = name_pod(&a, longest, STR(UID), 0, 0);
+    CHECK_INT(pod.len, 154);
+    CHECK(str_starts(pod, longest));
+    str longer = repeat(&a, 'a', 149);
+    pod = name_pod(&a, longer, STR(UID), 0, 0);
+    CHECK_INT(pod.len, 154);
+    CHECK(!str_starts(pod, longer));
+    arena_done(&a);
+}
+
+/* 0.1.0 kept pods' names to 63 characters. What they say of their index is in the suffix. */
+TEST(a_pod_with_a_shortened_name_tells_its_number_too)
+{
+    struct arena a = ARENA_INIT;
+    str pclq = STR("distributed-training-0-training-infrastructure-0-parameter-server");
+    for (unsigned n = 0; n < 100; n++) {
+        unsigned was = 1000, is = 1000;
+        str now = name_pod(&a, pclq, STR(UID), 2, n);
+        str suffix = str_sub(now, now.len - 6, now.len);
+        str then = arena_cat(&a, name_fit(&a, pclq, 57), suffix);
+        CHECK(then.len <= 63 && !str_eq(then, now));
+        CHECK(name_pod_number(then, STR(UID), 2, &was) && name_pod_number(now, STR(UID), 2, &is));
+        CHECK_INT(was, n);
+        CHECK_INT(is, n);
+    }
+    arena_done(&a);
+}
+
+/* ---- every length ---- */
+
+/* A name of this length that looks like one: words, and nothing that repeats. */
+static str name_of_length(struct arena *a, size_t len, unsigned salt)
+{
+    char *p = arena_alloc(a, len + 1);
+    for (size_t i = 0; i < len; i++)
+        p[i] = i % 7 == 6 && i + 1 < len ? '-' : (char)('a' + (i * 5 + salt + i / 7) % 26);
+    return str_n(p, len);
+}
+
+enum { SOME_NAMES = 64 };
+
+struct named {
+    str names[SOME_NAMES];
+    size_t n;
+};
+
+static void add_named(struct named *all, str name)
+{
+    CHECK(all->n < SOME_NAMES);
+    all->names[all->n++] = name;
+}
+
+static size_t twins_among(struct named *all)
+{
+    size_t twins = 0;
+    qsort(all->names, all->n, sizeof(all->names[0]), cmp_str);
+    for (size_t i = 1; i < all->n; i++)
+        twins += str_eq(all->names[i - 1], all->names[i]);
+    return twins;
+}
+
+/* What one set of two replicas, a group and three cliques makes: objects, the labels that name
+ * them, host names. All are valid, and no two of a kind are the same. */
+static void check_names_of(struct arena *a, str set, str group, str one, str two)
+{
+    struct named objects = {.n = 0}, labels = {.n = 0}, hosts = {.n = 0}, pods = {.n = 0};
+    for (int64_t i = 0; i < 2; i++) {
+        str pcsg = name_pcsg(a, set, i, group);
+        add_named(&objects, pcsg);
+        add_named(&objects, name_pclq(a, set, i, one));
+        for (int64_t g = 0; g < 12; g += 11) {
+            add_named(&objects, name_member_pclq(a, pcsg, g, one));
+            add_named(&objects, name_member_pclq(a, pcsg, g, two));
+        }
+        CHECK(str_is_dns1035_label(name_service(a, set, i)));
+    }
+    for (size_t i = 0; i < objects.n; i++) {
+        str name = objects.names[i];
+        CHECK(name.len <= 253 && str_is_dns1123_subdomain(name));
+        str label = name_label(a, name);
+        CHECK(label.len <= 63 && str_is_label_value(label));
+        CHECK(name_has_label(name, label));
+        CHECK(name.len <= 63 ? str_eq(name, label) : name_may_be_shortened(label));
+        add_named(&labels, label);
+        for (int64_t p = 0; p < 11; p += 10) {
+            str host = name_hostname(a, name, p), pod = name_pod(a, name, STR(UID), p, 0);
+            CHECK(host.len <= 63 && str_is_dns1123_label(host));
+            CHECK(pod.len <= 154 && str_is_dns1123_subdomain(pod));
+            CHECK(name.len > 148 || str_starts(pod, name));
+            add_named(&hosts, host);
+            add_named(&pods, pod);
+        }
+    }
+    CHECK_INT(twins_among(&objects), 0);
+    CHECK_INT(twins_among(&labels), 0);
+    CHECK_INT(twins_among(&hosts), 0);
+    CHECK_INT(twins_among(&pods), 0);
+}
+
+TEST(names_of_every_length_are_valid_and_distinct)
+{
+    for (size_t len = 1; len <= 300; len++) {
+        struct arena a = ARENA_INIT;
+        str set = name_of_length(&a, MIN(len, 253), 0), own = name_of_length(&a, len, 9);
+        check_names_of(&a, set, STR("group"), STR("one"), STR("two"));
+        check_names_of(&a, STR("set"), own, STR("one"), STR("two"));
+        check_names_of(&a, STR("set"), STR("group"), own, STR("two"));
+        check_names_of(&a, set, own, arena_cat(&a, own, STR("1")), arena_cat(&a, own, STR("2")));
+        arena_done(&a);
+    }
+}
+
+TEST(what_is_in_full_is_in_full_up_to_253)
+{
+    for (size_t len = 1; len <= 260; len++) {
+        struct arena a = ARENA_INIT;
+        str set = name_of_length(&a, len, 3);
+        str whole = arena_cat(&a, set, STR("-1-clique"));
+        if (whole.len <= 253)
+            CHECK_STR(name_pclq(&a, set, 1, STR("clique")), whole);
+        else
+            CHECK(name_pclq(&a, set, 1, STR("clique")).len <= 253);
+        arena_done(&a);
+    }
+}
+
+TEST(a_name_of_any_length_tells_its_number)
+{
+    static const int64_t numbers[] = {0, 1, 9, 10, 123, 4000};
+    for (size_t len = 1; len <= 300; len++) {
+        struct arena a = ARENA_INIT;
+        str owner = name_of_length(&a, MIN(len, 253), 0), part = name_of_length(&a, len, 4);
+        for (size_t k = 0; k < ARRAY_LEN(numbers); k++) {
+            int64_t i = numbers[k];
+            CHECK_INT(name_index(name_pcsg(&a, owner, i, STR("part")), owner, STR("part")), i);
+            CHECK_INT(name_index(name_pcsg(&a, STR("owner"), i, part), STR("owner"), part), i);
+            CHECK_INT(name_index(name_base_gang(&a, owner, i), owner, STR_NONE), i);
+            CHECK_INT(name_index(name_pcsg(&a, owner, i, STR("part")), owner, STR("other")), -1);
+            CHECK_INT(name_index(name_pcsg(&a, owner, i, STR("part")), STR("owner"), STR("part")),
+                      -1);
+        }
+        arena_done(&a);
+    }
+}
+
+TEST(the_number_in_a_name_is_read_exactly)
+{
+    CHECK_INT(name_index(STR("svc-12-fe"), STR("svc"), STR("fe")), 12);
+    CHECK_INT(name_index(STR("svc-12"), STR("svc"), STR_NONE), 12);
+    CHECK_INT(name_index(STR("svc-12-fe"), STR("svc"), STR("e")), -1);
+    CHECK_INT(name_index(STR("svc-12x-fe"), STR("svc"), STR("fe")), -1);
+    CHECK_INT(name_index(STR("svc-99999999999-fe"), STR("svc"), STR("fe")), 99999999999);
+    CHECK_INT(name_index(STR("svc-99999999999999999999-fe"), STR("svc"), STR("fe")), -1);
+    CHECK_INT(name_index(STR("other-1-fe"), STR("svc"), STR("fe")), -1);
+    CHECK_INT(name_index(STR("svc-0-pf-2-pw"), STR("svc-0-pf"), STR("pw")), 2);
+    CHECK_INT(name_index(STR("svc-0-pf-2-pw"), STR("svc"), STR("pw")), -1);
+    CHECK_INT(name_index(STR("svc-02-pw"), STR("svc"), STR("pw")), -1);
+    CHECK_INT(name_index(STR("svc--pw"), STR("svc"), STR("pw")), -1);
+    CHECK_INT(name_index(STR("svc-1"), STR("svc"), STR("pw")), -1);
+    CHECK_INT(name_index(STR("svc-1"), STR("svc"), STR_NONE), 1);
+    CHECK_INT(name_index(STR("1"), STR(""), STR_NONE), -1);
+    CHECK_INT(name_index(STR_NONE, STR_NONE, STR_NONE), -1);
+}
+
+TEST(only_what_has_a_hash_may_stand_for_more)
+{
+    CHECK(name_may_be_shortened(STR("a-12345678-b")));
+    CHECK(!name_may_be_shortened(STR("svc-0-pf-2-pw")));
+    CHECK(!name_may_be_shortened(STR("a-1234567-b")));
+    CHECK(!name_may_be_shortened(STR("12345678-b")));
+    CHECK(!name_may_be_shortened(STR("a-12345678")));
+    CHECK(!name_may_be_shortened(STR_NONE));
 }
 
 TEST(long_names_are_stable_and_distinct)
