@@ -291,7 +291,7 @@ static str live_hash(struct naming *n, jval clique)
     for (size_t i = 0; i < n->in->n_cliques; i++) {
         const struct obj *pclq = n->in->cliques[i];
         str own = obj_label(pclq, STR(LABEL_TEMPLATE_HASH));
-        if (str_is_empty(own) || !str_eq(live_clique_name(n->arena, pclq), name))
+        if (str_is_empty(own) || !live_is_clique(pclq, name))
             continue;
         seen++;
         if (!revision_is_live(clique, pclq) || str_eq(own, hash))

@@ -13,15 +13,14 @@
 #include "grove/types.h"
 #include "json/write.h"
 
-str live_clique_name(struct arena *a, const struct obj *pclq)
+bool live_is_clique(const struct obj *pclq, str clique)
 {
-    str group = obj_label(pclq, STR(LABEL_PCSG)), set = obj_label(pclq, STR(LABEL_PART_OF));
-    bool member = !str_is_empty(group);
-    str before = member ? group : set;
-    str index = obj_label(pclq, member ? STR(LABEL_PCSG_INDEX) : STR(LABEL_PCS_INDEX));
-    str prefix = arena_printf(a, "%.*s-%.*s-", STR_ARG(before), STR_ARG(index));
-    return str_starts(pclq->name, prefix) ? str_sub(pclq->name, prefix.len, pclq->name.len)
-                                          : STR_NONE;
+    /* Owners are named in full; a label has only a part of a long name. */
+    str owner = jstr(jgetc(obj_controller_ref(pclq), "name"));
+    str group = obj_label(pclq, STR(LABEL_PCSG));
+    if (str_is_empty(owner))
+        owner = str_is_empty(group) ? obj_label(pclq, STR(LABEL_PART_OF)) : group;
+    return name_index(pclq->name, owner, clique) >= 0;
 }
 
 /* ---- pod specs without what operators add ---- */

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "kube/object.h"
 
-/* The template name of a PodClique: its own without what the labels say comes before it. */
-str live_clique_name(struct arena *a, const struct obj *pclq);
+/* Whether a PodClique is one of this template name, of any replica: by its own name. */
+bool live_is_clique(const struct obj *pclq, str clique);
 
 #endif

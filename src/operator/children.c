@@ -140,7 +140,7 @@ void children_keep_service(const struct world *w, const struct obj *pcs, const s
                            unsigned stage, struct plan *p)
 {
     struct pcs_view v;
-    int64_t i = upkeep_index(service->name, pcs->name, STR_NONE);
+    int64_t i = name_index(service->name, pcs->name, STR_NONE);
     if (i < 0)
         i = label_index(service, STR(LABEL_PCS_INDEX));
     pcs_view(pcs, &v);

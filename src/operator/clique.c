@@ -279,12 +279,11 @@ const struct obj *clique_shape(struct arena *a, const struct clique_place *place
 static str mapped_gang(struct arena *a, const struct world *w, const struct obj *pcs,
                        int64_t replica, str label)
 {
-    enum { SHORTENED = 63 };
     struct gangmap_view v;
-    if (label.len < SHORTENED || !gangmap_view(&v, w, a, pcs, replica))
+    if (!name_may_be_shortened(label) || !gangmap_view(&v, w, a, pcs, replica))
         return label;
     for (size_t i = 0; i < v.map.n; i++) {
-        if (str_eq(name_label(a, v.map.entries[i].name), label))
+        if (name_has_label(v.map.entries[i].name, label))
             return v.map.entries[i].name;
     }
     return label;
@@ -355,17 +354,6 @@ bool clique_is_updating(const struct obj *pclq)
     return jtype(progress) == J_OBJECT && str_is_empty(jstr(jgetc(progress, "updateEndedAt")));
 }
 
-/* Is it PCSG-<number>-CLIQUE? */
-static bool is_member_name(str pclq, str pcsg, str clique)
-{
-    uint64_t replica;
-    size_t head = pcsg.len + 1, tail = clique.len + 1;
-    if (pclq.len <= head + tail || !str_starts(pclq, pcsg) || pclq.p[pcsg.len] != '-' ||
-        !str_ends(pclq, clique) || pclq.p[pclq.len - tail] != '-')
-        return false;
-    return str_to_uint(str_sub(pclq, head, pclq.len - tail), &replica);
-}
-
 jval clique_template(struct arena *a, const struct obj *pcs, int64_t pcs_index, str pclq)
 {
     struct pcs_view view;
@@ -375,7 +363,7 @@ jval clique_template(struct arena *a, const struct obj *pcs, int64_t pcs_index, 
         str name = jstr(jgetc(it.value, "name"));
         bool is_it =
             pcs_group_of(&view, name, &group)
-                ? is_member_name(pclq, name_pcsg(a, pcs->name, pcs_index, group.name), name)
+                ? name_index(pclq, name_pcsg(a, pcs->name, pcs_index, group.name), name) >= 0
                 : str_eq(pclq, name_pclq(a, pcs->name, pcs_index, name));
         if (is_it)
             return it.value;

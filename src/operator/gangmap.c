@@ -2,11 +2,14 @@
 #include "operator/gangmap.h"
 
 #include "client/slots.h"
+#include "grove/names.h"
 #include "grove/types.h"
 
 /* A name's number is a time when it is at least this: replicas of groups, which older names end in,
  * are far fewer. */
 #define FIRST_STAMP INT64_C(1000000000000)
+/* Of a label, and of a time in nanoseconds. */
+enum { LABEL_LEN = 63, STAMP_LEN = 19 };
 
 enum { MAX_ENTRIES = 100000 };
 
@@ -243,13 +246,21 @@ void gangmap_index_done(struct gangmap_index *index)
 
 /* ---- names ---- */
 
+/* What comes before the time, so short that the whole fits into a label. */
+static str stamped_base(struct arena *a, str base)
+{
+    return name_fit(a, base, LABEL_LEN - 1 - STAMP_LEN);
+}
+
 int64_t gangmap_stamp(str base, str name)
 {
-    int64_t stamp;
-    if (name.len <= base.len + 1 || !str_starts(name, base) || name.p[base.len] != '-' ||
-        !str_to_int(str_sub(name, base.len + 1, name.len), &stamp) || stamp < FIRST_STAMP)
-        return -1;
-    return stamp;
+    int64_t stamp = name_index(name, base, STR_NONE);
+    if (stamp < 0 && base.len > LABEL_LEN - 1 - STAMP_LEN) {
+        struct arena a = ARENA_INIT;
+        stamp = name_index(name, stamped_base(&a, base), STR_NONE);
+        arena_done(&a);
+    }
+    return stamp < FIRST_STAMP ? -1 : stamp;
 }
 
 int64_t gangmap_next_stamp(const struct gangmap *m, int64_t now_usec)
@@ -265,7 +276,7 @@ int64_t gangmap_next_stamp(const struct gangmap *m, int64_t now_usec)
 
 str gangmap_name(struct arena *a, str base, int64_t stamp)
 {
-    return arena_printf(a, "%.*s-%lld", STR_ARG(base), (long long)stamp);
+    return arena_printf(a, "%.*s-%lld", STR_ARG(stamped_base(a, base)), (long long)stamp);
 }
 
 /* ---- objects ---- */

@@ -100,8 +100,9 @@ const struct gangmap_entry *gangmap_find(const struct gangmap *m, str name);
 const struct gangmap_entry *gangmap_of_index(const struct gangmap *m, size_t component,
                                              int64_t index);
 
-/* Names: BASE-<nanoseconds>. The number at the end, -1 when there is none that is a time; gangs
- * that were there before the map keep their own names and have none. */
+/* Names: BASE-<nanoseconds>, BASE shortened so that the label that names the gang holds it all;
+ * what was named before that was the case keeps its name. The number at the end, -1 when there is
+ * none that is a time; gangs that were there before the map keep their own names and have none. */
 int64_t gangmap_stamp(str base, str name);
 /* A time for new names, later than all in the map and not next to any of them. */
 int64_t gangmap_next_stamp(const struct gangmap *m, int64_t now_usec);

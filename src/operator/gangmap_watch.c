@@ -115,7 +115,7 @@ static void enqueue_going(struct controller *c, const struct world *w, const str
 {
     str name = jstr(jgetc(obj_controller_ref(pod), "name"));
     const struct obj *pclq = world_get(w, &kind_pclq, pod->ns, name);
-    const struct obj *pcs = world_get(w, &kind_pcs, pod->ns, obj_label(pod, STR(LABEL_PCS)));
+    const struct obj *pcs = labelled_obj(w, &kind_pcs, pod->ns, obj_label(pod, STR(LABEL_PCS)));
     if (pclq)
         enqueue_if_at_work(c, w, pclq);
     else if (pcs && label_index(pod, STR(LABEL_PCS_INDEX)) >= 0)
@@ -226,11 +226,13 @@ static void enqueue_gang(void *ctx, jval entry)
     controller_enqueue(x->controller, &kind_pod_gang, x->map->ns, jstr(jgetc(entry, "name")));
 }
 
-/* Gangs of a replica are named after it, as its map is; those from before a map have no index. */
+/* Gangs of a replica are named after it, as its map is; those from before a map have no index. A
+ * name that was shortened does not say: it may be. */
 static bool is_of_replica(const struct obj *gang, const struct obj *map)
 {
     str n = gang->name;
-    return str_starts(n, map->name) && (n.len == map->name.len || n.p[map->name.len] == '-');
+    return name_may_be_shortened(n) ||
+           (str_starts(n, map->name) && (n.len == map->name.len || n.p[map->name.len] == '-'));
 }
 
 /* A gang whose map went waits for it to come back; a new one may not have it. */

@@ -529,10 +529,9 @@ void gangmap_mark_down(struct gangmap_view *v)
 
 /* ---- gangs ---- */
 
-/* The set and the replica that a map of this name belongs to. */
-static const struct obj *map_owner(const struct world *w, str ns, str name, int64_t *ret_replica)
+/* The set and the replica that a map belongs to. */
+static const struct obj *map_owner(const struct world *w, const struct obj *o, int64_t *ret_replica)
 {
-    const struct obj *o = world_get(w, &kind_pod_gang_map, ns, name);
     if (!o || o->deleting)
         return NULL;
     *ret_replica = jint(jgetc(obj_spec(o), "podCliqueSetReplicaIndex"), -1);
@@ -562,16 +561,40 @@ static const struct obj *labelled_owner(const struct world *w, str ns, str name,
     return *ret_replica >= 0 && gangmap_obj(w, pcs, *ret_replica) ? pcs : NULL;
 }
 
+/* The map that gives gangs such names; what comes before the time may have been shortened. */
+static const struct obj *map_naming(const struct world *w, str ns, str gang, str shorter)
+{
+    struct obj *found = world_get(w, &kind_pod_gang_map, ns, shorter), *o;
+    if (found || !name_may_be_shortened(gang))
+        return found;
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_pod_gang_map), ns);
+         !found && (o = cache_next(&it));)
+        found = gangmap_stamp(o->name, gang) >= 0 ? o : NULL;
+    return found;
+}
+
+/* The group that a scaled gang is named after. */
+static const struct obj *group_naming(const struct world *w, str ns, str gang, str shorter)
+{
+    struct obj *found = world_get(w, &kind_pcsg, ns, shorter), *o;
+    if (found || !name_may_be_shortened(gang))
+        return found;
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_pcsg), ns);
+         !found && (o = cache_next(&it));)
+        found = name_index(gang, o->name, STR_NONE) >= 0 ? o : NULL;
+    return found;
+}
+
 /* By its name: P-i, P-i-<time>, or P-i-G-k, where P-i-G is a scaling group.
  * Or by its label. */
 static const struct obj *gang_owner(const struct world *w, str ns, str name, int64_t *ret_replica)
 {
-    const struct obj *pcs = map_owner(w, ns, name, ret_replica);
+    const struct obj *pcs = map_owner(w, world_get(w, &kind_pod_gang_map, ns, name), ret_replica);
     str shorter = without_number(name);
     if (!pcs && !str_is_empty(shorter))
-        pcs = map_owner(w, ns, shorter, ret_replica);
+        pcs = map_owner(w, map_naming(w, ns, name, shorter), ret_replica);
     if (!pcs && !str_is_empty(shorter)) {
-        const struct obj *pcsg = world_get(w, &kind_pcsg, ns, shorter);
+        const struct obj *pcsg = group_naming(w, ns, name, shorter);
         pcs = pcsg ? owner_pcs(w, pcsg) : NULL;
         *ret_replica = pcsg ? label_index(pcsg, STR(LABEL_PCS_INDEX)) : -1;
         if (pcs && !gangmap_obj(w, pcs, *ret_replica))

@@ -138,12 +138,12 @@ static bool has_place(const struct world *w, const struct obj *pcs, str name, in
     jval template = clique_template(a, pcs, replica, name);
     str clique = jstr(jgetc(template, "name"));
     pcs_view(pcs, &v);
-    /* A name too long to be written out tells neither clique nor number. */
+    /* A name too long to be written out may tell neither clique nor number. */
     if (replica >= v.replicas || str_is_empty(clique) || !pcs_group_of(&v, clique, &g))
         return replica < v.replicas;
     str pcsg = name_pcsg(a, pcs->name, replica, g.name);
     const struct obj *o = world_get(w, &kind_pcsg, pcs->ns, pcsg);
-    int64_t copy = upkeep_index(name, pcsg, clique);
+    int64_t copy = name_index(name, pcsg, clique);
     return !o || copy < 0 || gangmap_wants(w, a, pcs, o, copy);
 }
 

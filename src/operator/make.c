@@ -570,6 +570,16 @@ struct obj *owner_pcs(const struct world *w, const struct obj *o)
     return (struct obj *)o;
 }
 
+struct obj *labelled_obj(const struct world *w, const struct kind *k, str ns, str label)
+{
+    struct obj *found = str_is_empty(label) ? NULL : world_get(w, k, ns, label), *o;
+    if (found || !name_may_be_shortened(label))
+        return found;
+    for (struct cache_iter it = cache_all(world_cache(w, k), ns); !found && (o = cache_next(&it));)
+        found = name_has_label(o->name, label) ? o : NULL;
+    return found;
+}
+
 int64_t label_index(const struct obj *o, str key)
 {
     int64_t index;

@@ -118,6 +118,9 @@ bool make_is_counts_only(jval old, jval new);
 
 /* The set an object belongs to, up its owners; NULL when one of them is not in the cache. */
 struct obj *owner_pcs(const struct world *w, const struct obj *o);
+/* The object whose name this value of a label stands for, which may be longer; NULL: none in the
+ * cache. */
+struct obj *labelled_obj(const struct world *w, const struct kind *k, str ns, str label);
 /* Value of a label as an index, -1 when it is none. */
 int64_t label_index(const struct obj *o, str key);
 

@@ -82,9 +82,10 @@ static usec wait_for_gang(const struct world *w, const struct obj *pclq, struct 
 {
     usec deleted;
     str base, name = clique_gang(p->arena, w, pclq, &base);
-    if (str_is_empty(name)) /* its group may be gone */
-        name = obj_label(pclq, STR(LABEL_PODGANG));
-    const struct obj *gang = world_get(w, &kind_pod_gang, pclq->ns, name);
+    const struct obj *gang =
+        str_is_empty(name) /* its group may be gone */
+            ? labelled_obj(w, &kind_pod_gang, pclq->ns, obj_label(pclq, STR(LABEL_PODGANG)))
+            : world_get(w, &kind_pod_gang, pclq->ns, name);
     const struct obj *pcs = gang ? owner_pcs(w, gang) : NULL;
     if (!pcs || pcs->deleting || gang->deleting ||
         !time_parse_rfc3339(jstr(jgetc(pclq->meta, "deletionTimestamp")), &deleted))

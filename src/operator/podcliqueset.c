@@ -77,11 +77,8 @@ void pcs_keep_group(const struct world *w, const struct obj *pcs, const struct o
     pcs_view(pcs, &v);
     for (struct jiter it = jiter(v.scaling_groups); jnext(&it);) {
         group_view(it.value, &g);
-        int64_t i = upkeep_index(pcsg->name, pcs->name, g.name);
-        if (i < 0)
-            i = label_index(pcsg, STR(LABEL_PCS_INDEX));
-        if (i < 0 || i >= v.replicas ||
-            !str_eq(name_pcsg(p->arena, pcs->name, i, g.name), pcsg->name))
+        int64_t i = name_index(pcsg->name, pcs->name, g.name);
+        if (i < 0 || i >= v.replicas)
             continue;
         (void)make_ensure(p, stage, w, pcs, pcsg, &kind_pcsg, pcsg->name,
                           make_group(p->arena, pcs, i, &g, pcsg));

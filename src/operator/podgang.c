@@ -489,18 +489,23 @@ static struct doc *make_gang(struct gang_work *g)
 
 /* ---- where it stands ---- */
 
+/* The group whose scaled gang it is, by what its name begins with, or by its label. */
+static const struct obj *group_of_gang(const struct gang_work *g)
+{
+    ptrdiff_t dash = str_rfind_char(g->name, '-');
+    str before = dash > 0 ? str_sub(g->name, 0, (size_t)dash) : STR_NONE;
+    const struct obj *pcsg = world_get(g->world, &kind_pcsg, g->pcs->ns, before);
+    return pcsg ? pcsg
+                : labelled_obj(g->world, &kind_pcsg, g->pcs->ns,
+                               obj_label(g->gang, STR(LABEL_PCSG)));
+}
+
 /* The replica of a group that a scaled gang of this name is: PCSG-(j-M). */
 static bool find_scaled(struct gang_work *g)
 {
-    size_t dash = g->name.len;
-    int64_t k;
-    while (dash > 0 && g->name.p[dash - 1] != '-')
-        dash--;
-    if (dash < 2 || !str_to_int(str_sub(g->name, dash, g->name.len), &k) || k < 0)
-        return false;
-    str group = str_sub(g->name, 0, dash - 1);
-    const struct obj *pcsg = world_get(g->world, &kind_pcsg, g->pcs->ns, group);
-    if (!pcsg || !str_eq(pcsg->owner_uid, g->pcs->uid))
+    const struct obj *pcsg = group_of_gang(g);
+    int64_t k = pcsg ? name_index(g->name, pcsg->name, STR_NONE) : -1;
+    if (k < 0 || !str_eq(pcsg->owner_uid, g->pcs->uid))
         return false;
     g->pcsg = pcsg;
     g->group_index = k + jint(jgetc(obj_spec(pcsg), "minAvailable"), 1);
@@ -510,10 +515,8 @@ static bool find_scaled(struct gang_work *g)
 
 static bool find_base(struct gang_work *g)
 {
-    size_t head = g->pcs->name.len + 1;
-    return g->name.len > head && str_starts(g->name, g->pcs->name) &&
-           str_to_int(str_sub(g->name, head, g->name.len), &g->pcs_index) &&
-           str_eq(name_base_gang(g->plan->arena, g->pcs->name, g->pcs_index), g->name);
+    g->pcs_index = name_index(g->name, g->pcs->name, STR_NONE);
+    return g->pcs_index >= 0;
 }
 
 /* Some of its groups has replicas, or it has standalone cliques. */
@@ -638,18 +641,6 @@ static bool lacks_pods(const struct gang_work *g, const struct obj *pclq)
     return n->active + n->finished < jint(jgetc(obj_spec(pclq), "replicas"), 0);
 }
 
-/* The number after a group's name in that of a member; -1: it is none of its members. */
-static int64_t member_index(str pcsg, str pclq)
-{
-    int64_t index;
-    size_t from = pcsg.len + 1, end = from;
-    if (!str_starts(pclq, pcsg) || pclq.len <= from || pclq.p[pcsg.len] != '-')
-        return -1;
-    while (end < pclq.len && pclq.p[end] != '-')
-        end++;
-    return str_to_int(str_sub(pclq, from, end), &index) ? index : -1;
-}
-
 /* A clique of a base gang that nobody is about to make: its group has fewer replicas than its
  * minimum. */
 static bool is_below_minimum(const struct gang_work *g, str pclq)
@@ -658,11 +649,9 @@ static bool is_below_minimum(const struct gang_work *g, str pclq)
     for (struct jiter it = jiter(g->set.scaling_groups); jnext(&it);) {
         str name = name_pcsg(a, g->pcs->name, g->pcs_index, jstr(jgetc(it.value, "name")));
         const struct obj *pcsg = world_get(g->world, &kind_pcsg, g->pcs->ns, name);
-        int64_t index = member_index(name, pclq);
-        if (!pcsg || index < surge_total(pcsg))
-            continue;
-        for (struct jiter k = jiter(jgetc(it.value, "cliqueNames")); jnext(&k);) {
-            if (str_eq(name_member_pclq(a, name, index, jstr(k.value)), pclq))
+        for (struct jiter k = jiter(jgetc(it.value, "cliqueNames")); pcsg && jnext(&k);) {
+            int64_t index = name_index(pclq, name, jstr(k.value));
+            if (index >= 0 && index >= surge_total(pcsg))
                 return true;
         }
     }

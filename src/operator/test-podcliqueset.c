@@ -647,14 +647,3 @@ TEST(upkeep_leaves_numbers_of_users_and_objects_of_others_alone)
     CHECK_INT(tw_plan(r.world, upkeep_plan, NULL, &kind_service, "svc-9")->writes.len, 0);
     ring_free(&r);
 }
-
-TEST(the_number_in_a_name_is_read_exactly)
-{
-    CHECK_INT(upkeep_index(STR("svc-12-fe"), STR("svc"), STR("fe")), 12);
-    CHECK_INT(upkeep_index(STR("svc-12"), STR("svc"), STR_NONE), 12);
-    CHECK_INT(upkeep_index(STR("svc-12-fe"), STR("svc"), STR("e")), -1);
-    CHECK_INT(upkeep_index(STR("svc-12x-fe"), STR("svc"), STR("fe")), -1);
-    CHECK_INT(upkeep_index(STR("svc--fe"), STR("svc"), STR("fe")), -1);
-    CHECK_INT(upkeep_index(STR("svc-99999999999-fe"), STR("svc"), STR("fe")), -1);
-    CHECK_INT(upkeep_index(STR("other-1-fe"), STR("svc"), STR("fe")), -1);
-}

@@ -25,31 +25,7 @@ struct upkeep {
     int64_t replicas; /* of the owner */
 };
 
-int64_t upkeep_index(str name, str prefix, str suffix)
-{
-    uint64_t index;
-    size_t head = prefix.len + 1, tail = suffix.len ? suffix.len + 1 : 0;
-    if (name.len <= head + tail || !str_starts(name, prefix) || name.p[prefix.len] != '-' ||
-        (tail && (!str_ends(name, suffix) || name.p[name.len - tail] != '-')) ||
-        !str_to_uint(str_sub(name, head, name.len - tail), &index) || index > INT32_MAX)
-        return -1;
-    return (int64_t)index;
-}
-
 /* ---- cliques ---- */
-
-/* The replica whose clique of this name the child is, -1: it is not. A name too long to be written
- * out has no number in it; then its label says. */
-static int64_t index_of(const struct upkeep *u, str clique, bool member)
-{
-    struct arena *a = u->plan->arena;
-    str owner = u->owner->name;
-    int64_t i = upkeep_index(u->child->name, owner, clique);
-    if (i < 0)
-        i = label_index(u->child, member ? STR(LABEL_PCSG_INDEX) : STR(LABEL_PCS_INDEX));
-    str name = member ? name_member_pclq(a, owner, i, clique) : name_pclq(a, owner, i, clique);
-    return i >= 0 && str_eq(name, u->child->name) ? i : -1;
-}
 
 /* What it is to be of; a member, while it waits to be made anew, what it is of. */
 static void carry(const struct upkeep *u, const struct obj *current, struct clique_place *c)
@@ -70,7 +46,7 @@ static bool find_place(const struct upkeep *u, const struct obj *current, struct
     for (struct jiter it = jiter(u->set.cliques); jnext(&it);) {
         struct clique_place c = {.pcs = u->pcs, .owner = u->owner};
         clique_view(it.value, &c.clique);
-        int64_t i = index_of(u, c.clique.name, member);
+        int64_t i = name_index(u->child->name, u->owner->name, c.clique.name);
         if (i < 0 || pcs_group_of(&u->set, c.clique.name, &c.group) != member)
             continue;
         c.pcs_index = member ? label_index(u->owner, STR(LABEL_PCS_INDEX)) : i;

@@ -24,7 +24,4 @@ void upkeep_each(const struct world *w, const struct obj *owner, upkeep_fn *fn, 
  * garbage collector would in the end; that of a cluster does twenty in a second. */
 void upkeep_let_go(const struct world *w, const struct obj *owner, unsigned stage, struct plan *p);
 
-/* The number between prefix and suffix, -1 when the name is not made so: "svc-12-fe". */
-int64_t upkeep_index(str name, str prefix, str suffix);
-
 #endif

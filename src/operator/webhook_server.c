@@ -138,15 +138,11 @@ static const struct obj *find_set(void *ctx, str ns, str label)
 {
     struct world world = world_of(ctx);
     const struct obj *found = world_get(&world, &kind_pcs, ns, label), *o;
-    if (found || label.len < 60)
+    if (found || !name_may_be_shortened(label))
         return found;
-    struct arena a = ARENA_INIT;
     struct cache_iter it = cache_all(world_cache(&world, &kind_pcs), ns);
-    while (!found && (o = cache_next(&it))) {
-        if (str_eq(name_label(&a, o->name), label))
-            found = o;
-    }
-    arena_done(&a);
+    while (!found && (o = cache_next(&it)))
+        found = name_has_label(o->name, label) ? o : NULL;
     return found;
 }
 
