@@ -90,6 +90,15 @@ bool is_of_set(const struct obj *o, str set)
 
 str template_of_child(const struct obj *child, const struct obj *pcs)
 {
+    bool group = child->kind == &kind_pcsg;
+    jval list = jpath(obj_root(pcs),
+                      group ? "spec.template.podCliqueScalingGroups" : "spec.template.cliques");
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        str name = jstr(jgetc(it.value, "name"));
+        if (name_index(child->name, pcs->name, name) >= 0)
+            return name;
+    }
+    /* The template has it no more. */
     str index = obj_label(child, STR(LABEL_PCS_INDEX));
     size_t skip = pcs->name.len + index.len + 2;
     return child->name.len > skip ? str_sub(child->name, skip, child->name.len) : child->name;

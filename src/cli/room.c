@@ -424,7 +424,7 @@ static void rank_holders(struct count *c, struct room *ret)
         struct room_holder *h = map_get(&by_name, gang);
         if (!h && d.amount[r] > 0) {
             h = &holders[n++];
-            h->gang = gang;
+            h->gang = picture_gang_of(c->picture, pods->items[i]);
             (void)map_put(&by_name, gang, h);
         }
         if (h)
