@@ -145,7 +145,6 @@ static void learn_mapped(const struct invariants *v, struct inv_owner *o, str cl
     }
 }
 
-/* PREFIX-NUMBER is the map's name, PREFIX-NUMBER-CLIQUE that of a clique of the replica. */
 static void learn_map(const struct invariants *v, struct inv_deletes *d,
                       const struct store_event *e)
 {
@@ -156,11 +155,9 @@ static void learn_map(const struct invariants *v, struct inv_deletes *d,
         return;
     for (size_t it = 0; map_next(&d->owners, &it, &key, &value);) {
         struct inv_owner *o = value;
-        str name = o->last->name;
-        if (o->last->kind == &kind_pclq && str_eq(o->last->owner_uid, now->owner_uid) &&
-            name.len > now->name.len + 1 && str_starts(name, now->name) &&
-            name.p[now->name.len] == '-')
-            learn_mapped(v, o, str_sub(name, now->name.len + 1, name.len), e->prev, now);
+        str name = o->last->kind == &kind_pclq ? inv_template_name(v, now, o->last) : STR_NONE;
+        if (!str_is_empty(name))
+            learn_mapped(v, o, name, e->prev, now);
     }
 }
 
@@ -171,7 +168,9 @@ static void learn_map_of(const struct invariants *v, struct inv_deletes *d,
     struct arena a = ARENA_INIT;
     int64_t replica = -1;
     (void)str_to_int(obj_label(clique, STR(LABEL_PCS_INDEX)), &replica);
-    str name = name_base_gang(&a, obj_label(clique, STR(LABEL_PCS)), replica);
+    const struct obj *pcs =
+        inv_labelled(v, &kind_pcs, clique->ns, obj_label(clique, STR(LABEL_PCS)));
+    str name = pcs ? name_base_gang(&a, pcs->name, replica) : STR_NONE;
     struct obj *map = store_get(inv_store(v), &kind_pod_gang_map, clique->ns, name);
     if (map)
         learn_map(v, d, &(struct store_event){.type = STORE_ADDED, .obj = map});
@@ -361,7 +360,7 @@ static bool must_make_room(const struct invariants *v, const struct inv_deletes 
                            const struct obj *pod)
 {
     const struct obj *gang =
-        store_get(inv_store(v), &kind_pod_gang, pod->ns, obj_label(pod, STR(LABEL_PODGANG)));
+        inv_labelled(v, &kind_pod_gang, pod->ns, obj_label(pod, STR(LABEL_PODGANG)));
     return gang && (is_target(gang) || inv_wall(v) < counter_get(&d->asked, gang->uid));
 }
 

@@ -23,6 +23,11 @@ usec inv_ready(const struct invariants *v, const struct obj *pod);  /* Ready, as
 /* How old what a component knows may be. */
 usec inv_lag(const struct invariants *v);
 const struct store *inv_store(const struct invariants *v);
+/* The object whose name this value of a label stands for, which may be longer. */
+const struct obj *inv_labelled(const struct invariants *v, const struct kind *k, str ns, str label);
+/* What the template calls a clique or group of the set that is of the map's replica; empty: it is
+ * not. */
+str inv_template_name(const struct invariants *v, const struct obj *map, const struct obj *o);
 
 /* The object after the event; NULL when it is gone. */
 static inline const struct obj *event_now(const struct store_event *e)

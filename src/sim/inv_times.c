@@ -114,7 +114,7 @@ static void check_surge(struct invariants *v, const struct inv_times *t,
     const struct obj *pclq = event_now(e), *pcs;
     if (!pclq || !e->prev || pclq->kind != &kind_pclq || !timed_out(pclq) || timed_out(e->prev))
         return;
-    pcs = store_get(inv_store(v), &kind_pcs, pclq->ns, obj_label(pclq, STR(LABEL_PCS)));
+    pcs = inv_labelled(v, &kind_pcs, pclq->ns, obj_label(pclq, STR(LABEL_PCS)));
     /* What a quota refuses is not waited for. */
     if (!pcs || is_new_wish(v, t, pcs) || store_count(inv_store(v), &kind_resource_quota) > 0)
         return;

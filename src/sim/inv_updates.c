@@ -44,7 +44,7 @@ static const struct obj *controller_of(const struct invariants *v, const struct 
 
 static const struct obj *set_of(const struct invariants *v, const struct obj *component)
 {
-    return store_get(inv_store(v), &kind_pcs, component->ns, obj_label(component, STR(LABEL_PCS)));
+    return inv_labelled(v, &kind_pcs, component->ns, obj_label(component, STR(LABEL_PCS)));
 }
 
 static int64_t count_pods(const struct invariants *v, const struct obj *clique,
@@ -246,7 +246,7 @@ static bool is_fresh(const struct invariants *v, const struct obj *group, str in
     struct obj *pod;
     struct store_iter it = store_range(inv_store(v), &kind_pod, group->ns, STR_NONE, STR_NONE);
     while ((pod = store_next(&it))) {
-        if (str_eq(obj_label(pod, STR(LABEL_PCSG)), group->name) &&
+        if (name_has_label(group->name, obj_label(pod, STR(LABEL_PCSG))) &&
             str_eq(obj_label(pod, STR(LABEL_PCSG_INDEX)), index) && inv_ready(v, pod) &&
             inv_wall(v) < inv_ready(v, pod) + inv_lag(v))
             return true;
@@ -502,7 +502,7 @@ static void check_ending(struct invariants *v, const struct store_event *e)
     while (revision && (pod = store_next(&it))) {
         if ((is_active(pod) || is_stopping(v, pod)) &&
             inv_made(v, pod) + inv_lag(v) < inv_wall(v) &&
-            str_eq(obj_label(pod, STR(LABEL_PCS)), pcs->name) && set_of(v, pod) == pcs &&
+            name_has_label(pcs->name, obj_label(pod, STR(LABEL_PCS))) && set_of(v, pod) == pcs &&
             !is_left_out(v, pod, pcs) && !is_of(pod, revision))
             inv_fail(v, "rolls", "the update of %.*s ends, and pod %.*s is of another template%s",
                      STR_ARG(pcs->name), STR_ARG(pod->name),
@@ -565,10 +565,9 @@ static void check_map_surge(struct invariants *v, const struct inv_updates *u,
     for (size_t i = 0; pcs && !is_disturbed(v, u, pcs->uid) && i < ARRAY_LEN(kinds); i++) {
         struct store_iter it = store_range(inv_store(v), kinds[i], map->ns, STR_NONE, STR_NONE);
         while ((o = store_next(&it))) {
-            if (!str_eq(o->owner_uid, pcs->uid) || is_disturbed(v, u, o->uid) ||
-                !str_starts(o->name, map->name) || o->name.len <= map->name.len + 1)
+            str name = inv_template_name(v, map, o);
+            if (str_is_empty(name) || is_disturbed(v, u, o->uid))
                 continue;
-            str name = str_sub(o->name, map->name.len + 1, o->name.len);
             int64_t n = mapped_surge(map, name).replicas, most = most_above(pcs, o);
             if (n > 0 && n > (most > 0 ? MAX(most, number(o, "minAvailable")) : 0))
                 inv_fail(v, "rolls", "map %.*s holds %lld of %.*s above its %lld, not %lld",

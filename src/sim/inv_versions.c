@@ -36,7 +36,7 @@ static bool is_coherent(const struct obj *pcs)
 static const struct obj *coherent_set(const struct invariants *v, const struct obj *pod)
 {
     str name = obj_label(pod, STR(LABEL_PCS));
-    const struct obj *pcs = store_get(inv_store(v), &kind_pcs, pod->ns, name);
+    const struct obj *pcs = inv_labelled(v, &kind_pcs, pod->ns, name);
     int64_t replica;
     if (!pcs || !is_coherent(pcs) || !str_to_int(obj_label(pod, STR(LABEL_PCS_INDEX)), &replica))
         return NULL;
@@ -169,10 +169,9 @@ static void check_aside(struct invariants *v, const struct inv_versions *x,
         return;
     struct store_iter it = store_range(inv_store(v), &kind_pclq, e->obj->ns, STR_NONE, STR_NONE);
     while ((o = store_next(&it))) {
-        if (!str_eq(o->owner_uid, e->obj->owner_uid) || !str_starts(o->name, e->obj->name) ||
-            o->name.len <= e->obj->name.len + 1)
+        str clique = inv_template_name(v, e->obj, o);
+        if (str_is_empty(clique))
             continue;
-        str clique = str_sub(o->name, e->obj->name.len + 1, o->name.len);
         int64_t more = aside_pods(e->obj, clique) - aside_pods(e->prev, clique);
         if (more > idle_pods(v, o))
             inv_fail(v, "versions", "map %.*s sets aside %lld pods of %.*s, and %lld do not serve",
@@ -192,11 +191,11 @@ static void check_floor(struct invariants *v, const struct inv_versions *x, cons
         inv_wall(v) - x->disturbed <= 2 * inv_lag(v) + USEC_PER_SEC)
         return;
     struct arena a = ARENA_INIT;
-    str head = arena_printf(&a, "%.*s-%.*s-", STR_ARG(pcs->name),
-                            STR_ARG(obj_label(pod, STR(LABEL_PCS_INDEX))));
-    str template = str_starts(name, head) ? str_sub(name, head.len, name.len) : STR_NONE;
-    const struct obj *map =
-        store_get(inv_store(v), &kind_pod_gang_map, pod->ns, str_sub(head, 0, head.len - 1));
+    int64_t replica = -1;
+    (void)str_to_int(obj_label(pod, STR(LABEL_PCS_INDEX)), &replica);
+    const struct obj *map = store_get(inv_store(v), &kind_pod_gang_map, pod->ns,
+                                      name_base_gang(&a, pcs->name, replica));
+    str template = map ? inv_template_name(v, map, clique) : STR_NONE;
     int64_t left = ready_pods(v, clique), replicas = jint(jgetc(obj_spec(clique), "replicas"), 0);
     int64_t floor = replicas - aside_pods(map, template) - may_take(pcs, template);
     if (left < floor)

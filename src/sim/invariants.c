@@ -5,6 +5,7 @@
 
 #include "base/quantity.h"
 #include "base/vec.h"
+#include "grove/names.h"
 #include "grove/types.h"
 #include "sim/inv_impl.h"
 
@@ -127,6 +128,39 @@ usec invariants_moved(const struct invariants *v, const struct obj *pcs)
 usec inv_lag(const struct invariants *v)
 {
     return v->lag;
+}
+
+const struct obj *inv_labelled(const struct invariants *v, const struct kind *k, str ns, str label)
+{
+    struct obj *found = str_is_empty(label) ? NULL : store_get(inv_store(v), k, ns, label), *o;
+    if (found || !name_may_be_shortened(label))
+        return found;
+    struct store_iter it = store_range(inv_store(v), k, ns, STR_NONE, STR_NONE);
+    while (!found && (o = store_next(&it)))
+        found = name_has_label(o->name, label) ? o : NULL;
+    return found;
+}
+
+/* PREFIX-NUMBER is the map's name, PREFIX-NUMBER-NAME that of the other. */
+str inv_template_name(const struct invariants *v, const struct obj *map, const struct obj *o)
+{
+    size_t head = map->name.len;
+    if (!str_eq(o->owner_uid, map->owner_uid))
+        return STR_NONE;
+    if (o->name.len > head + 1 && str_starts(o->name, map->name) && o->name.p[head] == '-')
+        return str_sub(o->name, head + 1, o->name.len);
+    /* Or what is left of it. */
+    const struct obj *pcs = inv_labelled(v, &kind_pcs, o->ns, obj_label(o, STR(LABEL_PCS)));
+    int64_t replica = jint(jgetc(obj_spec(map), "podCliqueSetReplicaIndex"), -1);
+    jval list =
+        jpath(pcs ? obj_spec(pcs) : JVAL_ABSENT,
+              o->kind == &kind_pcsg ? "template.podCliqueScalingGroups" : "template.cliques");
+    for (struct jiter it = jiter(list); name_may_be_shortened(o->name) && jnext(&it);) {
+        str name = jstr(jgetc(it.value, "name"));
+        if (replica >= 0 && name_index(o->name, pcs->name, name) == replica)
+            return name;
+    }
+    return STR_NONE;
 }
 
 const struct store *inv_store(const struct invariants *v)

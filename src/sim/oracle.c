@@ -127,9 +127,11 @@ static const struct obj *expect(struct oracle *x, const struct kind *k, const st
 static int64_t map_surged(struct oracle *x, const struct obj *o)
 {
     int64_t replica;
-    if (!str_to_int(obj_label(o, STR(LABEL_PCS_INDEX)), &replica))
+    jval owner = obj_controller_ref(o); /* members of groups are nobody's to surge */
+    if (!str_is(jstr(jgetc(owner, "kind")), kind_pcs.kind) ||
+        !str_to_int(obj_label(o, STR(LABEL_PCS_INDEX)), &replica))
         return 0;
-    str name = name_base_gang(&x->arena, obj_label(o, STR(LABEL_PCS)), replica);
+    str name = name_base_gang(&x->arena, jstr(jgetc(owner, "name")), replica);
     const struct obj *map = sim_get(x->sim, &kind_pod_gang_map, o->ns, name);
     str text = map ? obj_annotation(map, STR("grove.io/surge")) : STR_NONE;
     struct doc *d = str_is_empty(text) ? NULL : doc_hold(&x->arena, doc_parse(text, NULL, NULL));

@@ -10,7 +10,8 @@
  * Meanwhile clocks are set and drift, unless it says `clocks: false`.
  *
  * With `strategies: [RollingRecreate, ...]` instead of sets there is one set, drawn as well; apply
- * is another version of it, with one of these strategies. The last word is such a version.
+ * is another version of it, with one of these strategies. The last word is such a version. Each of
+ * its names has as many characters as `names` says.
  */
 #include "grove/types.h"
 #include "sim/random_set.h"
@@ -22,6 +23,7 @@ struct mess {
     int64_t most;                     /* replicas */
     struct api_faulty_options faults; /* the scenario's own */
     struct random_shape shape;
+    size_t names;
     bool clocks;
 };
 
@@ -429,6 +431,7 @@ static int begin(struct mess *m, struct err *err)
     if (jlen(m->strategies) == 0)
         return 0;
     random_shape(sim_rng(m->run->sim), &m->shape);
+    m->shape.names = m->names;
     int r = apply_version(m, true, err);
     (void)sim_advance(m->run->sim, (usec)below(m, 10 * USEC_PER_SEC));
     return r;
@@ -436,13 +439,14 @@ static int begin(struct mess *m, struct err *err)
 
 int run_random(struct run *r, jval v, struct err *err)
 {
-    static const char *const keys[] = {"ops",  "wait",       "sets",   "of",
-                                       "most", "strategies", "clocks", NULL};
+    static const char *const keys[] = {"ops",        "wait",   "sets",  "of", "most",
+                                       "strategies", "clocks", "names", NULL};
     struct mess m = {.run = r,
                      .sets = jgetc(v, "sets"),
                      .strategies = jgetc(v, "strategies"),
                      .most = jint(jgetc(v, "most"), 3),
                      .faults = *sim_faults(r->sim),
+                     .names = (size_t)MIN(MAX(jint(jgetc(v, "names"), 0), 0), 240),
                      .clocks = jbool(jgetc(v, "clocks"), true)};
     jval of = jgetc(v, "of");
     usec min = 0, max = 0;

@@ -6,6 +6,8 @@
 #include "nodes/life.h"
 #include "json/write.h"
 
+enum { NAME_MAX_LEN = 253 };
+
 static int64_t between(struct rng *r, int64_t low, int64_t high)
 {
     return low + (int64_t)rng_below(r, (uint64_t)(high - low) + 1);
@@ -24,6 +26,23 @@ void random_shape(struct rng *r, struct random_shape *s)
     s->group_replicas = between(r, 1, 2);
     s->group_min = between(r, 1, s->group_replicas);
     s->set_replicas = between(r, 1, 2);
+}
+
+/* A name that begins so, as long as names are to be. */
+static void write_name(struct jw *w, const struct random_shape *s, const char *begins)
+{
+    struct strbuf b = STRBUF_INIT(NAME_MAX_LEN);
+    strbuf_add_cstr(&b, begins);
+    while (b.len < s->names)
+        strbuf_add_cstr(&b, b.len % 8 == 7 && b.len + 1 < s->names ? "-" : "x");
+    jw_str(w, strbuf_str(&b));
+    strbuf_done(&b);
+}
+
+static void write_clique_name(struct jw *w, const struct random_shape *s, size_t i)
+{
+    static const char *const names[RANDOM_CLIQUES] = {"c0", "c1", "c2", "c3"};
+    write_name(w, s, names[i]);
 }
 
 /* One or two units, or a part of them. */
@@ -87,7 +106,7 @@ static void put_clique(struct jw *w, struct rng *r, const struct random_shape *s
 {
     jw_object(w);
     jw_key(w, STR("name"));
-    jw_printf(w, "c%zu", i);
+    write_clique_name(w, s, i);
     if (i < s->alone)
         put_rolling(w, r, coherent ? s->min[i] : 1, s->replicas[i]);
     bool stops_slowly = rng_below(r, 8) == 0;
@@ -106,10 +125,11 @@ static void put_group(struct jw *w, struct rng *r, const struct random_shape *s,
 {
     jw_put_array(w, "podCliqueScalingGroups");
     jw_object(w);
-    jw_put_cstr(w, "name", "g");
+    jw_key(w, STR("name"));
+    write_name(w, s, "g");
     jw_put_array(w, "cliqueNames");
     for (size_t i = s->alone; i < s->alone + s->members; i++)
-        jw_printf(w, "c%zu", i);
+        write_clique_name(w, s, i);
     jw_end(w);
     jw_put_int(w, "replicas", s->group_replicas);
     jw_put_int(w, "minAvailable", s->group_min);
@@ -146,12 +166,13 @@ static void put_strategy(struct jw *w, struct rng *r, const struct random_shape 
     jw_end(w);
 }
 
-static void put_meta(struct jw *w, bool paused)
+static void put_meta(struct jw *w, const struct random_shape *s, bool paused)
 {
     jw_put_cstr(w, "apiVersion", "grove.io/v1alpha1");
     jw_put_cstr(w, "kind", kind_pcs.kind);
     jw_put_object(w, "metadata");
-    jw_put_cstr(w, "name", "any");
+    jw_key(w, STR("name"));
+    write_name(w, s, "any");
     jw_put_object(w, "annotations");
     jw_put_cstr(w, ANNOTATION_PAUSED, paused ? "true" : "false");
     jw_end(w);
@@ -165,7 +186,7 @@ struct doc *random_version(struct rng *r, const struct random_shape *s, jval str
     struct jw w;
     jw_init(&w);
     jw_object(&w);
-    put_meta(&w, rng_below(r, 8) == 0 && !last);
+    put_meta(&w, s, rng_below(r, 8) == 0 && !last);
     jw_put_object(&w, "spec");
     jw_put_int(&w, "replicas", s->set_replicas);
     put_strategy(&w, r, s, strategy);

@@ -12,8 +12,10 @@ struct random_shape {
     size_t alone, members; /* cliques; members 0: no group */
     int64_t replicas[RANDOM_CLIQUES], min[RANDOM_CLIQUES];
     int64_t group_replicas, group_min, set_replicas;
+    size_t names; /* characters of each name; 0: few */
 };
 
+/* With short names. */
 void random_shape(struct rng *r, struct random_shape *ret);
 /* A version of it: images, strategy (of the list given), how many may be missing or at work; one
  * that is not the last may be paused, or slow to be ready; any may be slow to stop. */
