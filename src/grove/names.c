@@ -44,6 +44,11 @@ str name_fit(struct arena *a, str s, size_t max)
     return s.len <= max ? s : with_hash(a, s, s, max);
 }
 
+str name_object(struct arena *a, str s)
+{
+    return name_fit(a, s, OBJECT_NAME_MAX);
+}
+
 str name_label(struct arena *a, str s)
 {
     return name_fit(a, s, LABEL_MAX);
@@ -86,7 +91,7 @@ static str dns_label(struct arena *a, str s, size_t max)
 str name_base_gang(struct arena *a, str pcs, int64_t i)
 {
     str name = arena_cat(a, pcs, STR("-"), arena_int(a, i));
-    return name_fit(a, name, OBJECT_NAME_MAX);
+    return name_object(a, name);
 }
 
 str name_service(struct arena *a, str pcs, int64_t i)
@@ -102,7 +107,7 @@ str name_service(struct arena *a, str pcs, int64_t i)
 str name_pcsg(struct arena *a, str pcs, int64_t i, str group)
 {
     str name = arena_cat(a, pcs, STR("-"), arena_int(a, i), STR("-"), group);
-    return name_fit(a, name, OBJECT_NAME_MAX);
+    return name_object(a, name);
 }
 
 str name_pclq(struct arena *a, str pcs, int64_t i, str clique)
@@ -182,7 +187,7 @@ str name_role(struct arena *a, str pcs)
 
 str name_initc_secret(struct arena *a, str pcs)
 {
-    return name_fit(a, arena_printf(a, "%.*s-ic-sat", STR_ARG(pcs)), OBJECT_NAME_MAX);
+    return name_object(a, arena_printf(a, "%.*s-ic-sat", STR_ARG(pcs)));
 }
 
 /* ---- pods ---- */

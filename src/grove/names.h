@@ -33,6 +33,8 @@ bool name_pod_number(str name, str pclq_uid, int64_t index, unsigned *ret_n);
 str name_hostname(struct arena *a, str pclq, int64_t index); /* <PCLQ>-p, a DNS label */
 /* Fits s into `max` bytes: as it is, or its beginning, an 8-character hash and its end. */
 str name_fit(struct arena *a, str s, size_t max);
+/* As the name of an object that is no pod. */
+str name_object(struct arena *a, str s);
 /* As a label value. */
 str name_label(struct arena *a, str s);
 /* Whether a label value stands for this name. */

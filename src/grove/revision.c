@@ -477,8 +477,7 @@ static void decide_new(struct arena *a, const struct revision_input *in,
     /* A generation hash that was taken over is anybody's text; a name is not. */
     str suffix =
         str_is_dns1123_label(d->hash) ? d->hash : hash_encode(a, grove_generation_hash(template));
-    d->name =
-        name_fit(a, arena_printf(a, "%.*s-%.*s", STR_ARG(in->pcs->name), STR_ARG(suffix)), 253);
+    d->name = name_object(a, arena_printf(a, "%.*s-%.*s", STR_ARG(in->pcs->name), STR_ARG(suffix)));
     d->create = build(&n, template, doc_root(others));
     doc_unref(others);
 }

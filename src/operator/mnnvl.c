@@ -127,7 +127,7 @@ static size_t groups_of(const struct obj *pcs, const struct pcs_view *v, str gro
 
 static str domain_name(struct arena *a, str pcs, int64_t i, str group)
 {
-    return arena_printf(a, "%.*s-%lld-%.*s", STR_ARG(pcs), (long long)i, STR_ARG(group));
+    return name_pcsg(a, pcs, i, group);
 }
 
 /* ---- objects ---- */

@@ -32,8 +32,8 @@ static str claim_name(struct arena *a, str owner, jval share, int64_t replica)
 {
     str template = jstr(jgetc(share, "name"));
     if (!is_per_replica(share))
-        return arena_printf(a, "%.*s-all-%.*s", STR_ARG(owner), STR_ARG(template));
-    return arena_printf(a, "%.*s-%lld-%.*s", STR_ARG(owner), (long long)replica, STR_ARG(template));
+        return name_object(a, arena_cat(a, owner, STR("-all-"), template));
+    return name_pcsg(a, owner, replica, template);
 }
 
 /* The spec of the claims an entry makes; absent while its template does not exist. */

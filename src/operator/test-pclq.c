@@ -246,6 +246,37 @@ TEST(claims_with_long_names_have_short_ones_in_the_pod)
     ring_free(&r);
 }
 
+/* Those of objects end at 253, and claims and pods agree on what is left of longer ones. */
+TEST(claims_with_the_longest_names_are_found_by_their_pods)
+{
+    struct ring r = ring_new();
+    struct arena a = ARENA_INIT;
+    char *set = arena_alloc(&a, 241);
+    memset(set, 's', 240);
+    set[240] = '\0';
+    tw_loadf(r.world,
+             "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: %s}\n"
+             "spec: {replicas: 1, template: {resourceClaimTemplates: [{name: " LONG
+             ", templateSpec: {spec: {devices: {}}}}], resourceSharing: [{name: " LONG
+             ", scope: AllReplicas}, {name: " LONG
+             ", scope: PerReplica}], cliques: [{name: a, spec: {podSpec: {containers: [{name: m, "
+             "image: i}]}}}]}}\n",
+             set);
+    ring_live(&r);
+    CHECK_INT(tw_count(r.world, &kind_resource_claim), 2);
+    const struct obj *pod = pod_of(&r, name_pclq(&a, str_of(set), 0, STR("a")).p, "0");
+    REQUIRE(pod);
+    jval claims = jpath(obj_root(pod), "spec.resourceClaims");
+    CHECK_INT(jlen(claims), 2);
+    for (struct jiter it = jiter(claims); jnext(&it);) {
+        str name = arena_str(&a, jstr(jgetc(it.value, "resourceClaimName")));
+        CHECK(name.len <= 253 && str_ends(name, STR(LONG)));
+        CHECK(tw_get(r.world, &kind_resource_claim, name.p) != NULL);
+    }
+    arena_done(&a);
+    ring_free(&r);
+}
+
 /* ---- names ---- */
 
 static const char *fe_name(struct ring *r, int64_t index, unsigned n)
