@@ -3,6 +3,7 @@
  * set that upstream's operator made is taken over without a change of name.
  */
 #include "base/test.h"
+#include "grove/names.h"
 #include "grove/revision.h"
 #include "grove/types.h"
 #include "json/patch.h"
@@ -599,6 +600,33 @@ TEST(texts_that_are_no_names_are_taken_over_all_the_same)
     CHECK(str_is_dns1123_subdomain(d.name));
     CHECK(j_is_absent(jget(jpath(doc_root(d.create), "metadata.labels"),
                            STR("grove.io/podcliqueset-generation-hash"))));
+    doc_unref(d.create);
+    arena_done(&arena);
+}
+
+/* Labels have what is left of the set's name; the owner is named in full. */
+TEST(cliques_with_long_names_are_taken_over_too)
+{
+#define LONG "a-set-with-a-name-that-is-longer-than-the-value-of-any-label-may-be"
+    struct history h = {0};
+    struct obj *pcs =
+        object(&kind_pcs, "{metadata: {name: " LONG ", namespace: ml, uid: u}, spec: "
+                          "{template: {cliques: [" FE("a") "]}}, status: "
+                                                           "{currentGenerationHash: gen-up}}");
+    struct obj *live[] = {object(
+        &kind_pclq,
+        "{metadata: {name: " LONG "-0-fe, namespace: ml, labels: {a: b, app.kubernetes.io/part-of: "
+        "%s, grove.io/podcliqueset-replica-index: '0', grove.io/pod-template-hash: fe-up}, "
+        "ownerReferences: [{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, name: " LONG
+        ", uid: u, controller: true}]}, spec: {podSpec: {containers: [{name: c, image: a}]}}}",
+        name_label(&arena, STR(LONG)).p)};
+    struct revision_input in = input(pcs, &h);
+    struct revision_decision d;
+    in.cliques = live;
+    in.n_cliques = 1;
+    revision_decide(&arena, &in, &d);
+    REQUIRE(d.n_cliques == 1);
+    CHECK_CSTR(d.cliques[0].hash, "fe-up");
     doc_unref(d.create);
     arena_done(&arena);
 }

@@ -511,3 +511,34 @@ TEST(pods_that_wait_are_found_by_replica)
     arena_done(&a);
     ring_free(&r);
 }
+
+/* ---- names ---- */
+
+#define LONG_BASE "coherently-updated-training-of-a-very-large-language-model-0"
+#define TIME "1794974855778560001"
+
+TEST(gangmap_names_fit_into_the_label_that_names_the_gang)
+{
+    struct arena a = ARENA_INIT;
+    const int64_t stamp = 1794974855778560001;
+    CHECK_CSTR(gangmap_name(&a, STR("svc-0"), stamp), "svc-0-" TIME);
+    for (size_t len = 1; len <= 253; len++) {
+        char *p = arena_alloc(&a, len + 1);
+        memset(p, 'b', len);
+        str base = str_n(p, len), name = gangmap_name(&a, base, stamp);
+        CHECK(name.len <= 63 && str_ends(name, STR("-" TIME)));
+        CHECK_STR(name_label(&a, name), name);
+        CHECK_INT(gangmap_stamp(base, name), stamp);
+        CHECK_INT(gangmap_stamp(STR("other-0"), name), -1);
+    }
+    CHECK(!str_eq(gangmap_name(&a, STR(LONG_BASE), stamp),
+                  gangmap_name(&a, STR("x" LONG_BASE), stamp)));
+    arena_done(&a);
+}
+
+TEST(gangmap_reads_the_time_of_names_that_were_longer)
+{
+    CHECK_INT(gangmap_stamp(STR(LONG_BASE), STR(LONG_BASE "-" TIME)), 1794974855778560001);
+    CHECK_INT(gangmap_stamp(STR(LONG_BASE), STR(LONG_BASE "-training-infrastructure-1")), -1);
+    CHECK_INT(gangmap_stamp(STR(LONG_BASE), STR(LONG_BASE)), -1);
+}

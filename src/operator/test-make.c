@@ -139,3 +139,25 @@ TEST(a_message_of_a_condition_is_never_longer_than_definitions_allow)
     CHECK(str_is_utf8(message));
     doc_unref(d);
 }
+
+TEST(an_object_is_found_by_the_label_that_names_it)
+{
+    struct ring r = ring_new();
+    struct arena a = ARENA_INIT;
+    const struct world *w = &r.world->world;
+    str whole =
+        STR("a-set-with-a-name-that-is-longer-than-the-value-of-any-label-may-be-in-kubernetes");
+    tw_load(r.world, SVC);
+    tw_loadf(r.world,
+             "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: %s}\nspec: {}\n",
+             whole.p);
+    const struct obj *set = labelled_obj(w, &kind_pcs, STR("default"), name_label(&a, whole));
+    REQUIRE(set);
+    CHECK_STR(set->name, whole);
+    CHECK_STR(labelled_obj(w, &kind_pcs, STR("default"), STR("svc"))->name, STR("svc"));
+    CHECK(!labelled_obj(w, &kind_pcs, STR("other"), name_label(&a, whole)));
+    CHECK(!labelled_obj(w, &kind_pcs, STR("default"), STR("a-set-zzzzzzzz-kubernetes")));
+    CHECK(!labelled_obj(w, &kind_pcs, STR("default"), STR_NONE));
+    arena_done(&a);
+    ring_free(&r);
+}
