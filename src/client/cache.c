@@ -275,12 +275,20 @@ static uint32_t tenths_now(const struct cache *c)
     return (uint32_t)MIN((loop_now(c->loop) + TENTH - 1) / TENTH, UINT32_MAX);
 }
 
+/* A version is known to the millisecond, rounded up too. */
+static void set_changed(struct cache *c, struct cache_entry *e)
+{
+    e->changed = tenths_now(c);
+    e->early = (uint32_t)(MAX(e->changed * TENTH - loop_now(c->loop), 0) / USEC_PER_MSEC);
+}
+
 bool cache_seen(const struct cache *c, const struct obj *o, struct cache_seen *ret)
 {
     const struct cache_entry *e = find_entry(c, o->ns, o->name);
     if (!e || !str_eq(e->obj->uid, o->uid))
         return false;
-    *ret = (struct cache_seen){e->seen * TENTH, e->changed * TENTH, e->listed};
+    *ret = (struct cache_seen){e->seen * TENTH, e->changed * TENTH - e->early * USEC_PER_MSEC,
+                               e->listed};
     return true;
 }
 
@@ -289,7 +297,8 @@ static void entry_add(struct cache *c, struct obj *o, bool from_server)
     size_t len = o->ns.len + 1 + o->name.len;
     struct cache_entry *e = xcalloc(1, sizeof(*e) + (len <= KEY_MAX ? len : 0));
     e->obj = obj_ref(o);
-    e->seen = e->changed = tenths_now(c);
+    e->seen = tenths_now(c);
+    set_changed(c, e);
     e->listed = from_server && c->syncing;
     e->len = (uint32_t)(len <= KEY_MAX ? write_key(e->key, o->ns, o->name) : 0);
     if (e->len)
@@ -308,7 +317,7 @@ static void entry_replace(struct cache *c, struct cache_entry *e, struct obj *o)
     struct obj *old = e->obj;
     folds_remove(c, e, old);
     e->obj = obj_ref(o);
-    e->changed = tenths_now(c);
+    set_changed(c, e);
     index_entry(c, e);
     folds_add(c, e, e->obj);
     bury(c, old);

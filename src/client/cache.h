@@ -123,7 +123,7 @@ const void *cache_fold(const struct cache *c, unsigned fold, str key);
 void cache_drop_folds(struct cache *c);
 
 /* When the object, which this cache has, was first seen, and when this version of it was:
- * monotonic, rounded up to a tenth of a second. */
+ * monotonic, rounded up to a tenth of a second and to a millisecond. */
 struct cache_seen {
     usec first, version;
     bool listed; /* it came with a list, and nobody knows how long it had been there */

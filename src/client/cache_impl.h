@@ -27,9 +27,10 @@ struct cache_entry {
     struct index_ref *refs; /* its places in the indexes */
     struct obj *obj;
     uint32_t seen, changed; /* when it came, and this version of it; see tenths_now */
-    bool listed : 1;        /* it came with a list: it was there before */
-    uint32_t len : 31;      /* of the key; 0: too long for one */
-    char key[];             /* "namespace/name" */
+    uint32_t early : 8;  /* so many milliseconds before the tenth of a second that `changed` is */
+    uint32_t listed : 1; /* it came with a list: it was there before */
+    uint32_t len : 23;   /* of the key; 0: too long for one */
+    char key[];          /* "namespace/name" */
 };
 
 struct cache_index {

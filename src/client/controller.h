@@ -57,6 +57,11 @@ usec world_made(const struct world *w, const struct obj *o);
 /* A wall time as today's clock would have shown it, for times that are not cut off and for those
  * that are written again. o: who carries it, where somebody else wrote it; NULL: this component. */
 usec world_rebased(const struct world *w, const struct obj *o, usec wall);
+/* The same of a time in whole seconds that came with the version of the object that we have: cut
+ * off as it is, it was not after we saw that version. So it is exact, within the time that news
+ * take, until something else of the object changes; then, and after a restart, it may be up to a
+ * second late. */
+usec world_rebased_seen(const struct world *w, const struct obj *o, usec wall);
 /* What our wall clock showed at a moment. */
 usec world_shown(const struct world *w, usec moment);
 /* Has the delay since a moment passed? Else the plan is to be looked at again when it has. A delay

@@ -956,6 +956,28 @@ TEST(controller_believes_no_clock_of_another_machine)
     toy_rig_done(&r);
 }
 
+/* A time in whole seconds that came with what was seen a moment ago is not the end of its second.
+ */
+TEST(controller_takes_a_time_that_was_cut_off_for_when_it_was_seen)
+{
+    struct toy_rig r;
+    toy_rig_init(&r, 1, NULL);
+    toy_rig_start(&r, 8);
+    toy_run_for(&r, 10 * USEC_PER_SEC + 437 * USEC_PER_MSEC);
+    struct world w = runtime_world(r.runtime);
+    usec wrote = w.now, cut = wrote / USEC_PER_SEC * USEC_PER_SEC;
+    api_fake_put(r.fake, &kind_config_map, "{\"metadata\":{\"name\":\"o\",\"namespace\":\"ns\"}}");
+    toy_run_for(&r, 3 * USEC_PER_SEC);
+    w = runtime_world(r.runtime);
+    struct obj *o = world_get(&w, &kind_config_map, STR("ns"), STR("o"));
+    REQUIRE(o);
+    usec took = world_rebased_seen(&w, o, cut) - wrote;
+    CHECK(took >= 0 && took <= 50 * USEC_PER_MSEC);
+    /* One of a second before was over when that was. */
+    CHECK_INT(world_rebased_seen(&w, o, cut - USEC_PER_SEC), cut);
+    toy_rig_done(&r);
+}
+
 /* ---- deletes of what changes ---- */
 
 struct leave {

@@ -11,17 +11,22 @@ usec world_moment(const struct world *w, usec wall)
     return w->clock ? clock_moment(w->clock, wall) : clock_latest(wall);
 }
 
-/* False: wall times in it are of our own clock, or nobody knows the object. */
-static bool seen_by_us(const struct world *w, const struct obj *o, struct cache_seen *ret)
+/* As steady time; false: the cache does not have the object. */
+static bool seen_at(const struct world *w, const struct obj *o, struct cache_seen *ret)
 {
-    bool foreign = w->clock && w->foreign_clocks;
-    const struct cache *c = foreign ? world_cache(w, o->kind) : NULL;
+    const struct cache *c = world_cache(w, o->kind);
     if (!c || !cache_seen(c, o, ret))
         return false;
     usec base = clock_steady(w->clock) - loop_now(runtime_loop(w->runtime));
     ret->first += base;
     ret->version += base;
     return true;
+}
+
+/* False: wall times in it are of our own clock, or nobody knows the object. */
+static bool seen_by_us(const struct world *w, const struct obj *o, struct cache_seen *ret)
+{
+    return w->clock && w->foreign_clocks && seen_at(w, o, ret);
 }
 
 /* Others' clocks are right within this, as a rule. */
@@ -50,6 +55,17 @@ usec world_rebased(const struct world *w, const struct obj *o, usec wall)
         return wall;
     usec moment = clock_moment_exact(w->clock, wall);
     return w->now + (o ? bounded(w, o, moment) : moment) - clock_steady(w->clock);
+}
+
+usec world_rebased_seen(const struct world *w, const struct obj *o, usec wall)
+{
+    struct cache_seen s;
+    if (!w->clock)
+        return wall;
+    usec moment = world_moment_in(w, o, wall);
+    if (seen_at(w, o, &s))
+        moment = MIN(moment, s.version);
+    return w->now + moment - clock_steady(w->clock);
 }
 
 usec world_shown(const struct world *w, usec moment)

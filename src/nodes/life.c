@@ -35,9 +35,9 @@ static usec jittered(const struct obj *pod, const char *stage, usec delay, unsig
 static usec delay_of(const struct obj *pod, const char *stage, usec node, unsigned jitter)
 {
     usec own;
-    if (!duration_parse_usec(setting(pod, stage), &own) || own < 0)
-        own = node;
-    return jittered(pod, stage, MIN(own, DELAY_MAX), jitter);
+    if (duration_parse_usec(setting(pod, stage), &own) && own >= 0)
+        return MIN(own, DELAY_MAX);
+    return jittered(pod, stage, MIN(node, DELAY_MAX), jitter);
 }
 
 static int64_t number_of(const struct obj *pod, const char *name, int64_t otherwise)
@@ -93,13 +93,13 @@ usec life_bound_at(const struct obj *pod)
 static void set_since(const struct world *w, const struct obj *pod, struct progress *p, usec since)
 {
     p->since = MAX(since, 1); /* what cannot be read was long ago; 0 means never */
-    p->began = world_rebased(w, pod, p->since);
+    p->began = world_rebased_seen(w, pod, p->since);
 }
 
 /* If it was later than what is known. */
 static void move_since(const struct world *w, const struct obj *pod, struct progress *p, usec since)
 {
-    if (since > 0 && world_rebased(w, pod, since) > p->began)
+    if (since > 0 && world_rebased_seen(w, pod, since) > p->began)
         set_since(w, pod, p, since);
 }
 

@@ -7,11 +7,14 @@
  *                                                        └──► RUNNING again, or ENDED for good
  *
  * Where a pod is in its life is read from its status, and every delay counts from a time recorded
- * there: nothing is remembered, and a restart changes nothing. Recorded times have whole seconds,
- * so a delay may be short by less than one.
+ * there: nothing is remembered, and a restart changes nothing. Recorded times have whole seconds;
+ * within its second a time is when the status that carries it was seen (world_rebased_seen). So a
+ * delay is never short. It takes as long as it says, unless somebody else changes the pod within
+ * that second or the nodes are started anew: then it may be up to a second longer. The same holds
+ * for `run`, which does not end with the status that it begins with.
  *
  * The delays are those of the nodes, each drawn anew within the jitter for each pod; annotations of
- * the pod (of its template, for a clique) say otherwise:
+ * the pod (of its template, for a clique) say otherwise, and exactly:
  *
  *   simulation.grove.io/pull: 5s         until its images are there
  *   simulation.grove.io/init: 1s         each of its init containers

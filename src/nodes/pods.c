@@ -191,7 +191,7 @@ static void plan_stop(struct node_pods *n, const struct obj *pod)
         return;
     struct life life = life_of(pod, &n->options->life, n->options->jitter);
     usec grace = MIN(MAX(seconds, 0), GRACE_MAX) * USEC_PER_SEC;
-    usec asked = world_rebased(n->world, pod, obj_deleted_at(pod) - grace);
+    usec asked = world_rebased_seen(n->world, pod, obj_deleted_at(pod) - grace);
     usec left = asked + MIN(life.stop, grace) - n->world->now;
     if (left > 0) {
         plan_look_again(n->plan, left);

@@ -637,6 +637,9 @@ TEST(jitter_stays_within_its_bounds_and_is_the_pods_own)
         most = MAX(most, l.start);
     }
     CHECK(most - least > node.start / 10);
+    /* What a pod says itself is meant. */
+    add_life(t, "said", "simulation.grove.io/start: 300ms", "");
+    CHECK_INT(life_of(tw_must(t, &kind_pod, "said"), &node, 20).start, 300 * USEC_PER_MSEC);
     tw_free(t);
 }
 

@@ -116,6 +116,75 @@ TEST(the_guide_holds_for_many_seeds)
     }
 }
 
+/* ---- simulated time ---- */
+
+#define IN_ORDER                                                                        \
+    "apiVersion: grove.io/v1alpha1\n"                                                   \
+    "kind: PodCliqueSet\n"                                                              \
+    "metadata: {name: s}\n"                                                             \
+    "spec:\n"                                                                           \
+    "  replicas: 1\n"                                                                   \
+    "  template:\n"                                                                     \
+    "    cliqueStartupType: CliqueStartupTypeInOrder\n"                                 \
+    "    cliques:\n"                                                                    \
+    "    - {name: a, spec: &one {replicas: 1, podSpec: {containers: [{name: m, image: " \
+    "x}]}}}\n"                                                                          \
+    "    - {name: b, spec: *one}\n"                                                     \
+    "    - {name: c, spec: *one}\n"
+
+struct starts {
+    struct sim *sim;
+    usec bound, began[3]; /* when the first pod had its node; when each began to run */
+    size_t n;
+};
+
+static void see_start(void *ctx, const struct store_event *e)
+{
+    struct starts *x = ctx;
+    const struct obj *o = e->obj;
+    if (o->kind != &kind_pod || e->type == STORE_DELETED)
+        return;
+    bool is = str_is(jstr(jgetc(obj_status(o), "phase")), "Running");
+    bool was = e->prev && str_is(jstr(jgetc(obj_status(e->prev), "phase")), "Running");
+    if (x->bound == 0 && !str_is_empty(jstr(jgetc(obj_spec(o), "nodeName"))))
+        x->bound = sim_now(x->sim);
+    if (is && !was && x->n < ARRAY_LEN(x->began))
+        x->began[x->n++] = sim_now(x->sim);
+}
+
+/* Times in objects have whole seconds; what the nodes wait for has not. A delay takes as long as
+ * it says in whichever part of a second it begins, and delays that follow each other add up. */
+TEST(delays_of_simulated_nodes_take_as_long_as_they_say)
+{
+    static const usec phases[] = {0, 130, 370, 610, 890, 990};
+    const usec start_delay = 300 * USEC_PER_MSEC, slack = 20 * USEC_PER_MSEC;
+    for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
+        struct err err = ERR_INIT;
+        struct sim_options o = {.seed = 1, .nodes = nodes_defaults};
+        o.nodes.count = 3;
+        o.nodes.jitter = 0;
+        struct sim *s = sim_new(&o, &err);
+        REQUIRE(s != NULL);
+        REQUIRE(sim_settle(s, LIMIT));
+        usec into = sim_now(s) % USEC_PER_SEC;
+        REQUIRE(sim_advance(s, USEC_PER_SEC - into + phases[i] * USEC_PER_MSEC));
+        struct starts x = {.sim = s};
+        sim_on_event(s, see_start, &x);
+        CHECK_INT(sim_apply_yaml(s, STR(IN_ORDER), &err), 0);
+        CHECK(sim_settle(s, LIMIT));
+        REQUIRE(x.n == 3);
+        usec last = x.bound;
+        for (size_t k = 0; k < 3; k++) {
+            usec took = x.began[k] - last;
+            if (!CHECK(took >= start_delay && took <= start_delay + slack))
+                test_note("%lld ms into a second: start %zu took %lld ms", (long long)phases[i], k,
+                          (long long)(took / USEC_PER_MSEC));
+            last = x.began[k];
+        }
+        sim_free(s);
+    }
+}
+
 static bool is_bound(const struct obj *o)
 {
     return !str_is_empty(jstr(jgetc(obj_spec(o), "nodeName")));
