@@ -16,7 +16,7 @@ static const struct opt initc_opts[] = {
     OPT_LIST(struct initc_args, cliques, 'p', "podcliques", "NAME:NUMBER",
              "Wait until so many pods of this PodClique are ready; may be given several times"),
     OPT_STRING_DEF(struct initc_args, pod_info, 0, "pod-info", "DIR", "/var/grove/pod-info",
-                   "Where the files namespace and podgangname are"),
+                   "Where the file namespace is"),
     OPT_STRING_DEF(struct initc_args, account, 0, "service-account", "DIR", SERVICE_ACCOUNT_DIR,
                    "Where token, ca.crt and namespace of the service account are"),
     OPT_STRING(struct initc_args, kubeconfig, 0, "kubeconfig", "FILE",
@@ -31,7 +31,7 @@ struct initc_run {
     struct kubeconfig config;
     struct loop_signal signals[2];
     struct wait_parent *parents;
-    str ns, gang;
+    str ns;
 };
 
 static void on_signal(struct loop_signal *s)
@@ -72,8 +72,6 @@ static int find_out(struct initc_run *r, const struct initc_args *a, struct err 
                               err);
     if (code == 0)
         code = read_info(r, a->pod_info, "namespace", &r->ns, err);
-    if (code == 0)
-        code = read_info(r, a->pod_info, "podgangname", &r->gang, err);
     if (str_is_empty(r->ns))
         r->ns = r->config.ns;
     return code;
@@ -105,8 +103,7 @@ static int run_initc(void *ctx, const void *opts, const struct command_call *cal
         code = connect(&r, &err);
     if (code == 0) {
         struct initc *c = initc_new(
-            r.loop, r.api,
-            &(struct initc_options){r.ns, r.gang, r.parents, a->cliques.len, on_done, &r});
+            r.loop, r.api, &(struct initc_options){r.ns, r.parents, a->cliques.len, on_done, &r});
         result = loop_run(r.loop);
         initc_free(c);
     } else {

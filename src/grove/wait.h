@@ -9,7 +9,8 @@
  *
  * It may start when each of these cliques has that many ready pods at one moment. A pod belongs to
  * a clique when its label grove.io/podclique says so, exactly; one that is being deleted does not
- * count any more.
+ * count any more. Its gang is no matter: the name of a PodClique says which replica of which set it
+ * belongs to, parents may be in another gang of that, and pods may move from gang to gang.
  */
 #ifndef GROVE_WAIT_H
 #define GROVE_WAIT_H

@@ -58,8 +58,7 @@ static void log_progress(const struct wait_parent *p)
 /* The server selects, but that is nothing to rely on. */
 static struct wait_parent *parent_of(const struct initc *c, const struct obj *pod)
 {
-    if (!str_eq(pod->ns, c->o.ns) ||
-        (!str_is_empty(c->o.gang) && !str_eq(obj_label(pod, STR(LABEL_PODGANG)), c->o.gang)))
+    if (!str_eq(pod->ns, c->o.ns))
         return NULL;
     for (size_t i = 0; i < c->o.n_parents; i++) {
         if (wait_is_of(&c->o.parents[i], pod))
@@ -228,15 +227,13 @@ static void on_pause(struct loop_timer *t)
 
 /* ---- life cycle ---- */
 
-/* "grove.io/podclique in (a,b),grove.io/podgang=g" */
+/* "grove.io/podclique in (a,b)" */
 static void write_selector(struct initc *c)
 {
     strbuf_add_cstr(&c->selector, LABEL_PCLQ " in (");
     for (size_t i = 0; i < c->o.n_parents; i++)
         strbuf_printf(&c->selector, "%s%.*s", i ? "," : "", STR_ARG(c->o.parents[i].label));
     strbuf_add_cstr(&c->selector, ")");
-    if (!str_is_empty(c->o.gang))
-        strbuf_printf(&c->selector, "," LABEL_PODGANG "=%.*s", STR_ARG(c->o.gang));
 }
 
 struct initc *initc_new(struct loop *l, struct api *api, const struct initc_options *o)

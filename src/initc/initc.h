@@ -17,7 +17,6 @@ struct initc;
 
 struct initc_options {
     str ns;
-    str gang; /* label value of the gang; empty: any */
     struct wait_parent *parents;
     size_t n_parents;
     /* Told once, when all of them have what they need. */

@@ -426,9 +426,12 @@ static void map_pod_to_node(struct controller *c, const struct world *w, const s
     enqueue_node_of(c, w, new ? new : old);
     if (!new || !wait_is_ready(new) || (old && wait_is_ready(old)))
         return;
-    struct cache_iter it = pods_waiting_for(world_cache(w, &kind_pod), new);
-    for (const struct obj *pod; (pod = cache_next(&it));)
-        enqueue_node_of(c, w, pod);
+    struct cache_iter it[2];
+    pods_waiting_for(world_cache(w, &kind_pod), new, it);
+    for (size_t i = 0; i < ARRAY_LEN(it); i++) {
+        for (const struct obj *pod; (pod = cache_next(&it[i]));)
+            enqueue_node_of(c, w, pod);
+    }
 }
 
 static const struct controller_watch watches[] = {

@@ -11,8 +11,8 @@
 enum { FIRST_ADDRESS = 1, END_ADDRESS = 255 };
 
 /* Indexes of the pod cache, the same in every runtime of a process: by node, by node those that are
- * not settled, by clique, and by gang those that have not started because they may wait for others.
- */
+ * not settled, by clique, and those that have not started because they may wait for others, by whom
+ * they wait for. */
 static unsigned pods_by_node, pods_restless, pods_by_clique, pods_waiting;
 
 /* ---- addresses ---- */
@@ -106,16 +106,24 @@ static const char *stage_words(const struct progress *p)
 
 /* ---- starting ---- */
 
-static str gang_key(const struct obj *pod, const char *label, struct arena *a)
+/* "namespace/clique", as labels name it; and, of all cliques of its replica of the set,
+ * "namespace/set/replica". */
+static str clique_key(struct arena *a, str ns, str label)
 {
-    str value = obj_label(pod, str_of(label));
-    return str_is_empty(value) ? STR_NONE : arena_cat(a, pod->ns, STR("/"), value);
+    return str_is_empty(label) ? STR_NONE : arena_cat(a, ns, STR("/"), label);
+}
+
+static str replica_key(struct arena *a, const struct obj *pod)
+{
+    return arena_printf(a, "%.*s/%.*s/%.*s", STR_ARG(pod->ns),
+                        STR_ARG(obj_label(pod, STR(LABEL_PCS))),
+                        STR_ARG(obj_label(pod, STR(LABEL_PCS_INDEX))));
 }
 
 static bool is_ready_enough(const struct world *w, const struct obj *pod, struct wait_parent *p,
                             struct arena *a)
 {
-    str key = arena_cat(a, pod->ns, STR("/"), p->label);
+    str key = clique_key(a, pod->ns, p->label);
     struct obj *o;
     for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), pods_by_clique, key);
          p->ready < p->need && (o = cache_next(&it));)
@@ -325,24 +333,25 @@ static void index_restless(const struct obj *o, struct arena *a, str *keys, size
 
 static void index_by_clique(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
 {
-    str key = gang_key(o, LABEL_PCLQ, a);
+    str key = clique_key(a, o->ns, obj_label(o, STR(LABEL_PCLQ)));
     *n = 0;
     if (max > 0 && !str_is_empty(key))
         keys[(*n)++] = key;
 }
 
+/* By the cliques it waits for; one that waits for more than an index takes, by its replica. */
 static void index_waiting(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
 {
-    bool waits = false;
+    struct wait_parent *parents;
     *n = 0;
-    for (struct jiter it = jiter(jgetc(obj_spec(o), "initContainers")); jnext(&it);)
-        waits = waits || str_is(jstr(jgetc(it.value, "name")), INITC_NAME);
-    if (!waits || max == 0 || str_is_empty(jstr(jgetc(obj_spec(o), "nodeName"))) ||
+    if (str_is_empty(jstr(jgetc(obj_spec(o), "nodeName"))) ||
         condition_is_true(jgetc(obj_status(o), "conditions"), STR("Initialized")))
         return;
-    str key = gang_key(o, LABEL_PODGANG, a);
-    if (!str_is_empty(key))
-        keys[(*n)++] = key;
+    size_t len = wait_of_pod(o, a, &parents);
+    if (len > max)
+        keys[(*n)++] = replica_key(a, o);
+    for (size_t i = 0; len <= max && i < len; i++)
+        keys[(*n)++] = clique_key(a, o->ns, parents[i].label);
 }
 
 void pods_add_indexes(struct cache *pods)
@@ -353,10 +362,10 @@ void pods_add_indexes(struct cache *pods)
     pods_waiting = cache_add_index(pods, index_waiting);
 }
 
-struct cache_iter pods_waiting_for(const struct cache *pods, const struct obj *pod)
+void pods_waiting_for(const struct cache *pods, const struct obj *pod, struct cache_iter ret[2])
 {
     struct arena a = ARENA_INIT;
-    struct cache_iter it = cache_by(pods, pods_waiting, gang_key(pod, LABEL_PODGANG, &a));
+    ret[0] = cache_by(pods, pods_waiting, clique_key(&a, pod->ns, obj_label(pod, STR(LABEL_PCLQ))));
+    ret[1] = cache_by(pods, pods_waiting, replica_key(&a, pod));
     arena_done(&a);
-    return it;
 }

@@ -13,8 +13,9 @@ struct node_pods {
 };
 
 void pods_add_indexes(struct cache *pods);
-/* Those whose init container waits for others of this pod's gang. */
-struct cache_iter pods_waiting_for(const struct cache *pods, const struct obj *pod);
+/* Those whose init container waits for this pod, and perhaps some that do not: one after the other
+ * of the two. */
+void pods_waiting_for(const struct cache *pods, const struct obj *pod, struct cache_iter ret[2]);
 
 /* Takes each of them as far as it is due. */
 void pods_plan(struct node_pods *n);
