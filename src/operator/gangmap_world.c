@@ -651,8 +651,47 @@ bool gangmap_fit_place(const struct world *w, struct arena *a, struct clique_pla
     return true;
 }
 
-/* Copies of a clique within an entry; those of which there is less than somebody could wait for are
- * left out. */
+/* The anchor in which an entry that has none of a component finds it: one of its own version if
+ * there is one, else any. */
+static const struct gangmap_entry *anchor_with(const struct gangmap_view *v, size_t component,
+                                               str hash)
+{
+    const struct gangmap_entry *found = NULL;
+    for (size_t i = 0; i < v->map.n; i++) {
+        const struct gangmap_entry *e = &v->map.entries[i];
+        if (e->anchor && !e->aside && e->parts[component].n > 0 &&
+            (!found || (str_eq(e->hash, hash) && !str_eq(found->hash, hash))))
+            found = e;
+    }
+    return found;
+}
+
+static int cmp_index(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The first so many replicas of a group that the map has. */
+static struct gangmap_part first_of(const struct gangmap_view *v, size_t component, int64_t most)
+{
+    VEC(int32_t) all = {0};
+    for (size_t i = 0; i < v->map.n; i++) {
+        const struct gangmap_entry *e = &v->map.entries[i];
+        for (int64_t k = 0; !e->aside && k < e->parts[component].n; k++)
+            *vec_push(&all) = e->parts[component].indices[k];
+    }
+    vec_sort(&all, cmp_index);
+    struct gangmap_part p = {.n = MIN((int64_t)all.len, most)};
+    p.indices = arena_array(v->arena, int32_t, p.n + 1);
+    for (int64_t i = 0; i < p.n; i++)
+        p.indices[i] = all.p[i];
+    vec_done(&all);
+    return p;
+}
+
+/* Copies of a clique that start before those of an entry. Pods of a standalone clique are in many
+ * gangs, and any count. */
 static void add_parents(struct arena *a, const struct gangmap_view *v,
                         const struct gangmap_entry *e, const struct clique_place *c, str clique,
                         startup_names *ret)
@@ -661,21 +700,21 @@ static void add_parents(struct arena *a, const struct gangmap_view *v,
     struct clique_view there;
     if (!pcs_find_clique(&v->set, clique, &there))
         return;
-    bool member = pcs_group_of(&v->set, clique, &g);
-    int64_t k = gangmap_component(v, member ? g.name : clique);
-    const struct gangmap_part *p = k < 0 ? NULL : &e->parts[k];
-    if (!p)
-        return;
-    if (!member) {
-        if (p->n >= there.min_available)
-            *vec_push(ret) = name_pclq(a, v->pcs->name, v->replica, clique);
+    if (!pcs_group_of(&v->set, clique, &g)) {
+        *vec_push(ret) = name_pclq(a, v->pcs->name, v->replica, clique);
         return;
     }
+    int64_t k = gangmap_component(v, g.name);
+    if (k < 0)
+        return;
+    if (e->parts[k].n == 0)
+        e = anchor_with(v, (size_t)k, e->hash);
+    struct gangmap_part p = e ? e->parts[k] : first_of(v, (size_t)k, g.min_available);
     str pcsg = name_pcsg(a, v->pcs->name, v->replica, g.name);
-    bool own = c->owner->kind == &kind_pcsg && str_eq(c->group.name, g.name) && !e->anchor;
-    for (int64_t i = 0; i < p->n; i++) {
-        if (!own || p->indices[i] == c->group_index)
-            *vec_push(ret) = name_member_pclq(a, pcsg, p->indices[i], clique);
+    bool own = e && !e->anchor && c->owner->kind == &kind_pcsg && str_eq(c->group.name, g.name);
+    for (int64_t i = 0; i < p.n; i++) {
+        if (!own || p.indices[i] == c->group_index)
+            *vec_push(ret) = name_member_pclq(a, pcsg, p.indices[i], clique);
     }
 }
 

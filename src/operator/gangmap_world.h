@@ -64,7 +64,7 @@ bool gangmap_find_gang(struct gangmap_view *v, const struct world *w, struct are
  * a standalone clique has no gang of its own. False: the map does not want it, or is not there yet:
  * it is not made, and what exists is left alone. */
 bool gangmap_fit_place(const struct world *w, struct arena *a, struct clique_place *c);
-/* What starts before a clique within an entry. */
+/* What starts before a clique in an entry; see startup.h. */
 void gangmap_parents(struct arena *a, const struct gangmap_view *v, const struct gangmap_entry *e,
                      const struct clique_place *c, startup_names *ret);
 

@@ -5,15 +5,19 @@
 #include "operator/gangmap_room.h"
 #include "operator/going.h"
 #include "operator/pod.h"
+#include "operator/startup.h"
 #include "operator/tally.h"
 #include "operator/update.h"
 
 /* ---- one gang ---- */
 
-/* Why the base gang does not let others follow; empty: it does. */
-static str base_wait(const struct world *w, struct arena *a, str ns, str base)
+/* Why the base gang does not let others follow; empty: it does. A clique of which fewer pods are
+ * wanted than its minimum is waited for with those. */
+static str base_wait(const struct world *w, struct arena *a, const struct obj *pclq, str base)
 {
-    const struct obj *gang = world_get(w, &kind_pod_gang, ns, base);
+    const struct obj *gang = world_get(w, &kind_pod_gang, pclq->ns, base);
+    const struct obj *pcs = owner_pcs(w, pclq);
+    int64_t replica = label_index(pclq, STR(LABEL_PCS_INDEX));
     if (!gang)
         return arena_printf(a, "base gang %.*s is not there", STR_ARG(base));
     for (struct jiter it = jiter(jpath(obj_root(gang), "spec.podgroups")); jnext(&it);) {
@@ -21,6 +25,8 @@ static str base_wait(const struct world *w, struct arena *a, str ns, str base)
         const struct obj *o = world_get(w, &kind_pclq, gang->ns, name);
         int64_t need = jint(jgetc(it.value, "minReplicas"), 0);
         int64_t have = o ? tally_of(w, o->uid)->scheduled : 0;
+        if (have < need && pcs)
+            need = MIN(need, startup_need(w, a, pcs, replica, name));
         if (have < need)
             return arena_printf(a, "base gang %.*s has %lld of %lld pods of %.*s scheduled",
                                 STR_ARG(base), (long long)have, (long long)need, STR_ARG(name));
@@ -53,7 +59,7 @@ str gate_wait(const struct world *w, struct arena *a, const struct obj *pclq,
         return arena_printf(a, "gang %.*s is not there", STR_ARG(name));
     if (!is_complete(w, gang))
         return arena_printf(a, "gang %.*s is not complete", STR_ARG(name));
-    return str_is_empty(base) ? STR_NONE : base_wait(w, a, pclq->ns, base);
+    return str_is_empty(base) ? STR_NONE : base_wait(w, a, pclq, base);
 }
 
 /* ---- a map of gangs ---- */

@@ -140,7 +140,7 @@ static void write_init_containers(struct jw *w, struct arena *a, const struct po
     jw_put_array(w, "initContainers");
     write_containers(w, users, x);
     if (startup_waits(r->pclq))
-        startup_write_container(w, a, r->pcs, r->pclq, r->initc_image);
+        startup_write_container(w, a, r->world, r->pcs, r->pclq, r->initc_image);
     jw_end(w);
 }
 
@@ -150,7 +150,7 @@ static void write_volumes(struct jw *w, struct arena *a, const struct pod_recipe
     for (struct jiter it = jiter(users); jnext(&it);)
         jw_val(w, it.value);
     if (startup_waits(r->pclq))
-        startup_write_volumes(w, a, r->pcs);
+        startup_write_volumes(w, a, r->pcs, r->pclq);
     jw_end(w);
 }
 

@@ -586,6 +586,26 @@ static void map_pod_to_clique(struct controller *c, const struct world *w, const
         map_controller_owner(c, w, old, new);
 }
 
+/* Pods that wait for those of a clique or group whose number changes, to start or to be let go, may
+ * wait for too many (startup.h). */
+static void map_number_to_waiting(struct controller *c, const struct world *w,
+                                  const struct obj *old, const struct obj *new)
+{
+    const struct obj *one = either(old, new);
+    str set = obj_label(one, STR(LABEL_PCS)), index = obj_label(one, STR(LABEL_PCS_INDEX));
+    if (!old || (new &&replicas_of(old) == replicas_of(new)) || str_is_empty(set))
+        return;
+    struct obj *o;
+    for (struct cache_iter it =
+             cache_by_label(world_cache(w, &kind_pclq), one->ns, STR(LABEL_PCS), set);
+         (o = cache_next(&it));) {
+        if (str_eq(obj_label(o, STR(LABEL_PCS)), set) &&
+            str_eq(obj_label(o, STR(LABEL_PCS_INDEX)), index) &&
+            (startup_waits(o) || !str_is_empty(obj_label(o, STR(LABEL_BASE_PODGANG)))))
+            controller_enqueue(c, &kind_pclq, o->ns, o->name);
+    }
+}
+
 static void enqueue_clique_of(struct controller *c, const struct world *w, const struct obj *pod)
 {
     (void)w;
@@ -659,6 +679,8 @@ static const struct controller_watch pclq_watches[] = {
     {&kind_pod_gang, gangmap_anchor_to_cliques},
     {&kind_pod_gang_map, gangmap_to_cliques},
     {&kind_pcsg, gangmap_pass_to_members},
+    {&kind_pclq, map_number_to_waiting},
+    {&kind_pcsg, map_number_to_waiting},
 };
 static const struct controller_watch gang_watches[] = {
     {&kind_pod_gang, map_self},

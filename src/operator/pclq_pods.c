@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "operator/fills.h"
 #include "operator/pclq_impl.h"
+#include "operator/startup.h"
 #include "operator/update.h"
 
 struct pods_work {
@@ -306,6 +307,21 @@ static void remove_doubles(struct pods_work *p)
     vec_done(&order);
 }
 
+/* What waits to start for pods that are not wanted any more is made anew, and then waits for those
+ * that are. */
+static void remove_vain(struct pods_work *p)
+{
+    struct clique_work *c = p->clique;
+    for (size_t i = 0; i < p->active.len && !is_full(p); i++) {
+        const struct obj *pod = p->active.p[i];
+        if (!startup_waits_in_vain(c->world, c->plan->arena, c->pcs, pod))
+            continue;
+        struct plan_write *w = remove_pod(p, STAGE_PODS, pod);
+        w->rv = pod->rv; /* it may have started by now */
+        plan_why(w, c->plan, "it waits to start for pods that are not wanted any more");
+    }
+}
+
 /* ---- replace ---- */
 
 /* By index; of one index the youngest first, which is the last of its row. */
@@ -361,11 +377,19 @@ static void report(const struct pods_work *p)
                    (long long)wanted(c));
 }
 
+/* Where a map of gangs rules, whom pods wait for changes with it. */
+static bool may_wait_in_vain(const struct clique_work *c)
+{
+    return startup_waits(c->pclq) && c->tally->ready < c->tally->active &&
+           (c->slots || startup_is_short(c->world, c->plan->arena, c->pcs, c->pclq));
+}
+
 static bool has_work(const struct clique_work *c)
 {
     if (c->slots)
         return c->slots->known;
-    return c->tally->active != wanted(c) || c->tally->finished > 0 || tally_has_doubles(c->tally);
+    return c->tally->active != wanted(c) || c->tally->finished > 0 || tally_has_doubles(c->tally) ||
+           may_wait_in_vain(c);
 }
 
 void pclq_plan_pods(struct clique_work *c)
@@ -387,6 +411,8 @@ void pclq_plan_pods(struct clique_work *c)
         make_missing(&p);
         if (!c->slots)
             remove_surplus(&p);
+        if (p.made + p.removed == 0 && may_wait_in_vain(c))
+            remove_vain(&p);
     }
     report(&p);
     c->unsettled = p.made > 0 && p.removed == 0 && p.missing <= 0;

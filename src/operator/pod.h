@@ -12,6 +12,7 @@
 
 /* What all pods of a clique are made from. */
 struct pod_recipe {
+    const struct world *world;
     const struct obj *pcs;
     const struct obj *pclq;
     str initc_image; /* of the init container of pods that wait for others */

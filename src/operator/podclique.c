@@ -158,7 +158,7 @@ void pclq_plan(const struct world *w, const struct key *key, void *ctx, struct p
     struct clique_work c = {.world = w, .pclq = pclq, .plan = p, .pcs = owner_pcs(w, pclq)};
     if (!c.pcs || c.pcs->deleting)
         return;
-    c.recipe = (struct pod_recipe){c.pcs, pclq, config ? config->initc_image : STR(INITC_IMAGE)};
+    c.recipe = (struct pod_recipe){w, c.pcs, pclq, config ? config->initc_image : STR(INITC_IMAGE)};
     c.tally = tally_of(w, pclq->uid);
     going_of_clique(&c.going, w, pclq);
     pclq_view(pclq, &c.spec);

@@ -1,6 +1,9 @@
 /* See startup.h. The container's side of the contract is grove/wait.h. */
 #include "operator/startup.h"
 
+#include "grove/wait.h"
+#include "operator/gangmap_world.h"
+
 /* Nobody can read more of them; a gang that large is refused anyway. */
 enum { MAX_PARENTS = 10000 };
 
@@ -29,6 +32,11 @@ static void add_base(struct arena *a, const struct clique_place *c, const struct
         add_name(ret, name_member_pclq(a, pcsg, j, clique));
 }
 
+static bool is_scaled(const struct clique_place *c)
+{
+    return c->owner->kind == &kind_pcsg && c->group_index >= c->group.min_available;
+}
+
 static void add_parent(struct arena *a, const struct clique_place *c, const struct pcs_view *pcs,
                        str clique, startup_names *ret)
 {
@@ -36,10 +44,10 @@ static void add_parent(struct arena *a, const struct clique_place *c, const stru
     struct group_view group;
     if (!pcs_find_clique(pcs, clique, &there))
         return;
-    if (c->owner->kind != &kind_pcsg || c->group_index < c->group.min_available)
-        add_base(a, c, pcs, clique, ret);
-    else if (pcs_group_of(pcs, clique, &group) && str_eq(group.name, c->group.name))
+    if (is_scaled(c) && pcs_group_of(pcs, clique, &group) && str_eq(group.name, c->group.name))
         add_name(ret, name_member_pclq(a, c->owner->name, c->group_index, clique));
+    else
+        add_base(a, c, pcs, clique, ret);
 }
 
 /* The name before this one in the template; empty for the first. */
@@ -68,14 +76,74 @@ void startup_parents(struct arena *a, const struct clique_place *c, startup_name
     }
 }
 
-int64_t startup_need(struct arena *a, const struct obj *pcs, int64_t pcs_index, str pclq)
+/* A PodClique that is not there is yet to come, unless it is of a replica that its group does not
+ * want. */
+static bool is_wanted(const struct world *w, struct arena *a, const struct obj *pcs,
+                      int64_t replica, str clique, str pclq)
+{
+    struct pcs_view view;
+    struct group_view group;
+    int64_t index;
+    pcs_view(pcs, &view);
+    if (!pcs_group_of(&view, clique, &group))
+        return true;
+    str name = name_pcsg(a, pcs->name, replica, group.name);
+    const struct obj *pcsg = world_get(w, &kind_pcsg, pcs->ns, name);
+    str number = str_sub(pclq, name.len + 1, pclq.len - clique.len - 1);
+    return !pcsg || !str_to_int(number, &index) || gangmap_wants(w, a, pcs, pcsg, index);
+}
+
+/* The minAvailable of its template; 0: there is none. */
+static int64_t full_need(struct arena *a, const struct obj *pcs, int64_t replica, str pclq,
+                         str *ret_clique)
 {
     struct clique_view clique;
-    jval template = clique_template(a, pcs, pcs_index, pclq);
+    jval template = clique_template(a, pcs, replica, pclq);
     if (j_is_absent(template))
         return 0;
     clique_view(template, &clique);
+    *ret_clique = clique.name;
     return clique.min_available;
+}
+
+int64_t startup_need(const struct world *w, struct arena *a, const struct obj *pcs,
+                     int64_t pcs_index, str pclq)
+{
+    str clique;
+    int64_t need = full_need(a, pcs, pcs_index, pclq, &clique);
+    if (need == 0 || !is_wanted(w, a, pcs, pcs_index, clique, pclq))
+        return 0;
+    const struct obj *there = world_get(w, &kind_pclq, pcs->ns, pclq);
+    int64_t replicas = jint(jgetc(there ? obj_spec(there) : JVAL_ABSENT, "replicas"), need);
+    return MIN(need, MAX(replicas, 0));
+}
+
+bool startup_is_short(const struct world *w, struct arena *a, const struct obj *pcs,
+                      const struct obj *pclq)
+{
+    int64_t replica = label_index(pclq, STR(LABEL_PCS_INDEX));
+    str clique;
+    for (struct jiter it = jiter(jgetc(obj_spec(pclq), "startsAfter")); jnext(&it);) {
+        str parent = jstr(it.value);
+        if (startup_need(w, a, pcs, replica, parent) < full_need(a, pcs, replica, parent, &clique))
+            return true;
+    }
+    return false;
+}
+
+bool startup_waits_in_vain(const struct world *w, struct arena *a, const struct obj *pcs,
+                           const struct obj *pod)
+{
+    struct wait_parent *parents;
+    int64_t replica = label_index(pod, STR(LABEL_PCS_INDEX));
+    if (condition_is_true(jgetc(obj_status(pod), "conditions"), STR("Initialized")))
+        return false;
+    size_t n = wait_of_pod(pod, a, &parents);
+    for (size_t i = 0; i < n; i++) {
+        if (parents[i].need > startup_need(w, a, pcs, replica, parents[i].clique))
+            return true;
+    }
+    return false;
 }
 
 /* ---- the pod's side ---- */
@@ -138,19 +206,19 @@ static void write_security(struct jw *w, jval pod_spec)
     jw_end(w);
 }
 
-void startup_write_container(struct jw *w, struct arena *a, const struct obj *pcs,
-                             const struct obj *pclq, str image)
+void startup_write_container(struct jw *w, struct arena *a, const struct world *world,
+                             const struct obj *pcs, const struct obj *pclq, str image)
 {
     int64_t replica = label_index(pclq, STR(LABEL_PCS_INDEX));
     jw_object(w);
-    jw_put_cstr(w, "name", "grove-initc");
+    jw_put_cstr(w, "name", INITC_NAME);
     jw_put_str(w, "image", image);
     jw_put_array(w, "args");
     for (struct jiter it = jiter(jgetc(obj_spec(pclq), "startsAfter")); jnext(&it);) {
         str parent = jstr(it.value);
-        int64_t need = startup_need(a, pcs, replica, parent);
-        if (need > 0) /* one the set no longer has would be waited for for ever */
-            jw_printf(w, "--podcliques=%.*s:%lld", STR_ARG(parent), (long long)need);
+        int64_t need = startup_need(world, a, pcs, replica, parent);
+        if (need > 0) /* one that is not to be would be waited for for ever */
+            jw_printf(w, INITC_FLAG "%.*s:%lld", STR_ARG(parent), (long long)need);
     }
     jw_end(w);
     jw_put_array(w, "volumeMounts");
@@ -172,8 +240,12 @@ static void write_pod_info(struct jw *w, const char *file, const char *field)
     jw_end(w);
 }
 
-void startup_write_volumes(struct jw *w, struct arena *a, const struct obj *pcs)
+/* Init containers of other versions count only pods of the gang that they are told. So those that
+ * wait for pods of another gang are not told theirs. */
+void startup_write_volumes(struct jw *w, struct arena *a, const struct obj *pcs,
+                           const struct obj *pclq)
 {
+    bool scaled = !str_is_empty(obj_label(pclq, STR(LABEL_BASE_PODGANG)));
     jw_object(w);
     jw_put_cstr(w, "name", VOLUME_TOKEN);
     jw_put_object(w, "secret");
@@ -186,7 +258,8 @@ void startup_write_volumes(struct jw *w, struct arena *a, const struct obj *pcs)
     jw_put_object(w, "downwardAPI");
     jw_put_array(w, "items");
     write_pod_info(w, "namespace", "metadata.namespace");
-    write_pod_info(w, "podgangname", "metadata.labels['" LABEL_PODGANG "']");
+    if (!scaled)
+        write_pod_info(w, "podgangname", "metadata.labels['" LABEL_PODGANG "']");
     jw_end(w);
     jw_end(w);
     jw_end(w);

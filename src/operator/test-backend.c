@@ -623,7 +623,8 @@ TEST(a_binding_to_a_scheduler_without_topologies_is_unknown)
 static struct doc *pod_for(struct fixture *f, const char *scheduler)
 {
     tw_loadf(f->world, CLIQUE, scheduler);
-    struct pod_recipe r = {.pcs = tw_must(f->world, &kind_pcs, "svc"),
+    struct pod_recipe r = {.world = &f->world->world,
+                           .pcs = tw_must(f->world, &kind_pcs, "svc"),
                            .pclq = tw_must(f->world, &kind_pclq, "svc-0-fe")};
     return pod_make(&f->arena, &r, 0, STR("svc-0-fe-x"), 0);
 }

@@ -47,8 +47,8 @@ TEST(in_order_waits_for_the_clique_before)
     check_parents(&r, "p-0-g-1-b", "[\"p-0-a\"]");
     check_parents(&r, "p-0-g-0-c", "[\"p-0-g-0-b\",\"p-0-g-1-b\"]");
     check_parents(&r, "p-0-g-1-c", "[\"p-0-g-0-b\",\"p-0-g-1-b\"]");
-    /* Scaled: only inside its own replica of its own group. */
-    check_parents(&r, "p-0-g-2-b", "");
+    /* Scaled: of its own group only its own replica, of all else what the base gang has. */
+    check_parents(&r, "p-0-g-2-b", "[\"p-0-a\"]");
     check_parents(&r, "p-0-g-2-c", "[\"p-0-g-2-b\"]");
     ring_free(&r);
 }
@@ -59,8 +59,32 @@ TEST(explicit_waits_for_those_it_names)
     check_parents(&r, "p-0-a", "");
     check_parents(&r, "p-0-g-1-b", "[\"p-0-a\"]");
     check_parents(&r, "p-0-g-0-c", "[\"p-0-a\",\"p-0-g-0-b\",\"p-0-g-1-b\"]");
-    check_parents(&r, "p-0-g-2-b", "");
-    check_parents(&r, "p-0-g-2-c", "[\"p-0-g-2-b\"]");
+    check_parents(&r, "p-0-g-2-b", "[\"p-0-a\"]");
+    check_parents(&r, "p-0-g-2-c", "[\"p-0-a\",\"p-0-g-2-b\"]");
+    ring_free(&r);
+}
+
+/* Two groups, h with two base replicas of three: a scaled replica of g waits for those two. */
+TEST(a_scaled_replica_waits_for_the_base_replicas_of_another_group)
+{
+    struct ring r = ordered("apiVersion: grove.io/v1alpha1\n"
+                            "kind: PodCliqueSet\n"
+                            "metadata: {name: p, uid: p-uid}\n"
+                            "spec:\n"
+                            "  replicas: 1\n"
+                            "  template:\n"
+                            "    cliqueStartupType: CliqueStartupTypeInOrder\n"
+                            "    cliques:\n"
+                            "    - {name: u, spec: {replicas: 2, minAvailable: 2, podSpec: "
+                            "{containers: [{name: m}]}}}\n"
+                            "    - {name: v, spec: {replicas: 1, podSpec: {containers: "
+                            "[{name: m}]}}}\n"
+                            "    podCliqueScalingGroups:\n"
+                            "    - {name: h, cliqueNames: [u], replicas: 3, minAvailable: 2}\n"
+                            "    - {name: g, cliqueNames: [v], replicas: 2, minAvailable: 1}\n");
+    check_parents(&r, "p-0-h-2-u", "");
+    check_parents(&r, "p-0-g-0-v", "[\"p-0-h-0-u\",\"p-0-h-1-u\"]");
+    check_parents(&r, "p-0-g-1-v", "[\"p-0-h-0-u\",\"p-0-h-1-u\"]");
     ring_free(&r);
 }
 
@@ -183,6 +207,102 @@ TEST(a_pod_that_waits_for_nobody_has_neither)
     ring_free(&r);
 }
 
+static void keep(char buf[128], str text)
+{
+    (void)snprintf(buf, 128, "%.*s", STR_ARG(text));
+}
+
+static str args_of(const struct obj *pod)
+{
+    struct jiter it = jiter(jgetc(obj_spec(pod), "initContainers"));
+    str args = STR_NONE;
+    while (jnext(&it))
+        args = jtext(jgetc(it.value, "args"));
+    return args;
+}
+
+static size_t files_of(const struct obj *pod)
+{
+    size_t n = 0;
+    for (struct jiter it = jiter(jgetc(obj_spec(pod), "volumes")); jnext(&it);)
+        n += jlen(jpath(it.value, "downwardAPI.items"));
+    return n;
+}
+
+/* Its parents are in the base gang: it is not told a gang to count pods of. */
+TEST(a_pod_of_a_scaled_gang_counts_pods_of_any_gang)
+{
+    struct ring r = ordered(ORDERED("Explicit", "a", "a, b"));
+    const struct obj *base = any_pod(&r, "p-0-g-1-c"), *scaled = any_pod(&r, "p-0-g-2-c");
+    CHECK_CSTR(args_of(base), "[\"--podcliques=p-0-a:1\",\"--podcliques=p-0-g-0-b:2\","
+                              "\"--podcliques=p-0-g-1-b:2\"]");
+    CHECK_INT(files_of(base), 2);
+    CHECK_CSTR(args_of(scaled), "[\"--podcliques=p-0-a:1\",\"--podcliques=p-0-g-2-b:2\"]");
+    CHECK_INT(files_of(scaled), 1);
+    ring_free(&r);
+}
+
+/* A version that did not name these parents made the clique: it names them now, and its pods stay
+ * as they are. */
+TEST(what_an_older_version_made_is_not_made_anew)
+{
+    struct ring r = ordered(ORDERED("Explicit", "a", "a, b"));
+    char uid[128];
+    keep(uid, any_pod(&r, "p-0-g-2-b")->uid);
+    str hash = obj_label(any_pod(&r, "p-0-g-2-b"), STR(LABEL_TEMPLATE_HASH));
+    char before[128];
+    keep(before, hash);
+    tw_patch(r.world, &kind_pclq, "p-0-g-2-b", "{spec: {startsAfter: null}}");
+    (void)ring_settle(&r);
+    check_parents(&r, "p-0-g-2-b", "[\"p-0-a\"]");
+    CHECK_CSTR(any_pod(&r, "p-0-g-2-b")->uid, uid);
+    CHECK_CSTR(obj_label(tw_must(r.world, &kind_pclq, "p-0-g-2-b"), STR(LABEL_TEMPLATE_HASH)),
+               before);
+    ring_free(&r);
+}
+
+/* Fewer than the minimum are wanted, or none: those are waited for, and pods that wait for more are
+ * made anew. */
+TEST(what_is_not_wanted_is_not_waited_for)
+{
+    static const struct {
+        const char *name;
+        int64_t replicas;
+        const char *args; /* of a pod of p-0-g-1-c */
+    } cases[] = {
+        {"p-0-a", 0, "[\"--podcliques=p-0-g-0-b:2\",\"--podcliques=p-0-g-1-b:2\"]"},
+        {"p-0-g-0-b", 1,
+         "[\"--podcliques=p-0-a:1\",\"--podcliques=p-0-g-0-b:1\",\"--podcliques=p-0-g-1-b:2\"]"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct ring r = ordered(ORDERED("Explicit", "a", "a, b"));
+        char uid[128], patch[64];
+        keep(uid, any_pod(&r, "p-0-g-1-c")->uid);
+        snprintf(patch, sizeof(patch), "{spec: {replicas: %lld}}", (long long)cases[i].replicas);
+        tw_patch(r.world, &kind_pclq, cases[i].name, patch);
+        (void)ring_settle(&r);
+        CHECK_CSTR(args_of(any_pod(&r, "p-0-g-1-c")), cases[i].args);
+        CHECK(!str_is(any_pod(&r, "p-0-g-1-c")->uid, uid));
+        ring_free(&r);
+    }
+}
+
+/* One that was let through stays, whatever becomes of those that it waited for. */
+TEST(a_pod_that_was_let_through_waits_no_more)
+{
+    struct ring r = ordered(ORDERED("Explicit", "a", "a, b"));
+    const struct obj *pod = any_pod(&r, "p-0-g-1-c");
+    char uid[128], name[128];
+    keep(uid, pod->uid);
+    keep(name, pod->name);
+    tw_patch(r.world, &kind_pod, name,
+             "{status: {conditions: [{type: Initialized, status: 'True'}]}}");
+    tw_patch(r.world, &kind_pclq, "p-0-a", "{spec: {replicas: 0}}");
+    (void)ring_settle(&r);
+    CHECK_CSTR(any_pod(&r, "p-0-g-1-c")->uid, uid);
+    ring_free(&r);
+}
+
 /* "worker" is the end of "prefill-worker": each has its own minimum. */
 TEST(a_name_that_ends_alike_is_another_clique)
 {
@@ -202,13 +322,13 @@ TEST(a_name_that_ends_alike_is_another_clique)
             "    - {name: g, cliqueNames: [w], replicas: 1, minAvailable: 1}\n");
     struct arena a = ARENA_INIT;
     const struct obj *pcs = tw_must(r.world, &kind_pcs, "p");
-    CHECK_INT(startup_need(&a, pcs, 0, STR("p-0-worker")), 4);
-    CHECK_INT(startup_need(&a, pcs, 0, STR("p-0-prefill-worker")), 3);
-    CHECK_INT(startup_need(&a, pcs, 0, STR("p-0-g-12-w")), 2);
-    CHECK_INT(startup_need(&a, pcs, 0, STR("p-0-g-x-w")), 0);
-    CHECK_INT(startup_need(&a, pcs, 0, STR("p-0-g--w")), 0);
-    CHECK_INT(startup_need(&a, pcs, 1, STR("p-0-worker")), 0);
-    CHECK_INT(startup_need(&a, pcs, 0, STR("p-0-other")), 0);
+    CHECK_INT(startup_need(&r.world->world, &a, pcs, 0, STR("p-0-worker")), 4);
+    CHECK_INT(startup_need(&r.world->world, &a, pcs, 0, STR("p-0-prefill-worker")), 3);
+    CHECK_INT(startup_need(&r.world->world, &a, pcs, 0, STR("p-0-g-12-w")), 2);
+    CHECK_INT(startup_need(&r.world->world, &a, pcs, 0, STR("p-0-g-x-w")), 0);
+    CHECK_INT(startup_need(&r.world->world, &a, pcs, 0, STR("p-0-g--w")), 0);
+    CHECK_INT(startup_need(&r.world->world, &a, pcs, 1, STR("p-0-worker")), 0);
+    CHECK_INT(startup_need(&r.world->world, &a, pcs, 0, STR("p-0-other")), 0);
     arena_done(&a);
     ring_free(&r);
 }

@@ -10,7 +10,8 @@
  *   Pod          it has finished; its clique was scaled in (as many as the numbers came down, in
  *                all, and no more); its template is not its clique's any more; its node is gone or
  *                not ready; its gang must make room, or had to until a moment ago; a map of gangs
- *                has as many as are wanted in other gangs
+ *                has as many as are wanted in other gangs; it has not started, and waits for more
+ *                pods of another clique than are wanted of that
  *
  * A set is deleted by users only. Of cliques and groups that are updated those units count as
  * wanted that their status says are above replicas for the time of the update (surgedReplicas; no
@@ -424,12 +425,48 @@ static bool pod_is_unmapped(const struct invariants *v, const struct inv_deletes
     return map && all >= vec_last(&clique->versions)->replicas && count_beside(v, pod) > share;
 }
 
+/* Of the clique with this name fewer than n pods are wanted, or were when somebody last looked. */
+static bool is_short_of(const struct invariants *v, const struct inv_deletes *d, str ns, str pclq,
+                        int64_t n)
+{
+    const struct obj *there = store_get(inv_store(v), &kind_pclq, ns, pclq);
+    const struct inv_owner *o = there ? find_owner(d, there->uid) : NULL;
+    if (!o || there->deleting || is_surplus(v, d, o) || is_unmapped(v, d, o))
+        return true;
+    for (size_t i = version_at(v, o, inv_wall(v)); i < o->versions.len; i++) {
+        if (o->versions.p[i].replicas < n)
+            return true;
+    }
+    return false;
+}
+
+/* It has not started, and its init container waits for more than there is to be. */
+static bool waits_in_vain(const struct invariants *v, const struct inv_deletes *d,
+                          const struct obj *pod)
+{
+    if (condition_is_true(jgetc(obj_status(pod), "conditions"), STR("Initialized")))
+        return false;
+    for (struct jiter c = jiter(jgetc(obj_spec(pod), "initContainers")); jnext(&c);) {
+        for (struct jiter it = jiter(jgetc(c.value, "args")); jnext(&it);) {
+            str text = jstr(it.value), flag = STR("--podcliques=");
+            int64_t n;
+            if (!str_is(jstr(jgetc(c.value, "name")), "grove-initc") || !str_starts(text, flag))
+                continue;
+            text = str_sub(text, flag.len, text.len);
+            str pclq = str_cut(&text, ':');
+            if (str_to_int(text, &n) && is_short_of(v, d, pod->ns, pclq, n))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool pod_has_reason(const struct invariants *v, struct inv_deletes *d, const struct obj *pod)
 {
     struct inv_owner *clique = find_owner(d, pod->owner_uid);
     if (counter_get(&d->over, pod->uid) > 0 || node_is_lost(v, pod_node(pod)) ||
         must_make_room(v, d, pod) || pod_is_old(v, clique, pod) ||
-        pod_is_unmapped(v, d, clique, pod))
+        pod_is_unmapped(v, d, clique, pod) || waits_in_vain(v, d, pod))
         return true;
     /* What is above the number for the time of an update may go before the status says so. */
     if (clique->taken >= clique->came_down + surged_replicas(clique->last))

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "grove/names.h"
 #include "grove/types.h"
+#include "grove/wait.h"
 #include "sim/sim_impl.h"
 
 /* The pods of one clique. */
@@ -71,6 +72,29 @@ static void add_to_crew(struct oracle *x, const struct obj *pod)
     c->gated += is_gated(pod);
 }
 
+/* Its init container waits for pods that exist and are not ready: of those, others say why. That it
+ * waits for more than there are cannot end well. */
+static bool waits_for_others(const struct oracle *x, const struct obj *pod)
+{
+    struct arena a = ARENA_INIT;
+    struct wait_parent *parents;
+    size_t n = wait_of_pod(pod, &a, &parents), too_few = 0;
+    bool in_vain = false;
+    for (size_t i = 0; i < n; i++) {
+        struct store_iter it =
+            store_range(sim_store(x->sim), &kind_pod, pod->ns, STR_NONE, STR_NONE);
+        int64_t there = 0;
+        for (struct obj *o; (o = store_next(&it));) {
+            there += wait_is_of(&parents[i], o) && !o->deleting;
+            parents[i].ready += wait_is_of(&parents[i], o) && wait_is_ready(o);
+        }
+        too_few += parents[i].ready < parents[i].need;
+        in_vain = in_vain || there < parents[i].need;
+    }
+    arena_done(&a);
+    return too_few > 0 && !in_vain;
+}
+
 static void read_pods(struct oracle *x)
 {
     struct obj *o;
@@ -84,7 +108,7 @@ static void read_pods(struct oracle *x)
             differ(x, "pod %.*s is still %s", STR_ARG(o->name),
                    o->deleting ? "being deleted" : "there although it has finished");
         else if (!str_is_empty(node) && !dead &&
-                 !str_is(jstr(jgetc(obj_status(o), "phase")), "Running"))
+                 !str_is(jstr(jgetc(obj_status(o), "phase")), "Running") && !waits_for_others(x, o))
             differ(x, "pod %.*s is on node %.*s and does not run", STR_ARG(o->name), STR_ARG(node));
         add_to_crew(x, o);
     }

@@ -629,7 +629,7 @@ TEST(the_worked_example_in_order_has_the_pod_of_the_contract)
         {"svc-0-pf-1-pw", "[--podcliques=svc-0-pf-1-pl:1]"},
         {"svc-0-pf-0-pl", "[--podcliques=svc-0-fe:2]"},
         {"svc-0-pf-0-pw", "[--podcliques=svc-0-pf-0-pl:1]"},
-        {"svc-0-pf-1-pl", NULL},
+        {"svc-0-pf-1-pl", "[--podcliques=svc-0-fe:2]"},
         {"svc-0-fe", NULL},
     };
     for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
