@@ -112,6 +112,17 @@ void running_event(struct invariants *v, struct inv_pods *p, const struct store_
 void names_event(struct invariants *v, struct inv_pods *p, const struct store_event *e);
 void pods_done(struct inv_pods *p);
 
+/* ---- starts ---- */
+
+struct inv_starts {
+    struct map cliques; /* "namespace/clique label" -> struct start_clique: who is ready */
+    struct map through; /* uids of pods that were let through */
+    struct map shorts;  /* "Kind/namespace/name" -> when fewer than the minimum were last wanted */
+};
+
+void starts_event(struct invariants *v, struct inv_starts *x, const struct store_event *e);
+void starts_done(struct inv_starts *x);
+
 /* ---- rolls ---- */
 
 struct inv_updates {

@@ -37,6 +37,7 @@ struct invariants {
     struct inv_times times;
     usec base; /* wall − monotonic, when it began */
     struct inv_pods pods;
+    struct inv_starts starts;
 };
 
 /* ---- helpers ---- */
@@ -487,6 +488,11 @@ static void check_names(struct invariants *v, const struct store_event *e)
     names_event(v, &v->pods, e);
 }
 
+static void check_starts(struct invariants *v, const struct store_event *e)
+{
+    starts_event(v, &v->starts, e);
+}
+
 bool deletes_was_forced(const struct invariants *v, const struct obj *o)
 {
     return deletes_is_forced(v, &v->deletes, o);
@@ -501,7 +507,7 @@ static const struct check {
     {"rolls", check_rolls},         {"versions", check_versions}, {"deletes", check_deletes},
     {"indices", check_indices},     {"gates", check_gates},       {"replicas", check_replicas},
     {"gangs", check_gangs},         {"updates", check_updates},   {"delays", check_delays},
-    {"running", check_running},     {"names", check_names},
+    {"running", check_running},     {"names", check_names},       {"starts", check_starts},
 };
 
 struct invariants *invariants_new(const struct invariants_options *o)
@@ -531,6 +537,7 @@ void invariants_free(struct invariants *v)
     updates_done(&v->rolls);
     times_done(&v->times);
     pods_done(&v->pods);
+    starts_done(&v->starts);
     free(v);
 }
 

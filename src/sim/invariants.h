@@ -22,6 +22,7 @@
  *   delays     nothing that is to happen after a delay happens before: see inv_times.c
  *   running    no pod is let go while another one of its index still runs: see inv_pods.c
  *   names      no two pods of a clique's life have the same name
+ *   starts     a pod starts after those that its clique starts after: see inv_starts.c
  *   versions   pods of one clique in one gang are of one version, and an update leaves a standalone
  *              clique its floor, where the strategy is Coherent: see inv_versions.c
  *

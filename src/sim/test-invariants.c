@@ -597,3 +597,114 @@ TEST(the_oracle_finds_what_is_wrong)
         sim_free(s);
     }
 }
+
+/* ---- starts ---- */
+
+/* c waits for a, which is never ready, by the type, for b of its group, and for d of another. */
+#define ORDERED(type)                                                                              \
+    "apiVersion: grove.io/v1alpha1\n"                                                              \
+    "kind: PodCliqueSet\n"                                                                         \
+    "metadata: {name: s}\n"                                                                        \
+    "spec:\n"                                                                                      \
+    "  replicas: 1\n"                                                                              \
+    "  template:\n"                                                                                \
+    "    cliqueStartupType: CliqueStartupType" type "\n"                                           \
+    "    cliques:\n"                                                                               \
+    "    - {name: d, spec: {replicas: 1, podSpec: &p {containers: [{name: m, image: i}]}}}\n"      \
+    "    - {name: a, annotations: {simulation.grove.io/ready: 24h}, spec: {replicas: 1, podSpec: " \
+    "*p}}\n"                                                                                       \
+    "    - {name: c, spec: {replicas: 1, startsAfter: [d, b, a], podSpec: *p}}\n"                  \
+    "    - {name: b, spec: {replicas: 1, podSpec: *p}}\n"                                          \
+    "    podCliqueScalingGroups:\n"                                                                \
+    "    - {name: g, cliqueNames: [b, c], replicas: 2, minAvailable: 1}\n"                         \
+    "    - {name: h, cliqueNames: [d], replicas: 2, minAvailable: 1}\n"
+
+static struct sim *start_ordered(const char *yaml)
+{
+    struct err err = ERR_INIT;
+    struct sim_options o = {.seed = 1, .nodes = nodes_defaults, .faults = sim_default_faults};
+    o.nodes.count = 4;
+    struct sim *s = sim_new(&o, &err);
+    REQUIRE(s != NULL);
+    CHECK_INT(sim_apply_yaml(s, str_of(yaml), &err), 0);
+    REQUIRE(sim_settle(s, LIMIT));
+    REQUIRE(sim_advance(s, USEC_PER_MIN));
+    CHECK_CSTR(str_of(sim_failure(s)->message), "");
+    return s;
+}
+
+static const struct obj *pod_of(struct sim *s, const char *clique)
+{
+    struct store_iter it = store_range(sim_store(s), &kind_pod, STR_NONE, STR_NONE, STR_NONE);
+    struct obj *o;
+    while ((o = store_next(&it)) && !str_is(obj_label(o, STR(LABEL_PCLQ)), clique))
+        ;
+    REQUIRE(o != NULL);
+    return o;
+}
+
+/* As a node that does not keep the order would say it. */
+static void let_through(struct sim *s, const char *clique)
+{
+    send(s, API_PATCH, &kind_pod, pod_of(s, clique)->name, STR("status"),
+         "{status: {phase: Running}}");
+}
+
+TEST(a_pod_that_starts_before_its_parents_is_noticed)
+{
+    static const char *const sets[] = {ORDERED("InOrder"), ORDERED("Explicit")};
+    static const char *const cliques[] = {"s-0-g-0-c", "s-0-g-1-c"}; /* base and scaled */
+    for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
+        for (size_t k = 0; k < ARRAY_LEN(cliques); k++) {
+            struct sim *s = start_ordered(sets[i]);
+            let_through(s, cliques[k]);
+            expect_broken(s, "invariant starts");
+        }
+    }
+}
+
+/* In its own group it is its own replica that counts, in another the replicas of the minimum. */
+TEST(which_parents_count_is_noticed)
+{
+    static const struct {
+        const char *gone; /* clique whose pods go: others of it stay ready */
+        bool broken;
+    } cases[] = {
+        {"s-0-g-1-b", true}, {"s-0-g-0-b", false}, {"s-0-h-0-d", true}, {"s-0-h-1-d", false}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err err = ERR_INIT;
+        struct sim *s = start_ordered(ORDERED("Explicit"));
+        sim_stop(s, NULL);
+        const struct obj *a = pod_of(s, "s-0-a"), *gone = pod_of(s, cases[i].gone);
+        send(s, API_PATCH, &kind_pod, a->name, STR("status"),
+             "{status: {conditions: [{type: Ready, status: 'True'}]}}");
+        CHECK_INT(sim_delete_so(s, &kind_pod, gone->ns, gone->name, API_BACKGROUND, 0, &err), 0);
+        (void)sim_advance(s, USEC_PER_MIN);
+        let_through(s, "s-0-g-1-c");
+        if (!CHECK_INT(sim_failure(s)->code != 0, cases[i].broken))
+            test_note("%s: %s", cases[i].gone, sim_failure(s)->message);
+        sim_free(s);
+    }
+}
+
+TEST(who_waits_for_nobody_starts_when_it_likes)
+{
+    struct sim *s = start_ordered(ORDERED("AnyOrder"));
+    CHECK(str_is(jstr(jgetc(obj_status(pod_of(s, "s-0-g-0-c")), "phase")), "Running"));
+    CHECK_INT(sim_failure(s)->code, 0);
+    sim_free(s);
+}
+
+/* What happens to parents of a pod that was let through is no matter of order. */
+TEST(a_parent_that_goes_later_breaks_nothing)
+{
+    struct err err = ERR_INIT;
+    struct sim *s = start_ordered(ORDERED("InOrder"));
+    CHECK_INT(sim_scale(s, &kind_pclq, STR("default"), STR("s-0-a"), 0, &err), 0);
+    CHECK(sim_settle(s, LIMIT));
+    CHECK(str_is(jstr(jgetc(obj_status(pod_of(s, "s-0-g-1-c")), "phase")), "Running"));
+    CHECK_INT(sim_scale(s, &kind_pclq, STR("default"), STR("s-0-a"), 1, &err), 0);
+    CHECK(sim_settle(s, LIMIT));
+    CHECK_CSTR(str_of(sim_failure(s)->message), "");
+    sim_free(s);
+}
