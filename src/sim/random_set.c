@@ -13,6 +13,20 @@ static int64_t between(struct rng *r, int64_t low, int64_t high)
     return low + (int64_t)rng_below(r, (uint64_t)(high - low) + 1);
 }
 
+/* Any order without cycles: each clique after some of those before it in the list, or, backwards,
+ * after some of those behind it. Drawn apart: what else is drawn is the same without. */
+static void random_order(struct rng r, struct random_shape *s)
+{
+    static const char *const types[] = {"AnyOrder", "InOrder", "Explicit"};
+    size_t n = s->alone + s->members;
+    bool backwards = rng_below(&r, 2);
+    s->startup = types[rng_below(&r, ARRAY_LEN(types))];
+    for (size_t i = 0; i < n; i++) {
+        unsigned before = (1u << i) - 1, behind = (1u << n) - 1 - before - (1u << i);
+        s->after[i] = (unsigned)rng_u64(&r) & (backwards ? behind : before);
+    }
+}
+
 void random_shape(struct rng *r, struct random_shape *s)
 {
     *s = (struct random_shape){.alone = (size_t)between(r, 0, 2),
@@ -26,6 +40,7 @@ void random_shape(struct rng *r, struct random_shape *s)
     s->group_replicas = between(r, 1, 2);
     s->group_min = between(r, 1, s->group_replicas);
     s->set_replicas = between(r, 1, 2);
+    random_order(*r, s);
 }
 
 /* A name that begins so, as long as names are to be. */
@@ -101,6 +116,19 @@ static void put_pod_spec(struct jw *w, int64_t version, int64_t grace)
     jw_end(w);
 }
 
+/* What it says where the type is not Explicit means nothing. */
+static void put_starts_after(struct jw *w, unsigned after)
+{
+    if (after == 0)
+        return;
+    jw_put_array(w, "startsAfter");
+    for (size_t i = 0; i < RANDOM_CLIQUES; i++) {
+        if (after & 1u << i)
+            jw_printf(w, "c%zu", i);
+    }
+    jw_end(w);
+}
+
 static void put_clique(struct jw *w, struct rng *r, const struct random_shape *s, size_t i,
                        bool coherent, bool may_be_slow)
 {
@@ -116,6 +144,7 @@ static void put_clique(struct jw *w, struct rng *r, const struct random_shape *s
     jw_put_int(w, "minAvailable", s->min[i]);
     if (rng_below(r, 8) == 0)
         jw_put_cstr(w, "podReplacementPolicy", "TerminatingOrFailed");
+    put_starts_after(w, s->after[i]);
     put_pod_spec(w, between(r, 1, 3), stops_slowly ? 20 : 2);
     jw_end(w);
     jw_end(w);
@@ -191,6 +220,8 @@ struct doc *random_version(struct rng *r, const struct random_shape *s, jval str
     jw_put_int(&w, "replicas", s->set_replicas);
     put_strategy(&w, r, s, strategy);
     jw_put_object(&w, "template");
+    jw_key(&w, STR("cliqueStartupType"));
+    jw_printf(&w, "CliqueStartupType%s", s->startup);
     jw_put_array(&w, "cliques");
     for (size_t i = 0; i < s->alone + s->members; i++)
         put_clique(&w, r, s, i, coherent, !last);

@@ -13,6 +13,8 @@ struct random_shape {
     int64_t replicas[RANDOM_CLIQUES], min[RANDOM_CLIQUES];
     int64_t group_replicas, group_min, set_replicas;
     size_t names; /* characters of each name; 0: few */
+    const char *startup;            /* type: AnyOrder, InOrder, Explicit */
+    unsigned after[RANDOM_CLIQUES]; /* a bit for each clique that this one starts after */
 };
 
 /* With short names. */
