@@ -4,8 +4,8 @@
 #include "base/opt.h"
 #include "grove/types.h"
 
-const char *const query_keys[] = {"kind",   "name",      "namespace", "labels",
-                                  "fields", "condition", "deleting",  NULL};
+const char *const query_keys[] = {"kind",      "name",   "namespace", "labels",   "fields",
+                                  "condition", "reason", "message",   "deleting", NULL};
 
 /* ---- parsing ---- */
 
@@ -75,7 +75,8 @@ static void parse_fields(struct arena *a, jval fields, struct query *ret)
 /* "y" and "off" are not what they look like in YAML. */
 static int check_strings(jval v, struct err *err)
 {
-    static const char *const keys[] = {"kind", "name", "namespace", "labels", "condition"};
+    static const char *const keys[] = {"kind",      "name",   "namespace", "labels",
+                                       "condition", "reason", "message"};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         jval member = jget(v, str_of(keys[i]));
         if (j_has(member) && jtype(member) != J_STRING)
@@ -104,6 +105,10 @@ int query_parse(struct arena *a, jval v, struct query *ret, struct err *err)
     parse_fields(a, jgetc(v, "fields"), ret);
     if (j_has(jgetc(v, "condition")))
         parse_condition(jstr(jgetc(v, "condition")), ret);
+    ret->reason = jstr(jgetc(v, "reason"));
+    ret->message = jstr(jgetc(v, "message"));
+    if (str_is_empty(ret->condition) && (ret->reason.len || ret->message.len))
+        return err_set(err, ERR_INVALID, "reason and message are those of a condition: name it");
     ret->deleting_given = j_has(jgetc(v, "deleting"));
     ret->deleting = j_is_true(jgetc(v, "deleting"));
     return 0;
@@ -150,6 +155,10 @@ static bool field_matches(const struct obj *o, const struct query_field *f)
 static bool condition_matches(const struct query *q, const struct obj *o)
 {
     jval c = condition_find(jgetc(obj_status(o), "conditions"), q->condition);
+    if (!str_is_empty(q->reason) && !str_eq(jstr(jgetc(c, "reason")), q->reason))
+        return false;
+    if (!str_is_empty(q->message) && str_find(jstr(jgetc(c, "message")), q->message) < 0)
+        return false;
     return str_eq(jstr(jgetc(c, "status")), q->status) != q->negated;
 }
 

@@ -7,6 +7,7 @@
  *   fields: {spec.nodeName: x}   by dotted path, or JSON pointer when it begins with a slash; null
  *                                means absent, "~text" a string that contains the text
  *   condition: Ready             true; "!Ready": not true; "Ready=Unknown": that status
+ *   reason: R; message: text     of that condition: its reason, and what its message contains
  *   deleting: false              has no deletion timestamp
  *
  * An object is also named as a reference, "pcs/name". Everything lives in the arena and in the
@@ -32,6 +33,7 @@ struct query {
     struct query_field *fields;
     size_t n_fields;
     str condition, status;
+    str reason, message; /* of the condition; empty: any */
     bool negated;
     bool deleting_given, deleting;
 };
