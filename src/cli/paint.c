@@ -61,6 +61,7 @@ enum paint paint_of_state(str state)
         {"Succeeded", PAINT_DIM},
         {"Terminating", PAINT_DIM},
         {"stopped", PAINT_DIM},
+        {"ScaledToZero", PAINT_DIM},
     };
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (str_is(state, words[i].word))

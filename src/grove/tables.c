@@ -164,7 +164,8 @@ static const struct field pclq_status_fields[] = {
     ONE("scheduledReplicas", int32, REQUIRED, DEFAULT("0"), DOC("Pods on nodes.")),
     ONE("hpaPodSelector", string, DOC("Selects its pods, for the scale subresource.")),
     LIST("conditions", grove_condition, LIST_BY("type"),
-         DOC("Available, Progressing, PodCliqueScheduled, MinAvailableBreached, EverScheduled.")),
+         DOC("Available, Progressing, ReplicaFailure, PodCliqueScheduled, MinAvailableBreached, "
+             "EverScheduled.")),
     ONE("currentPodCliqueSetGenerationHash", string,
         DOC("Revision of the set that all its pods are of.")),
     ONE("currentPodTemplateHash", string, DOC("Template that all its pods are of.")),
@@ -232,13 +233,14 @@ static const struct field pcsg_status_fields[] = {
     ONE("observedGeneration", int64, DOC("Generation of the spec that this status is about.")),
     LIST("lastErrors", last_error, DOC("What fails now; empty when nothing does.")),
     LIST("conditions", grove_condition, LIST_BY("type"),
-         DOC("Available, Progressing, MinAvailableBreached, EverHealthy, "
+         DOC("Available, Progressing, ReplicaFailure, MinAvailableBreached, EverHealthy, "
              "GangTerminationInProgress.")),
     ONE("currentPodCliqueSetGenerationHash", string,
         DOC("Revision of the set that all its copies are of.")),
     ONE("updateProgress", pcsg_progress, DOC("The pass under way, or the last one.")),
     ONE("rollingUpdateProgress", raw, DOC("The same for readers of older documents.")),
-    ONE("phase", string, DOC("Pending, Scheduling, Available, Updating or Unavailable.")),
+    ONE("phase", string,
+        DOC("Pending, Scheduling, Available, Updating, Unavailable or ScaledToZero.")),
     ONE("podGangMapping", raw, .flags = FIELD_MAP_ATOMIC,
         DOC("Which replicas each gang holds, for coherent updates.")),
 };
@@ -426,7 +428,7 @@ OBJECT(gang_termination, "GangTermination");
 static const struct field pcs_status_fields[] = {
     ONE("observedGeneration", int64, DOC("Generation whose template all children carry.")),
     LIST("conditions", grove_condition, LIST_BY("type"),
-         DOC("Ready, Available, Progressing, TopologyLevelsUnavailable, "
+         DOC("Ready, Available, Progressing, ReplicaFailure, TopologyLevelsUnavailable, "
              "ComputeDomainsUnavailable.")),
     LIST("lastErrors", last_error, DOC("What fails now; empty when nothing does.")),
     ONE("replicas", int32, DOC("Copies that are wanted.")),
@@ -444,7 +446,7 @@ static const struct field pcs_status_fields[] = {
     ONE("updateProgress", pcs_progress, DOC("The update under way, or the last one.")),
     ONE("rollingUpdateProgress", raw, DOC("The same for readers of older documents.")),
     ONE("phase", string,
-        DOC("Pending, Scheduling, Available, Updating, Degraded, Unavailable or Failed.")),
+        DOC("Creating, Scheduling, Available, Updating, Degraded, Failed or ScaledToZero.")),
 };
 OBJECT(pcs_status, "PodCliqueSetStatus");
 

@@ -108,6 +108,34 @@ size_t errors_write(struct jw *w, struct plan *p, const struct world *world,
     return written;
 }
 
+/* The worst first. */
+static const char *const error_reasons[] = {"FailedCreate", "FailedUpdate", "FailedDelete"};
+
+static unsigned reason_of(const struct failure *f)
+{
+    return f->op == PLAN_CREATE || f->op == PLAN_SUB_CREATE ? 0 : f->op == PLAN_DELETE ? 2 : 1;
+}
+
+struct error_summary errors_summary(struct arena *a, const struct world *world,
+                                    const struct obj *about, const struct error_code *codes,
+                                    size_t n, const error_vec *found)
+{
+    const struct failures *failed = last_failure(world, about);
+    const struct failure *worst = NULL;
+    if (found && found->len > 0)
+        return (struct error_summary){error_reasons[0], found->p[0].description};
+    for (size_t i = 0; failed && i < failed->n; i++) {
+        const struct failure *f = &failed->items[i];
+        if (find_code(codes, n, f) && (!worst || reason_of(f) < reason_of(worst)))
+            worst = f;
+    }
+    if (!worst)
+        return (struct error_summary){NULL, STR_NONE};
+    return (struct error_summary){error_reasons[reason_of(worst)],
+                                  arena_printf(a, "%s %.*s: %.*s", worst->kind->kind,
+                                               STR_ARG(worst->name), STR_ARG(cause_of(a, worst)))};
+}
+
 void errors_warn(struct plan *p, const struct world *world, const struct key *key,
                  const struct obj *about, const struct error_code *codes, size_t n)
 {

@@ -34,6 +34,14 @@ typedef VEC(struct error_found) error_vec;
 size_t errors_write(struct jw *w, struct plan *p, const struct world *world,
                     const struct obj *about, const struct error_code *codes, size_t n,
                     const error_vec *found);
+/* The same in one: the first of `found`, else what fails, creates before all else. */
+struct error_summary {
+    const char *reason; /* FailedCreate, FailedUpdate or FailedDelete; NULL: nothing fails */
+    str message;
+};
+struct error_summary errors_summary(struct arena *a, const struct world *world,
+                                    const struct obj *about, const struct error_code *codes,
+                                    size_t n, const error_vec *found);
 /* The description of an entry about a write. */
 str errors_describe(struct arena *a, const struct failure *f, const char *code);
 /* For a key that has no status to tell it in: warns on `about` of what its writes fail with. */

@@ -12,10 +12,11 @@
 #include "operator/errors.h"
 #include "operator/fills.h"
 #include "operator/pclq_impl.h"
+#include "operator/replica_failure.h"
 #include "operator/standing.h"
 #include "operator/update.h"
 
-enum { N_CONDITIONS = 5 };
+enum { N_CONDITIONS = 6 };
 /* What is on its way has a state worth telling when it has arrived. */
 #define CLIQUE_PATIENCE (15 * USEC_PER_SEC)
 
@@ -42,6 +43,16 @@ static struct report report_of(const struct clique_work *c)
     r.held = update_holds(c->pcs, label_index(c->pclq, STR(LABEL_PCS_INDEX)));
     return r;
 }
+
+/* ---- errors ---- */
+
+static const struct error_code codes[] = {
+    {PLAN_CREATE, &kind_pod, "ERR_CREATE_POD", "PodCreateFailed"},
+    {PLAN_DELETE, &kind_pod, "ERR_DELETE_POD", "PodDeleteFailed"},
+    {PLAN_PATCH, &kind_pod, "ERR_REMOVE_POD_SCHEDULING_GATE", NULL},
+    {ERROR_ANY_OP, &kind_resource_claim, "ERR_SYNC_PCLQ_RESOURCE_CLAIM", NULL},
+    {ERROR_ANY_OP, &kind_pclq, "ERR_UPDATE_PODCLIQUE_STATUS", NULL},
+};
 
 /* ---- conditions ---- */
 
@@ -107,6 +118,10 @@ static size_t conditions_of(const struct clique_work *c, const struct report *r,
                                       STR("its minimum has been on nodes")};
     ret[n++] = standing_available(&standing, c->plan->arena);
     ret[n++] = standing_progressing(&standing, c->plan->arena);
+    ret[n++] = failure_of_clique(
+        c->plan->arena,
+        errors_summary(c->plan->arena, c->world, c->pclq, codes, ARRAY_LEN(codes), NULL),
+        c->spec.replicas, r->n->active + r->n->finished);
     return n;
 }
 
@@ -166,16 +181,6 @@ static void write_fills(struct jw *w, const struct clique_work *c, jval old)
         jw_put_str(w, "podsPerIndex", text);
     fills_done(&f);
 }
-
-/* ---- errors ---- */
-
-static const struct error_code codes[] = {
-    {PLAN_CREATE, &kind_pod, "ERR_CREATE_POD", "PodCreateFailed"},
-    {PLAN_DELETE, &kind_pod, "ERR_DELETE_POD", "PodDeleteFailed"},
-    {PLAN_PATCH, &kind_pod, "ERR_REMOVE_POD_SCHEDULING_GATE", NULL},
-    {ERROR_ANY_OP, &kind_resource_claim, "ERR_SYNC_PCLQ_RESOURCE_CLAIM", NULL},
-    {ERROR_ANY_OP, &kind_pclq, "ERR_UPDATE_PODCLIQUE_STATUS", NULL},
-};
 
 /* ---- plan ---- */
 

@@ -11,6 +11,8 @@
 #include "operator/errors.h"
 #include "operator/mnnvl.h"
 #include "operator/operator.h"
+#include "operator/phase.h"
+#include "operator/replica_failure.h"
 #include "operator/rollup.h"
 #include "operator/standing.h"
 #include "operator/termination.h"
@@ -58,22 +60,42 @@ static void count_replicas(struct set_work *s)
 
 /* ---- phase ---- */
 
-/* Whether it was ever up is in the phase it had before. */
-static const char *phase_of(const struct set_work *s, size_t n_errors)
+static bool is_available(const struct set_work *s)
 {
-    static const char *const was_up[] = {"Available", "Degraded", "Unavailable", "Updating"};
-    str before = jstr(jgetc(obj_status(s->pcs), "phase"));
-    if (s->updating)
-        return "Updating";
-    if (s->set.replicas > 0 && s->available >= s->set.replicas)
-        return "Available";
-    for (size_t i = 0; i < ARRAY_LEN(was_up); i++) {
-        if (str_is(before, was_up[i]) && s->set.replicas > 0)
-            return s->available > 0 ? "Degraded" : "Unavailable";
-    }
-    if (n_errors > 0)
-        return "Failed";
-    return s->complete < s->set.replicas || s->set.replicas == 0 ? "Pending" : "Scheduling";
+    return s->set.replicas > 0 && s->available >= s->set.replicas;
+}
+
+static bool has_lost(const struct set_work *s)
+{
+    jval status = obj_status(s->pcs);
+    struct phase_numbers before = {jint(jgetc(status, "replicas"), 0),
+                                   jint(jgetc(status, "availableReplicas"), 0)};
+    return !is_available(s) && phase_is_loss(phase_of(s->pcs), before,
+                                             (struct phase_numbers){s->set.replicas, s->available});
+}
+
+/* More replicas are wanted than the status knows of: Creating is told first, however fast they
+ * came.
+ */
+static bool has_grown(const struct set_work *s)
+{
+    return s->set.replicas > jint(jgetc(obj_status(s->pcs), "replicas"), 0);
+}
+
+/* One step towards where it should be; writing it causes the next look. */
+static const char *phase_now(const struct set_work *s, const struct condition *progressing,
+                             const struct condition *failure)
+{
+    const struct phase_facts facts = {
+        .failed = failure_is_told(failure) ||
+                  str_is(str_of(progressing->reason), "ProgressDeadlineExceeded"),
+        .none = s->set.replicas <= 0,
+        .updating = s->updating,
+        .available = is_available(s) && !has_grown(s),
+        .lost = has_lost(s),
+        .created = s->complete >= s->set.replicas && !has_grown(s),
+    };
+    return phase_word(&kind_pcs, phase_step(phase_of(s->pcs), phase_goal(&facts)));
 }
 
 /* ---- gangs ---- */
@@ -189,7 +211,35 @@ static void find_problems(const struct set_work *s, error_vec *ret)
     }
 }
 
-static size_t write_errors(const struct set_work *s, struct jw *w)
+/* Reason of a failure that no write tells: what was lost finds no place. */
+#define REASON_GANG "GangUnschedulable"
+
+/* A set that lost replicas and whose gangs find no place has failed: it is up to others now. One
+ * that has never been up merely waits. */
+static struct condition stranded_gang(const struct set_work *s)
+{
+    struct condition none = {.type = CONDITION_REPLICA_FAILURE};
+    jval told =
+        condition_find(jgetc(obj_status(s->pcs), "conditions"), STR(CONDITION_REPLICA_FAILURE));
+    struct obj *gang;
+    if (is_available(s) || s->updating || s->set.replicas <= 0 ||
+        (phase_of(s->pcs) != PHASE_DEGRADED && !str_is(jstr(jgetc(told, "reason")), REASON_GANG)))
+        return none;
+    for (struct cache_iter it = gangs_not_running(s->world, s->pcs->uid);
+         (gang = cache_next(&it));) {
+        jval c = condition_find(jgetc(obj_status(gang), "conditions"), STR("Unschedulable"));
+        if (!gang->deleting && str_is_empty(obj_label(gang, STR(LABEL_BASE_PODGANG))) &&
+            str_is(jstr(jgetc(c, "status")), "True"))
+            return (struct condition){CONDITION_REPLICA_FAILURE, "True", REASON_GANG,
+                                      arena_printf(s->plan->arena, "PodGang %.*s: %.*s",
+                                                   STR_ARG(gang->name),
+                                                   STR_ARG(jstr(jgetc(c, "message"))))};
+    }
+    return none;
+}
+
+/* Writes lastErrors, and sums up what fails, here and below. */
+static struct condition write_errors(const struct set_work *s, struct jw *w)
 {
     struct error_code all[ARRAY_LEN(codes)];
     error_vec found = {0};
@@ -199,9 +249,12 @@ static size_t write_errors(const struct set_work *s, struct jw *w)
     }
     if (!s->pcs->deleting)
         find_problems(s, &found);
-    size_t n = errors_write(w, s->plan, s->world, s->pcs, all, ARRAY_LEN(all), &found);
+    (void)errors_write(w, s->plan, s->world, s->pcs, all, ARRAY_LEN(all), &found);
+    struct error_summary own =
+        errors_summary(s->plan->arena, s->world, s->pcs, all, ARRAY_LEN(all), &found);
     vec_done(&found);
-    return n;
+    struct condition c = failure_of_owner(s->world, s->plan->arena, s->pcs, own);
+    return failure_is_told(&c) ? c : stranded_gang(s);
 }
 
 /* ---- status ---- */
@@ -239,7 +292,7 @@ static void plan_status(struct set_work *s)
 {
     struct arena *a = s->plan->arena;
     const struct standing standing = standing_of(s);
-    struct condition conditions[5] = {topology_condition(s->world, s->pcs, a),
+    struct condition conditions[6] = {topology_condition(s->world, s->pcs, a),
                                       mnnvl_condition(s->world, s->pcs, s->plan),
                                       {0},
                                       standing_available(&standing, a)};
@@ -258,7 +311,8 @@ static void plan_status(struct set_work *s)
         jw_put_str(&w, "currentGenerationHash", s->update.current.hash);
     conditions[2] = progressing_of(&standing, update_plan_status(&s->update, &w, &s->updating), a);
     conditions[4] = standing_ready(&conditions[3], &conditions[2], s->updating);
-    jw_put_cstr(&w, "phase", phase_of(s, write_errors(s, &w)));
+    conditions[5] = write_errors(s, &w);
+    jw_put_cstr(&w, "phase", phase_now(s, &conditions[2], &conditions[5]));
     write_gangs(s, &w);
     termination_write_status(s->world, s->pcs, s->plan->arena, &w);
     make_scaled_event(s->plan, s->pcs, s->set.replicas, "PodCliqueSetScaled");

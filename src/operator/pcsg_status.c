@@ -6,6 +6,8 @@
 #include "operator/gangmap_world.h"
 #include "operator/group.h"
 #include "operator/operator.h"
+#include "operator/phase.h"
+#include "operator/replica_failure.h"
 #include "operator/revisions.h"
 #include "operator/rollup.h"
 #include "operator/standing.h"
@@ -18,7 +20,7 @@ enum {
     STAGE_TERMINATION = 1, /* and the next two */
     STAGE_UPDATE = 4,      /* and the next */
     STAGE_STATUS = 10,
-    N_CONDITIONS = 5,
+    N_CONDITIONS = 6,
 };
 
 struct group_counts {
@@ -68,6 +70,14 @@ static struct group_counts count_replicas(const struct group_work *g)
     return n;
 }
 
+static const struct error_code codes[] = {
+    {PLAN_CREATE, &kind_pclq, "ERR_CREATE_PODCLIQUE", "PodCliqueCreateFailed"},
+    {PLAN_DELETE, &kind_pclq, "ERR_DELETE_PODCLIQUE", "PodCliqueScalingGroupReplicaDeleteFailed"},
+    {ERROR_ANY_OP, &kind_pclq, "ERR_CREATE_OR_UPDATE_PODCLIQUES", "PodCliqueCreateOrUpdateFailed"},
+    {ERROR_ANY_OP, &kind_resource_claim, "ERR_SYNC_PCSG_RESOURCE_CLAIM", NULL},
+    {ERROR_ANY_OP, &kind_pcsg, "ERR_UPDATE_STATUS", NULL},
+};
+
 static const char *breach_status(const struct group_work *g, const struct group_counts *n)
 {
     return n->updating ? "Unknown" : n->sound < g->spec.min_available ? "True" : "False";
@@ -114,18 +124,20 @@ static size_t conditions_of(const struct group_work *g, const struct group_count
                                STR("its members are made anew and have not had their minimum yet")};
     ret[len++] = standing_available(&standing, g->plan->arena);
     ret[len++] = standing_progressing(&standing, g->plan->arena);
+    ret[len++] = failure_of_owner(
+        g->world, g->plan->arena, g->pcsg,
+        errors_summary(g->plan->arena, g->world, g->pcsg, codes, ARRAY_LEN(codes), NULL));
     return len;
 }
 
-static const char *phase_of(const struct group_work *g, const struct group_counts *n)
+static const char *phase_now(const struct group_work *g, const struct group_counts *n)
 {
-    if (n->updating)
-        return "Updating";
-    if (n->available >= g->spec.min_available)
-        return "Available";
-    if (group_was_healthy(g->pcsg))
-        return "Unavailable";
-    return n->complete < g->spec.replicas ? "Pending" : "Scheduling";
+    const struct phase_facts facts = {.none = g->spec.replicas <= 0,
+                                      .updating = n->updating,
+                                      .available = n->available >= g->spec.min_available,
+                                      .lost = group_was_healthy(g->pcsg),
+                                      .created = n->complete >= g->spec.replicas};
+    return phase_word(&kind_pcsg, phase_goal(&facts));
 }
 
 static str group_selector(const struct group_work *g)
@@ -138,14 +150,6 @@ static str group_selector(const struct group_work *g)
     labels_set(&l, LABEL_PCSG, name_label(a, g->pcsg->name));
     return labels_selector(&l);
 }
-
-static const struct error_code codes[] = {
-    {PLAN_CREATE, &kind_pclq, "ERR_CREATE_PODCLIQUE", "PodCliqueCreateFailed"},
-    {PLAN_DELETE, &kind_pclq, "ERR_DELETE_PODCLIQUE", "PodCliqueScalingGroupReplicaDeleteFailed"},
-    {ERROR_ANY_OP, &kind_pclq, "ERR_CREATE_OR_UPDATE_PODCLIQUES", "PodCliqueCreateOrUpdateFailed"},
-    {ERROR_ANY_OP, &kind_resource_claim, "ERR_SYNC_PCSG_RESOURCE_CLAIM", NULL},
-    {ERROR_ANY_OP, &kind_pcsg, "ERR_UPDATE_STATUS", NULL},
-};
 
 /* The generation that all replicas are of. What was written is so no more when the template was
  * another one for a while, or when replicas of another one were added before a pass began (in a
@@ -182,7 +186,7 @@ static void plan_status(const struct group_work *g, const struct group_counts *n
     jw_put_int(&w, "availableReplicas", n->available);
     jw_put_int(&w, "updatedReplicas", n->updated);
     jw_put_str(&w, "selector", group_selector(g));
-    jw_put_cstr(&w, "phase", phase_of(g, n));
+    jw_put_cstr(&w, "phase", phase_now(g, n));
     write_generation(g, n, u, &w);
     update_write_group(g, u, &w);
     gangmap_write_mapping(g->world, g->plan->arena, g->pcs, g->pcsg, &w);

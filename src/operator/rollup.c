@@ -6,7 +6,8 @@
 
 /* Numbers of our indexes and folds: the same in every runtime of a process, as all add them in the
  * same order. */
-static unsigned breached_cliques, breached_groups, clique_fold, group_fold, not_running;
+static unsigned breached_cliques, breached_groups, failing_cliques, failing_groups, clique_fold,
+    group_fold, not_running;
 
 static jval conditions_of(const struct obj *o)
 {
@@ -187,6 +188,20 @@ struct cache_iter rollup_breached(const struct world *w, const struct kind *k, s
                     owner_uid);
 }
 
+static void index_failing(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
+{
+    *n = 0;
+    if (max > 0 && !o->deleting && !str_is_empty(o->owner_uid) &&
+        condition_is_true(conditions_of(o), STR(CONDITION_REPLICA_FAILURE)))
+        keys[(*n)++] = o->owner_uid;
+}
+
+struct cache_iter rollup_failing(const struct world *w, const struct kind *k, str owner_uid)
+{
+    return cache_by(world_cache(w, k), k == &kind_pclq ? failing_cliques : failing_groups,
+                    owner_uid);
+}
+
 static void index_not_running(const struct obj *gang, struct arena *a, str *keys, size_t max,
                               size_t *n)
 {
@@ -208,6 +223,8 @@ void rollup_add_folds(struct runtime *r)
     struct cache *cliques = runtime_cache(r, &kind_pclq), *groups = runtime_cache(r, &kind_pcsg);
     breached_cliques = cache_add_index(cliques, index_breached);
     breached_groups = cache_add_index(groups, index_breached);
+    failing_cliques = cache_add_index(cliques, index_failing);
+    failing_groups = cache_add_index(groups, index_failing);
     not_running = cache_add_index(runtime_cache(r, &kind_pod_gang), index_not_running);
     clique_fold = cache_add_fold(cliques, CACHE_INDEX_OWNER, &def);
     group_fold = cache_add_fold(groups, CACHE_INDEX_OWNER, &def);

@@ -51,6 +51,10 @@ str group_generation(const struct obj *pcsg);
  * answered by gang termination are left out. */
 struct cache_iter rollup_breached(const struct world *w, const struct kind *k, str owner_uid);
 
+/* Children whose writes are refused (condition ReplicaFailure), in name order. */
+#define CONDITION_REPLICA_FAILURE "ReplicaFailure"
+struct cache_iter rollup_failing(const struct world *w, const struct kind *k, str owner_uid);
+
 /* Had its minimum on nodes (clique) or available (group) once. Said by an explicit mark, not by
  * comparing times: a workload that breaks in its first seconds counts. */
 bool clique_was_scheduled(const struct obj *pclq);

@@ -126,6 +126,10 @@ TEST(writes_that_fail_are_in_the_status_of_the_set)
     CHECK_CSTR(r.world->plan.events.p[0].reason, "PodCliqueCreateOrUpdateFailed");
     tw_carry_out(r.world);
     jval status = obj_status(tw_must(r.world, &kind_pcs, "s"));
+    CHECK_CSTR(jstr(jgetc(status, "phase")), "Creating");
+    tw_plan(r.world, pcs_status_plan, NULL, &kind_pcs, "s");
+    tw_carry_out(r.world);
+    status = obj_status(tw_must(r.world, &kind_pcs, "s"));
     CHECK_CSTR(jstr(jpath(jat(jgetc(status, "lastErrors"), 0), "code")),
                "ERR_SYNC_PODCLIQUESET_SERVICE");
     CHECK_CSTR(jstr(jpath(jat(jgetc(status, "lastErrors"), 1), "description")),
@@ -346,10 +350,10 @@ TEST(the_phase_tells_the_life_of_a_set)
     check_phase(&r, "Available", "Available");
     tw_patch(r.world, &kind_pcsg, "s-0-g", "{spec: {replicas: 0}}");
     (void)ring_settle(&r);
-    check_phase(&r, "Degraded", "Unavailable");
+    check_phase(&r, "Degraded", "ScaledToZero");
     tw_patch(r.world, &kind_pcsg, "s-1-g", "{spec: {replicas: 0}}");
     (void)ring_settle(&r);
-    check_phase(&r, "Unavailable", "Unavailable");
+    check_phase(&r, "Degraded", "ScaledToZero");
     ring_free(&r);
 }
 
