@@ -423,6 +423,7 @@ static void set_options(const struct up_args *a, struct up_options *o)
     o->nodes.count = (unsigned)a->nodes;
     o->nodes.profile = nodes_profiles[a->profile];
     o->nodes.tainted = a->tainted;
+    o->nodes.leases = true;
     o->nodes.life.start = a->start_delay;
     o->nodes.life.stop = a->stop_delay;
 }

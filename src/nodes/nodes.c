@@ -293,8 +293,10 @@ static void put_renewed(struct jw *w, usec now)
     strbuf_done(&t);
 }
 
-static struct doc *make_lease(str name, usec now)
+/* Owned by the node, as a kubelet writes it: it goes with the node. */
+static struct doc *make_lease(const struct node_pods *n)
 {
+    str name = n->node->name;
     struct jw w;
     jw_init(&w);
     jw_object(&w);
@@ -303,11 +305,20 @@ static struct doc *make_lease(str name, usec now)
     jw_put_object(&w, "metadata");
     jw_put_str(&w, "name", name);
     jw_put_cstr(&w, "namespace", "kube-node-lease");
+    jw_put_array(&w, "ownerReferences");
+    jw_object(&w);
+    jw_put_cstr(&w, "apiVersion", "v1");
+    jw_put_cstr(&w, "kind", "Node");
+    jw_put_str(&w, "name", name);
+    jw_put_str(&w, "uid", n->node->uid);
+    jw_end(&w);
+    jw_end(&w);
     jw_end(&w);
     jw_put_object(&w, "spec");
     jw_put_str(&w, "holderIdentity", name);
-    jw_put_int(&w, "leaseDurationSeconds", 40);
-    put_renewed(&w, now);
+    if (n->options->heartbeats)
+        jw_put_int(&w, "leaseDurationSeconds", 40);
+    put_renewed(&w, n->world->now);
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);
@@ -341,14 +352,30 @@ static void plan_heartbeat(const struct node_pods *n)
         (void)plan_merge_patch(n->plan, 0, lease, STR_NONE, make_renewal(wall), 0);
     } else if (due <= now) {
         (void)plan_apply(n->plan, 0, &kind_lease, LEASE_NS, n->node->name, STR_NONE, STR(MANAGER),
-                         make_lease(n->node->name, wall));
+                         make_lease(n));
     }
     if (due <= now)
         due = (now - slot) / HEARTBEAT * HEARTBEAT + HEARTBEAT + slot;
     plan_look_again(n->plan, due - now);
 }
 
+/* It can wait until all nodes have registered. */
+static void plan_lease(const struct node_pods *n, bool comes_back)
+{
+    const struct obj *lease = world_get(n->world, &kind_lease, LEASE_NS, n->node->name);
+    if (!lease)
+        plan_create(n->plan, 1, &kind_lease, LEASE_NS, n->node->name, make_lease(n))->patient =
+            true;
+    else if (comes_back)
+        (void)plan_merge_patch(n->plan, 1, lease, STR_NONE, make_renewal(n->world->now), 0);
+}
+
 /* ---- planner ---- */
+
+static bool is_ready(const struct obj *node)
+{
+    return condition_is_true(jgetc(obj_status(node), "conditions"), STR("Ready"));
+}
 
 /* A node that is none of ours, or one too many. Without any of our own, those of these names are
  * another process's. */
@@ -403,6 +430,8 @@ void nodes_plan(const struct world *w, const struct key *key, void *ctx, struct 
         plan_taints(&pods, false);
     if (o->heartbeats)
         plan_heartbeat(&pods);
+    else if (o->leases)
+        plan_lease(&pods, !is_ready(node));
     pods_plan(&pods);
 }
 
@@ -451,7 +480,7 @@ struct controller *nodes_add(struct runtime *r, struct api *api, const struct no
                                  .ctx = (void *)o,
                                  .watches = watches,
                                  .n_watches = ARRAY_LEN(watches)};
-    if (o->heartbeats)
+    if (o->heartbeats || o->leases)
         (void)runtime_cache(r, &kind_lease);
     nodes_add_index(r);
     struct controller *c = runtime_add(r, &def, api);

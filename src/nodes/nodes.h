@@ -21,6 +21,11 @@ struct nodes_options {
     struct life life;    /* of the pods on them, see life.h */
     unsigned jitter;     /* of the delays, percent */
     bool heartbeats;     /* a Lease for each, renewed every ten seconds */
+    /* Without heartbeats: a Lease for each all the same, for those who look it up (`kubectl describe
+     * node`). It has no duration, so it does not expire, and is written when the node registers and
+     * when it comes back, as its condition Ready is: nobody judges these nodes by their Leases, and
+     * ten thousand that renew them are a thousand writes a second for nothing. */
+    bool leases;
     bool minded;         /* there is no other node controller */
 };
 

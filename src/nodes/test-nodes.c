@@ -797,6 +797,32 @@ TEST(heartbeats_patch_the_lease_that_is_there)
     tw_free(t);
 }
 
+/* One that nobody has to renew: it is there to be found, costs one write, and goes with its node.
+ */
+TEST(a_lease_without_heartbeats_is_written_once)
+{
+    struct test_world *t = with_node();
+    options.leases = true;
+    plan_node(t, "fake-node-001");
+    CHECK_CSTR(tw_writes(t), "create Lease kube-node-lease/fake-node-001\n");
+    CHECK(t->plan.writes.p[0].patient);
+    CHECK_INT(t->plan.look_again, 0);
+    jval body = tw_body(t, &kind_lease, "fake-node-001", "");
+    CHECK_CSTR(jstr(jpath(body, "spec.holderIdentity")), "fake-node-001");
+    CHECK(!j_has(jpath(body, "spec.leaseDurationSeconds")));
+    CHECK_STR(jstr(jgetc(jat(jpath(body, "metadata.ownerReferences"), 0), "uid")),
+              tw_must(t, &kind_node, "fake-node-001")->uid);
+    tw_carry_out(t);
+    t->world.now += 60 * USEC_PER_MIN;
+    CHECK(plan_is_empty(plan_node(t, "fake-node-001")));
+    /* It comes back. */
+    tw_patch(t, &kind_node, "fake-node-001",
+             "{status: {conditions: [{type: Ready, status: Unknown}]}}");
+    plan_node(t, "fake-node-001");
+    CHECK(str_find(tw_writes(t), STR("patch Lease kube-node-lease/fake-node-001\n")) >= 0);
+    tw_free(t);
+}
+
 static usec first_beat(const char *name)
 {
     struct test_world *t = world_new();
