@@ -424,6 +424,7 @@ static void set_options(const struct up_args *a, struct up_options *o)
     o->nodes.profile = nodes_profiles[a->profile];
     o->nodes.tainted = a->tainted;
     o->nodes.leases = true;
+    o->nodes.binding = true;
     o->nodes.life.start = a->start_delay;
     o->nodes.life.stop = a->stop_delay;
 }

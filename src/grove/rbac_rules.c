@@ -209,6 +209,8 @@ static const struct rbac_rule nodes_rules[] = {
     ON("", "pods", "delete,get,list,watch"),
     ON("", "pods/status", "get,patch"),
     ON("coordination.k8s.io", "leases", "create,delete,get,list,patch,update,watch"),
+    /* The binding of their own labels. */
+    ON("grove.io", "clustertopologybindings", "create,list,watch"),
     EVENTS,
 };
 

@@ -6,6 +6,7 @@
  */
 #include "nodes/nodes.h"
 
+#include "grove/types.h"
 #include "grove/wait.h"
 #include "nodes/pods.h"
 
@@ -125,6 +126,56 @@ static struct doc *make_node(str name, unsigned n, const struct nodes_options *o
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);
+}
+
+/* ---- topology ---- */
+
+/* Labels of put_labels, from wide to narrow. */
+static const struct {
+    const char *domain, *key;
+} levels[] = {
+    {"zone", "kubernetes.io/zone"},
+    {"block", "kubernetes.io/block"},
+    {"rack", "kubernetes.io/rack"},
+    {"host", "kubernetes.io/hostname"},
+};
+
+static struct doc *make_binding(void)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_cstr(&w, "apiVersion", "grove.io/v1alpha1");
+    jw_put_cstr(&w, "kind", "ClusterTopologyBinding");
+    jw_put_object(&w, "metadata");
+    jw_put_cstr(&w, "name", NODES_BINDING);
+    jw_end(&w);
+    jw_put_object(&w, "spec");
+    jw_put_array(&w, "levels");
+    for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+        jw_object(&w);
+        jw_put_cstr(&w, "domain", levels[i].domain);
+        jw_put_cstr(&w, "key", levels[i].key);
+        jw_end(&w);
+    }
+    jw_end(&w);
+    jw_end(&w);
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+static bool has_none(const struct world *w, const struct kind *k)
+{
+    struct cache_iter it = cache_all(world_cache(w, k), STR_NONE);
+    return cache_next(&it) == NULL;
+}
+
+/* Before the first node; the first one waits for it. */
+static void plan_binding(const struct world *w, struct plan *p)
+{
+    if (has_none(w, &kind_node) && has_none(w, &kind_ctb))
+        plan_why(plan_create(p, 0, &kind_ctb, STR_NONE, STR(NODES_BINDING), make_binding()), p,
+                 "there is no ClusterTopologyBinding");
 }
 
 /* What the Ready condition of a node says. */
@@ -416,7 +467,9 @@ void nodes_plan(const struct world *w, const struct key *key, void *ctx, struct 
     }
     const struct obj *node = world_get(w, &kind_node, STR_NONE, key->name);
     if (!node) {
-        (void)plan_create(p, 0, &kind_node, STR_NONE, key->name, make_node(key->name, n, o));
+        if (o->binding && n == 1)
+            plan_binding(w, p);
+        (void)plan_create(p, 1, &kind_node, STR_NONE, key->name, make_node(key->name, n, o));
         return;
     }
     struct node_pods pods = {.world = w, .plan = p, .options = o, .node = node, .number = n};
@@ -482,6 +535,8 @@ struct controller *nodes_add(struct runtime *r, struct api *api, const struct no
                                  .n_watches = ARRAY_LEN(watches)};
     if (o->heartbeats || o->leases)
         (void)runtime_cache(r, &kind_lease);
+    if (o->binding)
+        (void)runtime_cache(r, &kind_ctb);
     nodes_add_index(r);
     struct controller *c = runtime_add(r, &def, api);
     for (unsigned i = 1; i <= o->count; i++) {

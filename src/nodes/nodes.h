@@ -26,8 +26,14 @@ struct nodes_options {
      * when it comes back, as its condition Ready is: nobody judges these nodes by their Leases, and
      * ten thousand that renew them are a thousand writes a second for nothing. */
     bool leases;
+    /* A ClusterTopologyBinding of the labels that these nodes have, NODES_BINDING, is created before
+     * the first node registers, where there is no binding at all. From then on it is the user's:
+     * changed or deleted, it stays so for as long as any node is there. */
+    bool binding;
     bool minded;         /* there is no other node controller */
 };
+
+#define NODES_BINDING "grove-topology"
 
 extern const struct nodes_options nodes_defaults;
 /* NULL-terminated names of the profiles. */

@@ -88,6 +88,44 @@ TEST(a_node_registers_itself)
     tw_free(t);
 }
 
+/* Every label it names is one that nodes have. What the user made of it later stays. */
+TEST(the_first_node_brings_a_binding_of_its_labels)
+{
+    struct test_world *t = world_new();
+    (void)runtime_cache(t->runtime, &kind_ctb);
+    options.binding = true;
+    plan_node(t, "fake-node-002");
+    CHECK_CSTR(tw_writes(t), "create Node fake-node-002\n");
+    plan_node(t, "fake-node-001");
+    CHECK_CSTR(tw_writes(t), "create ClusterTopologyBinding grove-topology\n"
+                             "create Node fake-node-001\n");
+    tw_carry_out(t);
+    jval labels = tw_must(t, &kind_node, "fake-node-001")->labels;
+    jval list = jpath(obj_root(tw_must(t, &kind_ctb, NODES_BINDING)), "spec.levels");
+    CHECK_INT(jlen(list), 4);
+    for (struct jiter it = jiter(list); jnext(&it);)
+        CHECK(!str_is_empty(jstr(jget(labels, jstr(jgetc(it.value, "key"))))));
+    tw_remove(t, &kind_ctb, NODES_BINDING);
+    bring_up(t, "fake-node-002");
+    tw_remove(t, &kind_node, "fake-node-001");
+    plan_node(t, "fake-node-001");
+    CHECK_CSTR(tw_writes(t), "create Node fake-node-001\n");
+    tw_free(t);
+}
+
+TEST(who_has_a_binding_gets_no_other)
+{
+    struct test_world *t = world_new();
+    (void)runtime_cache(t->runtime, &kind_ctb);
+    options.binding = true;
+    tw_load(t, "apiVersion: grove.io/v1alpha1\nkind: ClusterTopologyBinding\n"
+               "metadata: {name: mine}\n"
+               "spec: {levels: [{domain: host, key: kubernetes.io/hostname}]}\n");
+    plan_node(t, "fake-node-001");
+    CHECK_CSTR(tw_writes(t), "create Node fake-node-001\n");
+    tw_free(t);
+}
+
 TEST(profiles_differ_in_what_they_have)
 {
     struct test_world *t = world_new();
