@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "grove/old_names.h"
 #include "json/write.h"
 
 enum { MAX_FILE = 64 << 20, MAX_FILES = 10000 };
@@ -127,6 +128,12 @@ const struct kind *manifest_kind(jval root, struct err *err)
     else if (!k && !api.len)
         (void)err_set(err, ERR_INVALID, "an object of kind \"%.*s\" does not say its apiVersion",
                       STR_ARG(name));
+    else if (!k && old_kind(name))
+        (void)err_set(err, ERR_INVALID,
+                      "no kind \"%.*s\" in version \"%.*s\" is known; today it is called %s, in "
+                      "version %s/%s",
+                      STR_ARG(name), STR_ARG(api), old_kind(name)->kind, old_kind(name)->group,
+                      old_kind(name)->version);
     else if (!k)
         (void)err_set(err, ERR_INVALID, "no kind \"%.*s\" in version \"%.*s\" is known",
                       STR_ARG(name), STR_ARG(api));

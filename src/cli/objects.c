@@ -6,6 +6,8 @@
 #include "cli/cli.h"
 #include "cli/manifest.h"
 #include "cli/print.h"
+#include "cli/view.h"
+#include "grove/types.h"
 
 #define DELETE_TIMEOUT (5 * USEC_PER_MIN)
 
@@ -54,15 +56,23 @@ static int read_target(const struct command_call *call, const struct kind **ret_
     } else if (call->args_len > 1) {
         *ret_name = call->args[1];
     }
-    *ret_kind = kind_by_alias(type);
-    if (!*ret_kind)
-        return err_set(err, ERR_USAGE, "the server has no resource type \"%.*s\"", STR_ARG(type));
-    return 0;
+    *ret_kind = view_read_kind(type, err);
+    return *ret_kind ? 0 : ERR_USAGE;
 }
 
 static str namespace_for(const struct session *s, const struct kind *k)
 {
     return kind_is(k, KIND_NAMESPACED) ? s->ns : STR_NONE;
+}
+
+/* What was not found may have had this name in older documents. */
+static int hint(struct session *s, const struct kind *k, str name, int r, struct err *err)
+{
+    struct session_list sets;
+    struct err unread = ERR_INIT;
+    if (r == ERR_NOT_FOUND && session_list(s, &kind_pcs, s->ns, STR_NONE, &sets, &unread) == 0)
+        view_hint(&sets, k, name, err);
+    return r;
 }
 
 struct file_args {
@@ -331,7 +341,7 @@ static int get_them(struct session *s, const struct get_args *a, const struct ki
     usec now = loop_wall(s->loop);
     bool all = a->all_namespaces && kind_is(k, KIND_NAMESPACED);
     if (!str_is_empty(name)) {
-        int r = session_get(s, k, namespace_for(s, k), name, &one, err);
+        int r = hint(s, k, name, session_get(s, k, namespace_for(s, k), name, &one, err), err);
         if (r == 0 && !a->watch)
             print_object(one, (enum print_format)a->output, now);
         if (r || !a->watch)
@@ -420,7 +430,7 @@ static int delete_one(struct session *s, const struct kind *k, str ns, str name,
                       struct err *err)
 {
     struct obj *o;
-    int r = session_get(s, k, ns, name, &o, err);
+    int r = hint(s, k, name, session_get(s, k, ns, name, &o, err), err);
     r = r ? r : session_delete(s, k, ns, name, err);
     if (r)
         return r;
@@ -526,7 +536,9 @@ static int run_scale(void *ctx, const void *opts, const struct command_call *cal
                     str_is_empty(name) ? "say which %s to scale" : "a %s cannot be scaled",
                     k->singular);
     r = r ? r : session_open(&a->session, &s, &err);
-    r = r ? r : session_scale(&s, k, namespace_for(&s, k), name, a->replicas, &err);
+    if (r == 0)
+        r = hint(&s, k, name, session_scale(&s, k, namespace_for(&s, k), name, a->replicas, &err),
+                 &err);
     if (r == 0)
         print_reference(k, name, "scaled");
     if (s.loop)

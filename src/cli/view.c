@@ -3,6 +3,7 @@
 
 #include "cli/clean.h"
 #include "cli/findings.h"
+#include "grove/old_names.h"
 #include "grove/types.h"
 
 enum { MAX_OUTPUT = 256 << 20 };
@@ -25,6 +26,29 @@ const struct opt view_options_all[] = {
 };
 const struct opt view_options_once[] = {VIEW_OUTPUT, VIEW_CONNECTION, OPT_END};
 
+const struct kind *view_read_kind(str type, struct err *err)
+{
+    const struct kind *k = kind_by_alias(type), *now = k ? NULL : old_kind(type);
+    if (!k && now)
+        (void)err_set(err, ERR_USAGE,
+                      "the server has no resource type \"%.*s\"; today it is called %s",
+                      STR_ARG(type), now->plural);
+    else if (!k)
+        (void)err_set(err, ERR_USAGE, "the server has no resource type \"%.*s\"", STR_ARG(type));
+    return k;
+}
+
+void view_hint(const struct session_list *sets, const struct kind *k, str name, struct err *err)
+{
+    struct arena a = ARENA_INIT;
+    str hint = STR_NONE, said = arena_str(&a, str_of(err->message));
+    for (size_t i = 0; i < sets->n && str_is_empty(hint); i++)
+        hint = old_name_hint(&a, sets->items[i], k, name);
+    if (!str_is_empty(hint))
+        (void)err_set(err, err->code, "%.*s; %.*s", STR_ARG(said), STR_ARG(hint));
+    arena_done(&a);
+}
+
 int view_read_target(const struct command_call *call, const struct kind *preset,
                      struct view_target *ret, struct err *err)
 {
@@ -44,9 +68,9 @@ int view_read_target(const struct command_call *call, const struct kind *preset,
     }
     if (str_is_empty(type))
         return 0;
-    ret->kind = kind_by_alias(type);
+    ret->kind = view_read_kind(type, err);
     if (!ret->kind)
-        return err_set(err, ERR_USAGE, "the server has no resource type \"%.*s\"", STR_ARG(type));
+        return ERR_USAGE;
     if (str_is_empty(ret->name))
         return err_set(err, ERR_USAGE, "say which %s", ret->kind->singular);
     return 0;
@@ -74,10 +98,13 @@ int view_check_kind(const struct view_target *t, const char *command, struct err
 int view_not_found(const struct picture *p, const struct view_target *t, struct err *err)
 {
     const struct obj *other = picture_find_any(p, t->name);
-    return err_set(err, ERR_NOT_FOUND, "%s%s%s \"%.*s\" not found%s%s%s%.*s%s", t->kind->plural,
-                   *t->kind->group ? "." : "", t->kind->group, STR_ARG(t->name),
-                   other ? "; did you mean " : "", other ? findings_kind(other->kind) : "",
-                   other ? "/" : "", STR_ARG(other ? other->name : STR_NONE), other ? "?" : "");
+    (void)err_set(err, ERR_NOT_FOUND, "%s%s%s \"%.*s\" not found%s%s%s%.*s%s", t->kind->plural,
+                  *t->kind->group ? "." : "", t->kind->group, STR_ARG(t->name),
+                  other ? "; did you mean " : "", other ? findings_kind(other->kind) : "",
+                  other ? "/" : "", STR_ARG(other ? other->name : STR_NONE), other ? "?" : "");
+    if (!other)
+        view_hint(&p->parts[PICTURE_SETS], t->kind, t->name, err);
+    return ERR_NOT_FOUND;
 }
 
 int view_sets(const struct picture *p, const struct view_target *t, struct session_list *ret,

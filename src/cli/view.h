@@ -46,6 +46,11 @@ struct view {
     bool (*over)(jval doc);
 };
 
+/* A kind as a user says it. One that older documents have is told what it is called today. */
+const struct kind *view_read_kind(str type, struct err *err);
+/* For an err that says that the object was not found: adds what it is called today, if `name` is
+ * what older documents call something of one of these sets. */
+void view_hint(const struct session_list *sets, const struct kind *k, str name, struct err *err);
 /* KIND/NAME, KIND NAME or NAME of the default kind. */
 int view_read_target(const struct command_call *call, const struct kind *preset,
                      struct view_target *ret, struct err *err);
