@@ -222,11 +222,20 @@ static void fail_metrics(struct scaler *s, struct outcome *o, const struct verdi
                STR_ARG(v->summary));
 }
 
+/* Its controller has yet to report for the first time, and the selector comes with that report. It
+ * wakes us (map_target), so there is nothing to warn of. */
+static bool is_unreported(const struct obj *target)
+{
+    return !j_has(jgetc(obj_status(target), "observedGeneration"));
+}
+
 /* By its metrics; true when there is something to scale to. */
 static bool look_at_metrics(struct scaler *s, struct outcome *o, str *ret_why)
 {
     struct err err = ERR_INIT;
     str selector = target_selector(s);
+    if (str_is_empty(selector) && is_unreported(s->target))
+        return false;
     if (str_is_empty(selector)) {
         fail_selector(s, o, STR("the HPA target's scale is missing a selector"),
                       "SelectorRequired");

@@ -618,10 +618,28 @@ TEST(a_target_that_is_not_there_is_told_and_waited_for)
     tw_free(t);
 }
 
+/* The usual beginning: the autoscaler is made with its target, whose status comes a moment later. */
+TEST(a_target_that_has_no_status_yet_is_waited_for_without_a_warning)
+{
+    struct test_world *t = world_new(HPA CPU_80);
+    tw_patch(t, &kind_pclq, "fe", "{status: null}");
+    plan_hpa(t);
+    CHECK_INT(t->plan.events.len, 0);
+    tw_carry_out(t);
+    check_condition(t, "AbleToScale", "True", "SucceededGetScale",
+                    "the HPA controller was able to get the target's current scale");
+    check_condition(t, "ScalingActive", "", "", "");
+    CHECK(has_nothing_to_do(t));
+    tw_free(t);
+}
+
 TEST(a_target_without_selector_is_told)
 {
     struct test_world *t = world_new(HPA CPU_80);
-    tw_patch(t, &kind_pclq, "fe", "{status: {hpaPodSelector: null}}");
+    tw_patch(t, &kind_pclq, "fe", "{status: {observedGeneration: 1, hpaPodSelector: null}}");
+    plan_hpa(t);
+    CHECK_INT(t->plan.events.len, 1);
+    CHECK_CSTR(t->plan.events.p[0].reason, "SelectorRequired");
     settle(t);
     check_condition(t, "ScalingActive", "False", "InvalidSelector",
                     "the HPA target's scale is missing a selector");
