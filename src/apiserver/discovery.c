@@ -281,7 +281,7 @@ static void put_aggregated_resource(struct jw *w, const struct kind *k)
     jw_end(w);
 }
 
-static void put_aggregated_group(struct jw *w, const char *group)
+static void put_aggregated_group(struct jw *w, const char *group, struct metrics_names *names)
 {
     jw_object(w);
     jw_put_object(w, "metadata");
@@ -296,7 +296,9 @@ static void put_aggregated_group(struct jw *w, const char *group)
         jw_object(w);
         jw_put_cstr(w, "version", first->version);
         jw_put_array(w, "resources");
-        for (size_t i = 0; resource_at(i); i++) {
+        if (metrics_names_are_of(str_of(group)))
+            metrics_names_put_aggregated(w, names, first);
+        for (size_t i = 0; !metrics_names_are_of(str_of(group)) && resource_at(i); i++) {
             if (same_version(first, resource_at(i)))
                 put_aggregated_resource(w, resource_at(i));
         }
@@ -308,7 +310,7 @@ static void put_aggregated_group(struct jw *w, const char *group)
     jw_end(w);
 }
 
-static struct doc *make_aggregated(bool core)
+static struct doc *make_aggregated(bool core, struct metrics_names *names)
 {
     struct jw w;
     jw_init(&w);
@@ -321,19 +323,27 @@ static struct doc *make_aggregated(bool core)
     for (size_t i = 0; resource_at(i); i++) {
         const char *group = resource_at(i)->group;
         if (is_first_of_group(i) && (*group == '\0') == core)
-            put_aggregated_group(&w, group);
+            put_aggregated_group(&w, group, names);
     }
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);
 }
 
-const struct page *discovery_aggregated(bool core)
+const struct page *discovery_aggregated(bool core, struct metrics_names *names)
 {
     static struct page pages[2];
+    static const struct metrics_names *told; /* of the second page */
+    static uint64_t version;
     struct page *p = &pages[core];
-    if (!page_is_fresh(p))
-        page_set(p, make_aggregated(core));
+    uint64_t now = names ? metrics_names_version(names) : 0;
+    if (page_is_fresh(p) && (core || (told == names && version == now)))
+        return p;
+    page_set(p, make_aggregated(core, names));
+    if (!core) {
+        told = names;
+        version = now;
+    }
     return p;
 }
 
@@ -479,7 +489,7 @@ static void put_legacy_resource(struct jw *w, const struct kind *k)
         put_legacy_subresource(w, k, kind_subresource(k, i));
 }
 
-struct doc *discovery_legacy_resources(str group, str version)
+struct doc *discovery_legacy_resources(str group, str version, struct metrics_names *names)
 {
     struct jw w;
     char buf[128];
@@ -498,7 +508,9 @@ struct doc *discovery_legacy_resources(str group, str version)
         jw_put_cstr(&w, "apiVersion", "v1");
     jw_put_str(&w, "groupVersion", kind_api_version(first, buf, sizeof(buf)));
     jw_put_array(&w, "resources");
-    for (size_t i = 0; resource_at(i); i++) {
+    if (metrics_names_are_of(group))
+        metrics_names_put_list(&w, names, first);
+    for (size_t i = 0; !metrics_names_are_of(group) && resource_at(i); i++) {
         if (same_version(first, resource_at(i)))
             put_legacy_resource(&w, resource_at(i));
     }

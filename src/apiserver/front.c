@@ -282,7 +282,8 @@ static void serve_roots(struct call *c, bool core)
 {
     if (wants_aggregated(c))
         serve_page(c, STR("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
-                   STR("public"), discovery_aggregated(core));
+                   STR("public"),
+                   discovery_aggregated(core, apiserver_metric_names(c->front->server)));
     else
         call_reply_doc(c, 200,
                        core ? discovery_legacy_versions(str_of(front_address(c->front)))
@@ -301,7 +302,7 @@ static void serve_apis(struct call *c)
 
 static void serve_core_v1(struct call *c)
 {
-    call_reply_doc(c, 200, discovery_legacy_resources(STR(""), STR("v1")));
+    call_reply_doc(c, 200, discovery_legacy_resources(STR(""), STR("v1"), NULL));
 }
 
 /* Where others learn how to check our tokens. */
@@ -475,8 +476,9 @@ static bool serve_group_path(struct call *c)
         return false;
     rest = str_sub(rest, 6, rest.len);
     str group = str_cut(&rest, '/');
-    d = str_is_empty(rest) ? discovery_legacy_group(group)
-                           : discovery_legacy_resources(group, rest);
+    d = str_is_empty(rest)
+            ? discovery_legacy_group(group)
+            : discovery_legacy_resources(group, rest, apiserver_metric_names(c->front->server));
     if (!d)
         return false;
     call_reply_doc(c, 200, d);

@@ -70,15 +70,18 @@ static void parse_custom(str group, str version, const str *s, size_t n, struct 
     bool in_namespace = n >= 4 && str_is(s[0], "namespaces");
     if (in_namespace && n == 4 && str_is(s[2], "metrics")) {
         ret->of = &kind_namespace;
+        ret->resource = STR("namespaces");
         ret->name = s[1];
         ret->metric = s[3];
     } else if (in_namespace && n == 5) {
         ret->of = find_measured(s[2]);
+        ret->resource = s[2];
         ret->ns = s[1];
         ret->name = s[3];
         ret->metric = s[4];
     } else if (n == 3) {
         ret->of = find_measured(s[0]);
+        ret->resource = s[0];
         ret->name = s[1];
         ret->metric = s[2];
     }
@@ -181,8 +184,8 @@ struct answer {
     struct jw w;
 };
 
-static const char *const resources[] = {"cpu", "memory"};
-enum { N_RESOURCES = ARRAY_LEN(resources) };
+/* Those that nodes measure. */
+enum { N_RESOURCES = 2 };
 
 struct usage {
     struct quantity q[N_RESOURCES];
@@ -200,16 +203,16 @@ static void put_usage(struct jw *w, const struct usage *u)
 {
     jw_put_object(w, "usage");
     for (size_t i = 0; i < N_RESOURCES; i++)
-        put_quantity(w, resources[i], &u->q[i]);
+        put_quantity(w, metrics_measured[i], &u->q[i]);
     jw_end(w);
 }
 
-/* What a pod is said to use; nothing where nothing is said. */
+/* What a pod uses. */
 static struct usage usage_of(struct answer *a, const struct obj *pod)
 {
     struct usage u = {{{0, QUANTITY_DECIMAL_SI}, {0, QUANTITY_BINARY_SI}}};
     for (size_t i = 0; i < N_RESOURCES; i++)
-        (void)metrics_of_pod(&a->source.reader, pod, METRICS_RESOURCE, str_of(resources[i]),
+        (void)metrics_of_pod(&a->source.reader, pod, METRICS_RESOURCE, str_of(metrics_measured[i]),
                              &u.q[i]);
     return u;
 }
@@ -357,10 +360,21 @@ static void put_metric_name(struct answer *a)
     jw_end(&a->w);
 }
 
-static void put_sample(struct answer *a, const struct quantity *value)
+static str time_text(struct arena *a, usec now)
 {
-    jw_put_str(&a->w, "timestamp", a->now);
-    jw_put_int(&a->w, "windowSeconds", METRICS_WINDOW / USEC_PER_SEC);
+    struct strbuf b = STRBUF_INIT(64);
+    time_format_rfc3339(now, &b);
+    str text = arena_str(a, strbuf_str(&b));
+    strbuf_done(&b);
+    return text;
+}
+
+/* at: when it was fed; 0: it is measured over the window that ends now. */
+static void put_sample(struct answer *a, const struct quantity *value, usec at)
+{
+    jw_put_str(&a->w, "timestamp", at ? time_text(a->arena, at) : a->now);
+    if (!at)
+        jw_put_int(&a->w, "windowSeconds", METRICS_WINDOW / USEC_PER_SEC);
     put_quantity(&a->w, "value", value);
 }
 
@@ -369,9 +383,12 @@ static bool put_value(struct answer *a, const struct obj *o)
 {
     struct quantity q;
     char version[128];
-    bool has = o->kind == &kind_pod
-                   ? metrics_of_pod(&a->source.reader, o, METRICS_CUSTOM, a->path->metric, &q)
-                   : metrics_of_object(o, a->path->metric, &q);
+    str metric = a->path->metric;
+    const struct metrics_reader *r = &a->source.reader;
+    const struct metrics_sample *fed = metrics_fed(r, a->path->of, o->ns, o->name, metric);
+    bool has = a->path->of == &kind_pod
+                   ? metrics_of_pod(r, o, METRICS_CUSTOM, metric, &q)
+                   : metrics_of_object(r, o, a->path->of, o->ns, o->name, metric, &q);
     if (!has)
         return false;
     jw_object(&a->w);
@@ -383,7 +400,7 @@ static bool put_value(struct answer *a, const struct obj *o)
     jw_put_str(&a->w, "apiVersion", kind_api_version(o->kind, version, sizeof(version)));
     jw_end(&a->w);
     put_metric_name(a);
-    put_sample(a, &q);
+    put_sample(a, &q, fed ? fed->at : 0);
     jw_end(&a->w);
     return true;
 }
@@ -415,18 +432,17 @@ static struct status *answer_custom(struct answer *a)
 static struct status *answer_external(struct answer *a)
 {
     const struct metrics_path *p = a->path;
-    const struct obj *ns = store_get(a->source.store, &kind_namespace, STR_NONE, p->ns);
-    str rest = metrics_external(ns, p->metric);
+    struct metrics_external x = metrics_external(&a->source.reader, p->ns, p->metric);
     struct metrics_series series;
     put_list_head(a, "");
-    while (metrics_external_next(&rest, &series)) {
+    while (metrics_external_next(&x, &series)) {
         struct doc *labels = doc_hold(a->arena, metrics_series_labels(&series));
         if (a->labels && !label_selector_match(a->labels, doc_root(labels)))
             continue;
         jw_object(&a->w);
         jw_put_str(&a->w, "metricName", p->metric);
         jw_put(&a->w, "metricLabels", doc_root(labels));
-        put_sample(a, &series.value);
+        put_sample(a, &series.value, series.at);
         jw_end(&a->w);
     }
     put_list_end(a);
@@ -453,23 +469,14 @@ static struct status *answer_path(struct answer *a)
     return a->path->metric.len > 0 ? answer_custom(a) : answer_resource(a);
 }
 
-static str time_text(struct arena *a, usec now)
-{
-    struct strbuf b = STRBUF_INIT(64);
-    time_format_rfc3339(now, &b);
-    str text = arena_str(a, strbuf_str(&b));
-    strbuf_done(&b);
-    return text;
-}
-
 struct doc *metrics_api_answer(const struct metrics_path *p, const struct metrics_query *q,
-                               const struct store *s, usec now, struct arena *arena,
+                               const struct metrics_figures *f, struct arena *arena,
                                struct status **ret_why)
 {
-    struct answer a = {.path = p, .arena = arena, .now = time_text(arena, now)};
-    a.source = (struct source){.store = s, .arena = arena};
+    struct answer a = {.path = p, .arena = arena, .now = time_text(arena, f->now)};
+    a.source = (struct source){.store = f->store, .arena = arena};
     a.source.reader =
-        (struct metrics_reader){&a.source, source_get, source_ready_pods, &a.source.memo};
+        (struct metrics_reader){&a.source, source_get, source_ready_pods, &a.source.memo, f->feed};
     *ret_why = p->kind ? parse_selectors(&a, q) : route_no_such_resource(arena);
     if (*ret_why)
         return NULL;
@@ -483,32 +490,74 @@ struct doc *metrics_api_answer(const struct metrics_path *p, const struct metric
     return jw_doc(&a.w);
 }
 
+/* ---- serving ---- */
+
+static const struct {
+    const char *method, *verb;
+} methods[] = {{"GET", "get"}, {"PUT", "update"}, {"DELETE", "delete"}};
+
+/* What a method asks for; NULL: none of these. A list is only where a path names no object. */
+static const char *verb_of(const struct metrics_path *p, str method)
+{
+    bool lists = p->is_list && !(p->of && p->metric.len > 0);
+    for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
+        if (str_is(method, methods[i].method))
+            return i == 0 && lists ? "list" : methods[i].verb;
+    }
+    return NULL;
+}
+
+/* As authorization sees it, which knows nothing of metrics: they are resources and subresources. */
+static struct access access_of(const struct metrics_path *p, const char *verb)
+{
+    struct access x = access_to(str_of(verb), p->kind, p->ns, p->name, STR_NONE);
+    if (!p->metric.len)
+        return x;
+    x.resource = p->of ? p->resource : p->metric;
+    x.sub = p->of ? p->metric : STR_NONE;
+    x.ns = p->of == &kind_namespace ? p->name : p->ns;
+    x.name = p->of ? p->name : STR_NONE;
+    return x;
+}
+
 /* Whether the user may; paths that name nothing are asked about as paths. */
-static struct status *check_access(struct call *c, const struct metrics_path *p)
+static struct status *check_access(struct call *c, const struct metrics_path *p, const char *verb)
 {
     struct access x = {.verb = STR("get"), .path = c->x->path};
     if (p->kind)
-        x = access_to(str_of(p->is_list ? "list" : "get"), p->kind, p->ns, p->name, STR_NONE);
+        x = access_of(p, verb);
     return authorize_status(c->front->server, &c->arena, &c->who.user, &x);
+}
+
+static struct doc *serve_verb(struct call *c, const struct metrics_path *p, struct status **ret_why)
+{
+    struct apiserver *s = c->front->server;
+    struct metrics_query q = {0};
+    struct metrics_figures f = {apiserver_store(s), apiserver_feed(s),
+                                loop_wall(apiserver_loop(s))};
+    (void)http_query_get(&c->arena, c->x->query, STR("labelSelector"), &q.label_selector);
+    (void)http_query_get(&c->arena, c->x->query, STR("fieldSelector"), &q.field_selector);
+    if (str_is(c->x->method, "GET"))
+        return metrics_api_answer(p, &q, &f, &c->arena, ret_why);
+    *ret_why = str_is(c->x->method, "PUT") ? metrics_api_put(p, &q, &f, c->x->body, &c->arena)
+                                           : metrics_api_delete(p, &q, &f, &c->arena);
+    return *ret_why ? NULL : status_success_doc(p->kind, p->metric, STR_NONE);
 }
 
 bool metrics_api_serve(struct call *c)
 {
     struct metrics_path p;
-    struct metrics_query q = {0};
+    struct doc *d = NULL;
     if (!metrics_api_parse(c->x->path, &c->arena, &p))
         return false;
+    const char *verb = verb_of(&p, c->x->method);
     c->route.kind = p.kind;
-    c->route.verb = !p.kind ? NULL : p.is_list ? "list" : "get";
-    struct status *why = check_access(c, &p);
-    if (!why && !str_is(c->x->method, "GET"))
+    c->route.verb = p.kind ? verb : NULL;
+    struct status *why = check_access(c, &p, verb ? verb : "get");
+    if (!why && !verb)
         why = status_method_not_allowed(&c->arena);
-    (void)http_query_get(&c->arena, c->x->query, STR("labelSelector"), &q.label_selector);
-    (void)http_query_get(&c->arena, c->x->query, STR("fieldSelector"), &q.field_selector);
-    usec now = loop_wall(apiserver_loop(c->front->server));
-    struct doc *d = NULL;
     if (!why)
-        d = metrics_api_answer(&p, &q, apiserver_store(c->front->server), now, &c->arena, &why);
+        d = serve_verb(c, &p, &why);
     if (d)
         call_reply_doc(c, 200, d);
     else

@@ -42,13 +42,15 @@ struct apiserver {
     struct loop *loop;
     struct store *store;
     struct store_sub sub;
-    struct list open;    /* requests not yet answered */
-    struct list waiting; /* those whose answer is a version written by somebody else */
-    struct list commits; /* writes on their way to the disk */
-    struct hub *hub;     /* watches */
-    struct crds *crds;   /* kinds that users define */
-    struct rbac *rbac;   /* who may do what */
-    struct denials {     /* how many were refused in the second that began at */
+    struct list open;          /* requests not yet answered */
+    struct list waiting;       /* those whose answer is a version written by somebody else */
+    struct list commits;       /* writes on their way to the disk */
+    struct hub *hub;           /* watches */
+    struct crds *crds;         /* kinds that users define */
+    struct rbac *rbac;         /* who may do what */
+    struct metrics_feed *feed; /* metrics that are fed */
+    struct metrics_names *metric_names; /* which metrics there are */
+    struct denials {                    /* how many were refused in the second that began at */
         usec since;
         unsigned n;
     } denials;

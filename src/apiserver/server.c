@@ -8,6 +8,7 @@
 #include "apiserver/conversion.h"
 #include "apiserver/crd.h"
 #include "apiserver/crd_boot.h"
+#include "apiserver/metrics_api.h"
 #include "apiserver/quota.h"
 #include "apiserver/rbac.h"
 #include "apiserver/rbac_boot.h"
@@ -25,6 +26,9 @@ static void on_event(struct store_sub *sub, const struct store_event *e)
         admit_freed(&a->pools, e->prev);
     if (e->type == STORE_MODIFIED)
         admit_taken(&a->pools, e->obj);
+    if (e->type == STORE_DELETED)
+        metrics_feed_forget(a->feed, e->obj->uid);
+    metrics_names_event(a->metric_names, e);
     rbac_event(a->rbac, e);
     hooks_event(a->hooks, e);
     quotas_event(a->quotas, e);
@@ -53,6 +57,8 @@ struct apiserver *apiserver_new(struct loop *l, struct store *s)
     a->sub = (struct store_sub){.on_event = on_event, .on_batch = on_batch};
     store_subscribe(s, &a->sub);
     a->crds = crds_new(a);
+    a->feed = metrics_feed_new(l);
+    a->metric_names = metrics_names_new(s, a->feed); /* when all kinds are known */
     return a;
 }
 
@@ -70,6 +76,8 @@ void apiserver_free(struct apiserver *a)
     conversions_free(a->conversions);
     quotas_free(a->quotas);
     store_unsubscribe(&a->sub);
+    metrics_names_free(a->metric_names);
+    metrics_feed_free(a->feed);
     free(a);
 }
 
@@ -102,6 +110,16 @@ struct store *apiserver_store(struct apiserver *a)
 struct loop *apiserver_loop(struct apiserver *a)
 {
     return a->loop;
+}
+
+struct metrics_feed *apiserver_feed(struct apiserver *a)
+{
+    return a->feed;
+}
+
+struct metrics_names *apiserver_metric_names(struct apiserver *a)
+{
+    return a->metric_names;
 }
 
 /* ---- what every cluster has ---- */

@@ -26,6 +26,8 @@
 
 struct apiserver;
 struct grove_context; /* grove/admit.h */
+struct metrics_feed;  /* grove/metrics_feed.h */
+struct metrics_names; /* apiserver/metrics_api.h */
 struct req;
 
 struct user {
@@ -63,6 +65,9 @@ void apiserver_set_suspend(struct apiserver *a, suspend_fn *fn, void *ctx);
 
 struct store *apiserver_store(struct apiserver *a);
 struct loop *apiserver_loop(struct apiserver *a);
+/* Metrics that are fed, and which there are at all (metrics_api.h). */
+struct metrics_feed *apiserver_feed(struct apiserver *a);
+struct metrics_names *apiserver_metric_names(struct apiserver *a);
 
 /* What somebody wants to do: a verb on a resource, or (path not empty) on a path. */
 struct access {

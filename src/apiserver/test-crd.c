@@ -114,11 +114,11 @@ TEST(defined_kind_is_known_by_all_its_names)
     CHECK_CSTR(str_of(k->categories), "all");
     CHECK_CSTR(str_of(k->field_selectors), "spec.mode");
     CHECK_INT(k->n_columns, 3);
-    CHECK(str_find(doc_text(discovery_aggregated(false)->doc), STR("\"resource\":\"gangs\"")) > 0);
+    CHECK(str_find(doc_text(discovery_aggregated(false, NULL)->doc), STR("\"resource\":\"gangs\"")) > 0);
     CHECK(openapi_v3(STR("example.org"), STR("v1")) != NULL);
     fixture_done(&f);
     CHECK(!gang_kind());
-    CHECK(str_find(doc_text(discovery_aggregated(false)->doc), STR("\"resource\":\"gangs\"")) < 0);
+    CHECK(str_find(doc_text(discovery_aggregated(false, NULL)->doc), STR("\"resource\":\"gangs\"")) < 0);
 }
 
 TEST(schema_of_a_defined_kind_is_published_as_it_was_written)

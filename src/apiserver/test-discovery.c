@@ -41,7 +41,7 @@ static jval find(jval list, const char *member, const char *value)
 static jval aggregated(const char *group, const char *resource)
 {
     grove_kinds_init();
-    jval items = jgetc(doc_root(discovery_aggregated(*group == '\0')->doc), "items");
+    jval items = jgetc(doc_root(discovery_aggregated(*group == '\0', NULL)->doc), "items");
     jval g = *group ? find(items, "metadata.name", group) : jat(items, 0);
     return find(jgetc(jat(jgetc(g, "versions"), 0), "resources"), "resource", resource);
 }
@@ -49,7 +49,7 @@ static jval aggregated(const char *group, const char *resource)
 TEST(aggregated_discovery_of_core)
 {
     grove_kinds_init();
-    jval d = doc_root(discovery_aggregated(true)->doc);
+    jval d = doc_root(discovery_aggregated(true, NULL)->doc);
     CHECK(json_is(jgetc(d, "kind"), "'APIGroupDiscoveryList'"));
     CHECK(json_is(jgetc(d, "apiVersion"), "'apidiscovery.k8s.io/v2'"));
     CHECK(json_is(jgetc(d, "metadata"), "{}"));
@@ -100,7 +100,7 @@ TEST(aggregated_discovery_of_groups)
                   "[{'subresource':'scale','responseKind':{'group':'autoscaling','version':'v1',"
                   "'kind':'Scale'},'verbs':" WRITE_VERBS "},{'subresource':'status','responseKind':"
                   "{'group':'','version':'','kind':'PodCliqueSet'},'verbs':" WRITE_VERBS "}]"));
-    jval items = jgetc(doc_root(discovery_aggregated(false)->doc), "items");
+    jval items = jgetc(doc_root(discovery_aggregated(false, NULL)->doc), "items");
     CHECK_CSTR(jstr(jpath(jat(items, 0), "metadata.name")), "apps");
     for (struct jiter it = jiter(items); jnext(&it);) {
         str name = jstr(jpath(it.value, "metadata.name"));
@@ -119,11 +119,11 @@ TEST(aggregated_discovery_of_groups)
 TEST(aggregated_discovery_is_made_once)
 {
     grove_kinds_init();
-    const struct page *p = discovery_aggregated(true);
+    const struct page *p = discovery_aggregated(true, NULL);
     const struct doc *d = p->doc;
-    CHECK(discovery_aggregated(true)->doc == d);
-    CHECK(discovery_aggregated(false)->doc != d);
-    CHECK(strcmp(discovery_aggregated(false)->hash, p->hash) != 0);
+    CHECK(discovery_aggregated(true, NULL)->doc == d);
+    CHECK(discovery_aggregated(false, NULL)->doc != d);
+    CHECK(strcmp(discovery_aggregated(false, NULL)->hash, p->hash) != 0);
 }
 
 /* ---- one list per group version ---- */
@@ -152,7 +152,7 @@ TEST(legacy_roots)
 TEST(legacy_resources)
 {
     grove_kinds_init();
-    jval apps = hold(discovery_legacy_resources(STR("apps"), STR("v1")));
+    jval apps = hold(discovery_legacy_resources(STR("apps"), STR("v1"), NULL));
     CHECK(json_is(jgetc(apps, "kind"), "'APIResourceList'"));
     CHECK(json_is(jgetc(apps, "apiVersion"), "'v1'"));
     CHECK(json_is(jgetc(apps, "groupVersion"), "'apps/v1'"));
@@ -177,7 +177,7 @@ TEST(legacy_resources)
 TEST(legacy_resources_of_core)
 {
     grove_kinds_init();
-    jval core = hold(discovery_legacy_resources(STR(""), STR("v1")));
+    jval core = hold(discovery_legacy_resources(STR(""), STR("v1"), NULL));
     CHECK(j_is_absent(jgetc(core, "apiVersion")));
     CHECK(json_is(jgetc(core, "groupVersion"), "'v1'"));
     jval list = jgetc(core, "resources");
@@ -188,16 +188,16 @@ TEST(legacy_resources_of_core)
                   "{'name':'pods/eviction','singularName':'','namespaced':true,'group':'policy',"
                   "'version':'v1','kind':'Eviction','verbs':['create']}"));
     CHECK(json_is(jgetc(find(list, "name", "nodes"), "namespaced"), "false"));
-    CHECK(discovery_legacy_resources(STR(""), STR("v2")) == NULL);
-    CHECK(discovery_legacy_resources(STR("none"), STR("v1")) == NULL);
+    CHECK(discovery_legacy_resources(STR(""), STR("v2"), NULL) == NULL);
+    CHECK(discovery_legacy_resources(STR("none"), STR("v1"), NULL) == NULL);
     arena_clear(&arena);
 }
 
 TEST(kinds_of_one_storage_have_one_hash)
 {
     grove_kinds_init();
-    jval core = hold(discovery_legacy_resources(STR(""), STR("v1")));
-    jval events = hold(discovery_legacy_resources(STR("events.k8s.io"), STR("v1")));
+    jval core = hold(discovery_legacy_resources(STR(""), STR("v1"), NULL));
+    jval events = hold(discovery_legacy_resources(STR("events.k8s.io"), STR("v1"), NULL));
     CHECK(jequal(jgetc(find(jgetc(core, "resources"), "name", "events"), "storageVersionHash"),
                  jgetc(find(jgetc(events, "resources"), "name", "events"), "storageVersionHash")));
     arena_clear(&arena);
@@ -211,7 +211,7 @@ TEST(both_forms_of_discovery_agree)
         const struct kind *k = kinds_at(i);
         if (kind_is(k, KIND_RETIRED))
             continue;
-        jval list = jgetc(hold(discovery_legacy_resources(str_of(k->group), str_of(k->version))),
+        jval list = jgetc(hold(discovery_legacy_resources(str_of(k->group), str_of(k->version), NULL)),
                           "resources");
         jval one = find(list, "name", k->plural), other = aggregated(k->group, k->plural);
         if (j_is_absent(other))
@@ -233,7 +233,7 @@ TEST(reviews_are_told_of)
     CHECK(json_is(one, "{'resource':'selfsubjectaccessreviews','responseKind':{'group':'','version'"
                        ":'','kind':'SelfSubjectAccessReview'},'scope':'Cluster',"
                        "'singularResource':'selfsubjectaccessreview','verbs':['create']}"));
-    jval list = hold(discovery_legacy_resources(STR("authentication.k8s.io"), STR("v1")));
+    jval list = hold(discovery_legacy_resources(STR("authentication.k8s.io"), STR("v1"), NULL));
     CHECK(json_is(find(jgetc(list, "resources"), "name", "selfsubjectreviews"),
                   "{'name':'selfsubjectreviews','singularName':'selfsubjectreview','namespaced':"
                   "false,'kind':'SelfSubjectReview','verbs':['create']}"));

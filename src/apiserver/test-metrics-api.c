@@ -46,7 +46,8 @@ static jval ask(struct fixture *f, const char *path, const char *selector, int *
     *ret_code = 0;
     if (!metrics_api_parse(str_of(path), &f->arena, &p))
         return JVAL_ABSENT;
-    struct doc *d = metrics_api_answer(&p, &q, f->store, NOW, &f->arena, &why);
+    struct metrics_figures figures = {f->store, apiserver_feed(f->server), NOW};
+    struct doc *d = metrics_api_answer(&p, &q, &figures, &f->arena, &why);
     *ret_code = d ? 200 : why->code;
     return d ? doc_root(doc_hold(&f->arena, d)) : JVAL_ABSENT;
 }
@@ -144,6 +145,258 @@ TEST(external_metrics_are_those_of_the_namespace)
     fixture_done(&f);
 }
 
+/* ---- feeding ---- */
+
+/* With single quotes made double. */
+static str quoted(struct fixture *f, const char *text)
+{
+    str s = text_of(f, "%s", text);
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.p[i] == '\'')
+            ((char *)s.p)[i] = '"';
+    }
+    return s;
+}
+
+static int put(struct fixture *f, const char *path, const char *selector, const char *body)
+{
+    struct metrics_path p;
+    struct metrics_query q = {.label_selector = str_of(selector)};
+    struct metrics_figures figures = {f->store, apiserver_feed(f->server), NOW};
+    REQUIRE(metrics_api_parse(str_of(path), &f->arena, &p));
+    struct status *why = metrics_api_put(&p, &q, &figures, quoted(f, body), &f->arena);
+    return why ? why->code : 200;
+}
+
+static int unset(struct fixture *f, const char *path, const char *selector)
+{
+    struct metrics_path p;
+    struct metrics_query q = {.label_selector = str_of(selector)};
+    struct metrics_figures figures = {f->store, apiserver_feed(f->server), NOW};
+    REQUIRE(metrics_api_parse(str_of(path), &f->arena, &p));
+    struct status *why = metrics_api_delete(&p, &q, &figures, &f->arena);
+    return why ? why->code : 200;
+}
+
+/* "a=7 b=9": the objects and values of a list. */
+static void check_values(struct fixture *f, const char *path, const char *want)
+{
+    int code;
+    struct strbuf b = STRBUF_INIT(4096);
+    for (struct jiter it = jiter(jgetc(ask(f, path, "", &code), "items")); jnext(&it);)
+        strbuf_printf(&b, "%s%.*s=%.*s", b.len ? " " : "",
+                      STR_ARG(jstr(jpath(it.value, "describedObject.name"))),
+                      STR_ARG(jstr(jgetc(it.value, "value"))));
+    if (!CHECK_CSTR(strbuf_str(&b), want))
+        test_note("%s", path);
+    strbuf_done(&b);
+}
+
+TEST(what_is_put_is_read_at_the_same_path)
+{
+    struct fixture f;
+    setup(&f);
+    CHECK_INT(put(&f, C "namespaces/ns/pods/a/depth", "", "'1500m'"), 200);
+    check_values(&f, C "namespaces/ns/pods/a/depth", "a=1500m");
+    check_values(&f, C1 "namespaces/ns/pods/%2A/depth", "a=1500m b=9");
+    CHECK_INT(put(&f, C "namespaces/ns/pods/%2A/depth", "app=a", "{'value':12,'ttlSeconds':60}"),
+              200);
+    check_values(&f, C "namespaces/ns/pods/%2A/depth", "a=12 b=12");
+    CHECK_INT(put(&f, C1 "namespaces/ns/replicasets.apps/rs/rps", "", "250"), 200);
+    check_values(&f, C "namespaces/ns/replicasets.apps/rs/rps", "rs=250");
+    CHECK_INT(put(&f, C "nodes/n1/heat", "", "'40'"), 200);
+    check_values(&f, C "nodes/n1/heat", "n1=40");
+    CHECK_INT(put(&f, C "namespaces/ns/metrics/pressure", "", "'3'"), 200);
+    check_values(&f, C "namespaces/ns/metrics/pressure", "ns=3");
+    fixture_run(&f, 2 * USEC_PER_MIN);
+    check_values(&f, C "namespaces/ns/pods/%2A/depth", "a=7 b=9");
+    fixture_done(&f);
+}
+
+TEST(external_metrics_are_put_by_their_labels)
+{
+    struct fixture f;
+    int code;
+    setup(&f);
+    CHECK_INT(
+        put(&f, E "namespaces/ns/q", "", "{'value':'5','metricLabels':{'zone':'z','queue':'b'}}"),
+        200);
+    CHECK_INT(put(&f, E "namespaces/ns/q", "", "{'value':'7','metricLabels':{'queue':'a'}}"), 200);
+    jval list = jgetc(ask(&f, E "namespaces/ns/q", "", &code), "items");
+    CHECK_INT(jlen(list), 2);
+    CHECK_CSTR(jtext(jgetc(jat(list, 1), "metricLabels")), "{\"queue\":\"b\",\"zone\":\"z\"}");
+    list = jgetc(ask(&f, E "namespaces/ns/q", "queue=a", &code), "items");
+    CHECK_INT(jlen(list), 1);
+    CHECK_CSTR(jstr(jgetc(jat(list, 0), "value")), "7");
+    CHECK_INT(unset(&f, E "namespaces/ns/q", "queue=a"), 200);
+    CHECK_INT(jlen(jgetc(ask(&f, E "namespaces/ns/q", "", &code), "items")), 1);
+    CHECK_INT(unset(&f, E "namespaces/ns/q", ""), 200);
+    CHECK_INT(unset(&f, E "namespaces/ns/q", ""), 404);
+    fixture_done(&f);
+}
+
+TEST(what_is_unset_or_deleted_is_gone)
+{
+    struct fixture f;
+    setup(&f);
+    CHECK_INT(put(&f, C "namespaces/ns/pods/%2A/q", "", "1"), 200);
+    CHECK_INT(unset(&f, C "namespaces/ns/pods/a/q", ""), 200);
+    check_values(&f, C "namespaces/ns/pods/%2A/q", "b=1");
+    CHECK_INT(unset(&f, C "namespaces/ns/pods/a/q", ""), 404);
+    CHECK_INT(put(&f, C "namespaces/ns/replicasets.apps/rs/q", "", "4"), 200);
+    REQUIRE(delete (&f, &kind_replica_set, "ns", "rs") == 200);
+    fixture_run(&f, USEC_PER_SEC);
+    check_values(&f, C "namespaces/ns/replicasets.apps/%2A/q", "");
+    CHECK_INT(unset(&f, C "namespaces/ns/pods/%2A/q", ""), 200);
+    check_values(&f, C "namespaces/ns/pods/%2A/q", "");
+    fixture_done(&f);
+}
+
+TEST(what_is_no_metric_is_refused_and_changes_nothing)
+{
+    static const struct {
+        const char *path, *selector, *body;
+        int want;
+    } cases[] = {
+        {C "namespaces/ns/pods/a/q", "", "", 400},
+        {C "namespaces/ns/pods/a/q", "", "{", 400},
+        {C "namespaces/ns/pods/a/q", "", "NaN", 400},
+        {C "namespaces/ns/pods/a/q", "", "'NaN'", 422},
+        {C "namespaces/ns/pods/a/q", "", "'+Inf'", 422},
+        {C "namespaces/ns/pods/a/q", "", "''", 422},
+        {C "namespaces/ns/pods/a/q", "", "'12 '", 422},
+        {C "namespaces/ns/pods/a/q", "", "-1", 422},
+        {C "namespaces/ns/pods/a/q", "", "'-1m'", 422},
+        {C "namespaces/ns/pods/a/q", "", "1e999", 422},
+        {C "namespaces/ns/pods/a/q", "", "9223372036854775807", 422},
+        {C "namespaces/ns/pods/a/q", "", "1e18", 422},
+        {C "namespaces/ns/pods/a/q", "", "null", 422},
+        {C "namespaces/ns/pods/a/q", "", "true", 422},
+        {C "namespaces/ns/pods/a/q", "", "[1]", 422},
+        {C "namespaces/ns/pods/a/q", "", "{}", 422},
+        {C "namespaces/ns/pods/a/q", "", "{'value':{}}", 422},
+        {C "namespaces/ns/pods/a/q", "", "{'value':1,'ttlSeconds':0}", 422},
+        {C "namespaces/ns/pods/a/q", "", "{'value':1,'ttlSeconds':1e300}", 422},
+        {C "namespaces/ns/pods/a/q", "", "{'value':1,'ttlSeconds':604801}", 422},
+        {C "namespaces/ns/pods/a/q", "", "{'value':1,'labels':{}}", 422},
+        {C "namespaces/ns/pods/a/q", "", "{'value':1,'metricLabels':{'a':'b'}}", 422},
+        {C "namespaces/ns/pods/a/a%20b", "", "1", 422},
+        {C "namespaces/ns/pods/a/a%2Fb", "", "1", 422},
+        {C "namespaces/ns/pods/a/a%00b", "", "1", 422},
+        {C "namespaces/ns/pods/a/q", "app=a", "1", 400},
+        {C "namespaces/ns/pods/%2A/q", "app in (", "1", 400},
+        {C "namespaces/ns/pods/%2A/q", "app=none", "1", 404},
+        {C "namespaces/ns/pods/zzz/q", "", "1", 404},
+        {C "namespaces/ns/zzz/a/q", "", "1", 404},
+        {C "namespaces/zzz/metrics/q", "", "1", 404},
+        {E "namespaces/zzz/q", "", "1", 404},
+        {E "namespaces/ns/q", "queue=a", "1", 400},
+        {E "namespaces/ns/q", "", "{'value':1,'metricLabels':[]}", 422},
+        {E "namespaces/ns/q", "", "{'value':1,'metricLabels':{'a,b':'c'}}", 422},
+        {E "namespaces/ns/q", "", "{'value':1,'metricLabels':{'a':'b=c'}}", 422},
+        {E "namespaces/ns/q", "", "{'value':1,'metricLabels':{'a':7}}", 422},
+        {R "namespaces/ns/pods/a", "", "1", 405},
+        {R "nodes/n1", "", "1", 405},
+    };
+    struct fixture f;
+    size_t n;
+    setup(&f);
+    uint64_t before = metrics_feed_names_version(apiserver_feed(f.server));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        if (!CHECK_INT(put(&f, cases[i].path, cases[i].selector, cases[i].body), cases[i].want))
+            test_note("%s %s", cases[i].path, cases[i].body);
+    }
+    CHECK_INT(metrics_feed_names_version(apiserver_feed(f.server)), before);
+    /* A body that is larger than any metric, and a name that is longer. */
+    struct strbuf big = STRBUF_INIT(1 << 20);
+    strbuf_add_char(&big, '1');
+    for (int i = 0; i < 70000; i++)
+        strbuf_add_char(&big, '0');
+    CHECK_INT(put(&f, C "namespaces/ns/pods/a/q", "", big.p), 413);
+    strbuf_reset(&big);
+    strbuf_add_cstr(&big, C "namespaces/ns/pods/a/");
+    for (int i = 0; i < METRICS_NAME_MAX + 1; i++)
+        strbuf_add_char(&big, 'm');
+    CHECK_INT(put(&f, big.p, "", "1"), 422);
+    big.p[big.len - 1] = '\0';
+    CHECK_INT(put(&f, big.p, "", "1"), 200);
+    strbuf_done(&big);
+    (void)metrics_names_all(apiserver_metric_names(f.server), &n);
+    CHECK(n > 0);
+    fixture_done(&f);
+}
+
+/* ---- names ---- */
+
+static void check_listed(struct fixture *f, const char *group, const char *version,
+                         const char *want)
+{
+    struct strbuf b = STRBUF_INIT(1 << 20);
+    struct doc *d = discovery_legacy_resources(str_of(group), str_of(version),
+                                               apiserver_metric_names(f->server));
+    REQUIRE(d != NULL);
+    for (struct jiter it = jiter(jgetc(doc_root(d), "resources")); jnext(&it);)
+        strbuf_printf(&b, "%s%.*s", b.len ? " " : "", STR_ARG(jstr(jgetc(it.value, "name"))));
+    if (!CHECK_CSTR(strbuf_str(&b), want))
+        test_note("%s/%s", group, version);
+    strbuf_done(&b);
+    doc_unref(d);
+}
+
+TEST(discovery_lists_the_metrics_there_are_by_name)
+{
+    struct fixture f;
+    setup(&f);
+    fixture_run(&f, USEC_PER_SEC);
+    /* A ReplicaSet and a pod speak of depth, and what the ReplicaSet says its pods report. */
+    check_listed(&f, "custom.metrics.k8s.io", "v1beta1", "pods/depth replicasets.apps/depth");
+    check_listed(&f, "external.metrics.k8s.io", "v1beta1", "");
+    CHECK_INT(put(&f, C "namespaces/ns/pods/a/training_throughput", "", "1"), 200);
+    CHECK_INT(put(&f, C "namespaces/ns/pods/a/depth", "", "1"), 200);
+    CHECK_INT(put(&f, C "nodes/n1/heat", "", "1"), 200);
+    CHECK_INT(put(&f, E "namespaces/ns/jobs", "", "1"), 200);
+    check_listed(&f, "custom.metrics.k8s.io", "v1beta1",
+                 "nodes/heat pods/depth pods/training_throughput replicasets.apps/depth");
+    check_listed(&f, "custom.metrics.k8s.io", "v1beta2",
+                 "nodes/heat pods/depth pods/training_throughput replicasets.apps/depth");
+    check_listed(&f, "external.metrics.k8s.io", "v1beta1", "jobs");
+    struct doc *d = discovery_legacy_resources(STR("custom.metrics.k8s.io"), STR("v1beta1"),
+                                               apiserver_metric_names(f.server));
+    CHECK_CSTR(jtext(jat(jgetc(doc_root(d), "resources"), 0)),
+               "{\"name\":\"nodes/heat\",\"singularName\":\"\",\"namespaced\":false,"
+               "\"kind\":\"MetricValueList\",\"verbs\":[\"get\"]}");
+    doc_unref(d);
+    REQUIRE(delete (&f, &kind_replica_set, "ns", "rs") == 200);
+    fixture_run(&f, USEC_PER_SEC);
+    CHECK_INT(unset(&f, C "namespaces/ns/pods/a/training_throughput", ""), 200);
+    check_listed(&f, "custom.metrics.k8s.io", "v1beta1", "nodes/heat pods/depth");
+    fixture_done(&f);
+}
+
+TEST(aggregated_discovery_has_the_same_names)
+{
+    struct fixture f;
+    setup(&f);
+    CHECK_INT(put(&f, C "namespaces/ns/pods/a/x", "", "1"), 200);
+    CHECK_INT(put(&f, C "nodes/n1/heat", "", "1"), 200);
+    CHECK_INT(put(&f, E "namespaces/ns/jobs", "", "1"), 200);
+    struct metrics_names *names = apiserver_metric_names(f.server);
+    str text = doc_text(discovery_aggregated(false, names)->doc);
+    CHECK(str_find(text, STR("{\"resource\":\"pods\",\"responseKind\":{\"group\":\"\",\"version\":"
+                             "\"\",\"kind\":\"\"},\"scope\":\"Namespaced\",\"singularResource\":"
+                             "\"\",\"verbs\":[],\"subresources\":[")) > 0);
+    CHECK(str_find(text, STR("{\"subresource\":\"x\",\"responseKind\":{\"group\":\"\",\"version\":"
+                             "\"\",\"kind\":\"MetricValueList\"},\"verbs\":[\"get\"]}")) > 0);
+    CHECK(str_find(text, STR("{\"resource\":\"jobs\",\"responseKind\":{\"group\":\"\",\"version\":"
+                             "\"\",\"kind\":\"ExternalMetricValueList\"}")) > 0);
+    const struct doc *d = discovery_aggregated(false, names)->doc;
+    CHECK(discovery_aggregated(false, names)->doc == d);
+    CHECK_INT(unset(&f, E "namespaces/ns/jobs", ""), 200);
+    CHECK(str_find(doc_text(discovery_aggregated(false, names)->doc),
+                   STR("ExternalMetricValueList")) < 0);
+    fixture_done(&f);
+}
+
 TEST(what_is_not_there_is_not_found)
 {
     static const char *const missing[] = {
@@ -194,7 +447,7 @@ TEST(discovery_tells_of_the_metrics_apis)
         CHECK(d != NULL);
         doc_unref(d);
     }
-    struct doc *d = discovery_legacy_resources(STR("metrics.k8s.io"), STR("v1beta1"));
+    struct doc *d = discovery_legacy_resources(STR("metrics.k8s.io"), STR("v1beta1"), NULL);
     REQUIRE(d != NULL);
     jval pods = jat(jgetc(doc_root(d), "resources"), 1);
     CHECK_CSTR(jstr(jgetc(pods, "kind")), "PodMetrics");

@@ -1,4 +1,4 @@
-/* See metrics_source.h: pure reading of annotations, up the owners of a pod. */
+/* See metrics_source.h: what is fed, else annotations, up the owners of a pod. */
 #include "grove/metrics_source.h"
 
 #include "json/write.h"
@@ -40,10 +40,30 @@ static bool read_value(const struct obj *o, const struct key *k, struct quantity
     return text.len > 0 && quantity_parse(text, ret, NULL) == 0 && quantity_sign(ret) >= 0;
 }
 
-bool metrics_of_object(const struct obj *o, str name, struct quantity *ret)
+str metrics_resource_name(const struct kind *k, char *buf, size_t size)
 {
-    struct key k = key_of(STR("metric."), name);
-    return read_value(o, &k, ret);
+    int n = snprintf(buf, size, "%s%s%s", k->plural, *k->group ? "." : "", k->group);
+    return str_n(buf, n > 0 ? MIN((size_t)n, size - 1) : 0);
+}
+
+const struct metrics_sample *metrics_fed(const struct metrics_reader *r, const struct kind *k,
+                                         str ns, str object, str name)
+{
+    char resource[512];
+    if (!r->feed)
+        return NULL;
+    struct metrics_id id = {metrics_resource_name(k, resource, sizeof(resource)), name, ns, object};
+    return metrics_feed_get(r->feed, &id);
+}
+
+bool metrics_of_object(const struct metrics_reader *r, const struct obj *o, const struct kind *k,
+                       str ns, str object, str name, struct quantity *ret)
+{
+    struct key key = key_of(STR("metric."), name);
+    const struct metrics_sample *fed = metrics_fed(r, k, ns, object, name);
+    if (fed)
+        *ret = fed->value;
+    return fed || (o && read_value(o, &key, ret));
 }
 
 bool metrics_pod_runs(const struct obj *pod)
@@ -92,11 +112,29 @@ static bool is_same(const struct metrics_memo *m, const struct obj *pod, enum me
            str_eq(m->name, name);
 }
 
-bool metrics_of_pod(const struct metrics_reader *r, const struct obj *pod, enum metrics_class class,
-                    str name, struct quantity *ret)
+const char *const metrics_measured[] = {"cpu", "memory", NULL};
+
+/* What a node says of a pod about which nothing is said. */
+static bool read_idle(enum metrics_class class, str name, struct quantity *ret)
 {
-    if (!metrics_pod_runs(pod))
-        return false;
+    *ret = (struct quantity){0, str_is(name, "memory") ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI};
+    for (size_t i = 0; class == METRICS_RESOURCE && metrics_measured[i]; i++) {
+        if (str_is(name, metrics_measured[i]))
+            return true;
+    }
+    return false;
+}
+
+/* What is said about a pod that runs. */
+static bool read_pod(const struct metrics_reader *r, const struct obj *pod,
+                     enum metrics_class class, str name, struct quantity *ret)
+{
+    const struct metrics_sample *fed =
+        class == METRICS_CUSTOM ? metrics_fed(r, &kind_pod, pod->ns, pod->name, name) : NULL;
+    if (fed) {
+        *ret = fed->value;
+        return true;
+    }
     struct key each = key_of(class == METRICS_CUSTOM ? STR("metric.") : STR(""), name);
     struct metrics_memo own = {0}, *m = r->memo ? r->memo : &own;
     if (read_value(pod, &each, ret))
@@ -112,6 +150,13 @@ bool metrics_of_pod(const struct metrics_reader *r, const struct obj *pod, enum 
     if (m->shared && !metrics_pod_is_ready(pod))
         ret->nano = 0;
     return true;
+}
+
+bool metrics_of_pod(const struct metrics_reader *r, const struct obj *pod, enum metrics_class class,
+                    str name, struct quantity *ret)
+{
+    return metrics_pod_runs(pod) &&
+           (read_pod(r, pod, class, name, ret) || read_idle(class, name, ret));
 }
 
 struct quantity metrics_container_share(const struct quantity *pod, size_t i, size_t n)
@@ -146,23 +191,32 @@ bool metrics_changed(const struct obj *old, const struct obj *new)
 
 /* ---- external metrics ---- */
 
-str metrics_external(const struct obj *ns, str name)
+struct metrics_external metrics_external(const struct metrics_reader *r, str ns, str name)
 {
     struct key k = key_of(STR("external."), name);
-    return ns ? said(ns, &k) : STR_NONE;
+    struct metrics_external x = {.fed = metrics_feed_first(r->feed, STR_NONE, name, ns)};
+    const struct obj *o = x.fed ? NULL : r->get(r->ctx, &kind_namespace, STR_NONE, ns);
+    x.rest = o ? said(o, &k) : STR_NONE;
+    return x;
 }
 
-bool metrics_external_next(str *rest, struct metrics_series *ret)
+bool metrics_external_next(struct metrics_external *x, struct metrics_series *ret)
 {
-    while (rest->len > 0) {
-        str word = str_cut(rest, ' ');
+    if (x->fed) {
+        *ret = (struct metrics_series){x->fed->id.name, x->fed->value, x->fed->at};
+        x->fed = metrics_feed_next(x->fed);
+        return true;
+    }
+    while (x->rest.len > 0) {
+        str word = str_cut(&x->rest, ' ');
         ptrdiff_t colon = str_rfind_char(word, ':');
         *ret = (struct metrics_series){.labels = STR_NONE};
         if (colon >= 0) {
             ret->labels = str_sub(word, 0, (size_t)colon);
             word = str_sub(word, (size_t)colon + 1, word.len);
         }
-        if (word.len > 0 && quantity_parse(word, &ret->value, NULL) == 0)
+        if (word.len > 0 && quantity_parse(word, &ret->value, NULL) == 0 &&
+            quantity_sign(&ret->value) >= 0)
             return true;
     }
     return false;

@@ -334,13 +334,12 @@ static struct history read_history(const struct scaler *s)
 
 void autoscaler_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
-    (void)ctx;
     const struct obj *hpa = world_get(w, &kind_hpa, key->ns, key->name);
     struct outcome o = {.desired = -1};
     if (!hpa || hpa->deleting)
         return;
     jval spec = obj_spec(hpa);
-    struct scaler s = {.world = w, .plan = p, .hpa = hpa, .spec = spec};
+    struct scaler s = {.world = w, .feed = ctx, .plan = p, .hpa = hpa, .spec = spec};
     s.min = jint(jgetc(spec, "minReplicas"), 1);
     s.max = MAX(jint(jgetc(spec, "maxReplicas"), 1), s.min);
     s.history = read_history(&s);
@@ -422,15 +421,22 @@ void autoscaler_add_caches(struct runtime *r)
         (void)runtime_cache(r, scaler_kinds[i]);
 }
 
-void autoscaler_add(struct runtime *r, struct api *api)
+struct controller *autoscaler_add(struct runtime *r, struct api *api, struct metrics_feed *feed)
 {
-    static const struct controller_def def = {
+    const struct controller_def def = {
         .name = "horizontal-pod-autoscaler",
         .plan = autoscaler_plan,
+        .ctx = feed,
         .watches = watches,
         .n_watches = ARRAY_LEN(watches),
         .min_interval = MIN_INTERVAL,
     };
     autoscaler_add_caches(r);
-    (void)runtime_add(r, &def, api);
+    return runtime_add(r, &def, api);
+}
+
+void autoscaler_metrics_fed(struct controller *c, str ns)
+{
+    struct world w = runtime_world(controller_runtime(c));
+    enqueue_autoscalers(c, &w, ns, NULL);
 }

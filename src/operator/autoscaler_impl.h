@@ -9,6 +9,7 @@
 /* One look at one autoscaler. */
 struct scaler {
     const struct world *world;
+    const struct metrics_feed *feed; /* may be NULL */
     struct plan *plan;
     const struct obj *hpa;
     const struct obj *target; /* NULL: not found */
@@ -45,7 +46,7 @@ struct scaler_source {
     int64_t ready;
     struct metrics_memo memo;
 };
-struct metrics_reader scaler_reader(struct scaler_source *s);
+struct metrics_reader scaler_reader(struct scaler_source *s, const struct metrics_feed *feed);
 /* The kinds that can be looked at. */
 extern const struct kind *const scaler_kinds[];
 extern const size_t scaler_n_kinds;

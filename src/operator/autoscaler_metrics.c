@@ -285,17 +285,21 @@ static int propose_from_value(struct measure *m, int64_t value, struct err *err)
                        "was set");
     struct calc c = calc_of(m, target);
     m->proposal = calc_value_per_replica(&c, value, status);
-    put_current(m, "averageValue", status > 0 ? (value + status - 1) / status : value);
+    put_current(m, "averageValue", status > 0 ? value / status + (value % status > 0) : value);
     return 0;
 }
 
-static const struct obj *described_object(const struct measure *m, jval ref)
+/* The metric of the object that is described; false when there is none. */
+static bool read_described(const struct measure *m, jval ref, struct quantity *ret)
 {
-    str group, version;
+    str group, version, name = jstr(jgetc(ref, "name"));
     api_version_split(jstr(jgetc(ref, "apiVersion")), &group, &version);
     const struct kind *k = kind_by_name(group, version, jstr(jgetc(ref, "kind")));
-    str ns = k && kind_is(k, KIND_NAMESPACED) ? m->s->hpa->ns : STR_NONE;
-    return k ? m->reader.get(m->reader.ctx, k, ns, jstr(jgetc(ref, "name"))) : NULL;
+    if (!k)
+        return false;
+    str ns = kind_is(k, KIND_NAMESPACED) ? m->s->hpa->ns : STR_NONE;
+    const struct obj *o = m->reader.get(m->reader.ctx, k, ns, name);
+    return metrics_of_object(&m->reader, o, k, ns, name, m->name, ret);
 }
 
 static int measure_object(struct measure *m, struct err *err)
@@ -305,8 +309,7 @@ static int measure_object(struct measure *m, struct err *err)
     str kind = jstr(jgetc(ref, "kind")), name = jstr(jgetc(ref, "name"));
     m->name = jstr(jpath(m->spec, "metric.name"));
     m->title = arena_printf(m->arena, "%.*s metric %.*s", STR_ARG(kind), STR_ARG(m->name));
-    const struct obj *o = described_object(m, ref);
-    if (!o || !metrics_of_object(o, m->name, &q))
+    if (!read_described(m, ref, &q))
         (void)err_set(err, ERR_NOT_FOUND,
                       "unable to get metric %.*s: %.*s on %.*s %.*s/the server could not find the "
                       "metric %.*s for %.*s %.*s",
@@ -324,12 +327,12 @@ static size_t sum_external(struct measure *m, const struct selector *selector, i
 {
     struct metrics_series series;
     size_t n = 0;
-    const struct obj *ns = m->reader.get(m->reader.ctx, &kind_namespace, STR_NONE, m->s->hpa->ns);
-    str rest = metrics_external(ns, m->name);
-    for (*ret = 0; metrics_external_next(&rest, &series);) {
+    struct metrics_external x = metrics_external(&m->reader, m->s->hpa->ns, m->name);
+    for (*ret = 0; metrics_external_next(&x, &series);) {
         struct doc *labels = metrics_series_labels(&series);
         if (!selector || label_selector_match(selector, doc_root(labels))) {
-            *ret += quantity_milli(&series.value);
+            int64_t value = quantity_milli(&series.value);
+            *ret = value > INT64_MAX - *ret ? INT64_MAX : *ret + value;
             n++;
         }
         doc_unref(labels);
@@ -452,7 +455,8 @@ struct verdict scaler_measure(const struct scaler *s)
     jw_array(&w);
     for (struct jiter it = jiter(metrics); jnext(&it);) {
         struct err err = ERR_INIT;
-        struct measure m = {.s = s, .arena = s->plan->arena, .reader = scaler_reader(&source)};
+        struct measure m = {
+            .s = s, .arena = s->plan->arena, .reader = scaler_reader(&source, s->feed)};
         struct doc *status = measure_one(&m, it.value, &err);
         if (status) {
             jw_val(&w, doc_root(status));

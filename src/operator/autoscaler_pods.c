@@ -114,7 +114,7 @@ static int64_t read_ready_pods(void *ctx, const struct obj *owner)
     return s->ready;
 }
 
-struct metrics_reader scaler_reader(struct scaler_source *s)
+struct metrics_reader scaler_reader(struct scaler_source *s, const struct metrics_feed *feed)
 {
-    return (struct metrics_reader){s, read_object, read_ready_pods, &s->memo};
+    return (struct metrics_reader){s, read_object, read_ready_pods, &s->memo, feed};
 }

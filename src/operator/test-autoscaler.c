@@ -467,27 +467,179 @@ TEST(load_is_shared_by_ready_pods_so_that_scaling_out_relieves_them)
     tw_free(t);
 }
 
+#define QUEUE_10                                                                           \
+    "  metrics: [{type: Pods, pods: {metric: {name: queue}, target: {type: AverageValue, " \
+    "averageValue: '10'}}}]\n"
+
 TEST(silence_about_metrics_scales_nothing_and_is_told_once)
 {
-    struct test_world *t = world_new(HPA CPU_80);
+    struct test_world *t = world_new(HPA QUEUE_10);
     plan_hpa(t);
     CHECK_CSTR(tw_writes(t), "patch HorizontalPodAutoscaler default/fe status\n");
     CHECK_INT(t->plan.events.len, 2);
-    CHECK_CSTR(t->plan.events.p[0].reason, "FailedGetResourceMetric");
+    CHECK_CSTR(t->plan.events.p[0].reason, "FailedGetPodsMetric");
     CHECK_CSTR(t->plan.events.p[0].message,
-               "failed to get cpu utilization: unable to get metrics for resource cpu: no metrics "
-               "returned from resource metrics API");
+               "failed to get pods metric value: unable to get metric queue: no metrics returned "
+               "from custom metrics API");
     CHECK_CSTR(t->plan.events.p[1].reason, "FailedComputeMetricsReplicas");
     tw_carry_out(t);
     check_condition(t, "AbleToScale", "True", "SucceededGetScale",
                     "the HPA controller was able to get the target's current scale");
-    check_condition(t, "ScalingActive", "False", "FailedGetResourceMetric",
-                    "the HPA was unable to compute the replica count: failed to get cpu "
-                    "utilization: unable to get metrics for resource cpu: no metrics returned from "
-                    "resource metrics API");
+    check_condition(t, "ScalingActive", "False", "FailedGetPodsMetric",
+                    "the HPA was unable to compute the replica count: failed to get pods metric "
+                    "value: unable to get metric queue: no metrics returned from custom metrics "
+                    "API");
     CHECK(has_nothing_to_do(t));
     CHECK_INT(replicas_of(t), 2);
     tw_free(t);
+}
+
+/* Nodes measure processor time and memory: a pod of which nobody says anything uses none, which is
+ * what `kubectl top` shows, too. */
+TEST(a_pod_about_which_nothing_is_said_uses_no_processor_time)
+{
+    struct test_world *t = world_new(HPA CPU_80);
+    settle(t);
+    CHECK_CSTR(tw_json(tw_must(t, &kind_hpa, "fe"), "status.currentMetrics"),
+               "[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"current\":{"
+               "\"averageUtilization\":0,\"averageValue\":\"0\"}}}]");
+    CHECK_INT(replicas_of(t), 2);
+    t->world.now += 6 * USEC_PER_MIN;
+    settle(t);
+    CHECK_INT(replicas_of(t), 1);
+    tw_free(t);
+}
+
+/* ---- metrics that are fed ---- */
+
+struct fed_world {
+    struct test_world *t;
+    struct loop *loop;
+    struct metrics_feed *feed;
+};
+
+static struct fed_world fed_new(const char *hpa)
+{
+    struct fed_world w = {world_new(hpa), loop_new_virtual(1, NOW), NULL};
+    w.feed = metrics_feed_new(w.loop);
+    return w;
+}
+
+static void fed_free(struct fed_world *w)
+{
+    metrics_feed_free(w->feed);
+    loop_free(w->loop);
+    tw_free(w->t);
+}
+
+static void feed(struct fed_world *w, const char *resource, const char *metric, const char *name,
+                 const char *value)
+{
+    struct metrics_id id = {str_of(resource), str_of(metric), STR("default"), str_of(name)};
+    struct quantity q;
+    REQUIRE(quantity_parse(str_of(value), &q, NULL) == 0);
+    REQUIRE(metrics_feed_set(w->feed, &id, STR("uid"), &q, USEC_PER_HOUR, NULL) == 0);
+}
+
+/* Plans and does it, once. */
+static int64_t fed_look(struct fed_world *w)
+{
+    (void)tw_plan(w->t, autoscaler_plan, w->feed, &kind_hpa, "fe");
+    tw_carry_out(w->t);
+    w->t->world.now += 15 * USEC_PER_SEC;
+    return replicas_of(w->t);
+}
+
+TEST(fed_metrics_of_pods_scale)
+{
+    struct fed_world w = fed_new(HPA QUEUE_10);
+    feed(&w, "pods", "queue", "fe-a", "40");
+    feed(&w, "pods", "queue", "fe-b", "20");
+    CHECK_INT(fed_look(&w), 6);
+    CHECK_CSTR(tw_json(tw_must(w.t, &kind_hpa, "fe"), "status.currentMetrics"),
+               "[{\"type\":\"Pods\",\"pods\":{\"metric\":{\"name\":\"queue\"},\"current\":{"
+               "\"averageValue\":\"30\"}}}]");
+    fed_free(&w);
+}
+
+TEST(what_is_fed_goes_before_what_annotations_say)
+{
+    struct fed_world w = fed_new(HPA QUEUE_10);
+    annotate(w.t, &kind_pclq, "fe", "metric.queue", "'10'");
+    CHECK_INT(fed_look(&w), 2);
+    feed(&w, "pods", "queue", "fe-a", "50"); /* and the other one says 10 */
+    CHECK_INT(fed_look(&w), 6);
+    fed_free(&w);
+}
+
+/* As Kubernetes has it: one that is missing counts as the target where the others would scale in.
+ */
+TEST(a_fed_metric_that_is_missing_does_not_scale_in)
+{
+    struct fed_world w = fed_new(HPA QUEUE_10);
+    feed(&w, "pods", "queue", "fe-a", "6");
+    for (int i = 0; i < 40; i++)
+        CHECK_INT(fed_look(&w), 2); /* two with 6 would want 1.2, but 6 and 10 want 1.6 */
+    fed_free(&w);
+}
+
+TEST(a_fed_metric_that_ends_keeps_the_scale)
+{
+    struct fed_world w = fed_new(HPA QUEUE_10);
+    struct metrics_id a = {STR("pods"), STR("queue"), STR("default"), STR("fe-a")}, b = a;
+    b.name = STR("fe-b");
+    feed(&w, "pods", "queue", "fe-a", "20");
+    feed(&w, "pods", "queue", "fe-b", "20");
+    CHECK_INT(fed_look(&w), 4);
+    REQUIRE(metrics_feed_unset(w.feed, &a) && metrics_feed_unset(w.feed, &b));
+    for (int i = 0; i < 40; i++)
+        CHECK_INT(fed_look(&w), 4);
+    check_condition(w.t, "ScalingActive", "False", "FailedGetPodsMetric",
+                    "the HPA was unable to compute the replica count: failed to get pods metric "
+                    "value: unable to get metric queue: no metrics returned from custom metrics "
+                    "API");
+    fed_free(&w);
+}
+
+/* Of an object that the autoscaler keeps no cache of, too. */
+TEST(fed_metrics_of_objects_scale)
+{
+    struct fed_world w =
+        fed_new(HPA "  metrics: [{type: Object, object: {metric: {name: rps}, describedObject: "
+                    "{apiVersion: networking.k8s.io/v1, kind: Ingress, name: door}, target: {type: "
+                    "Value, value: '100'}}}]\n");
+    CHECK_INT(fed_look(&w), 2);
+    feed(&w, "ingresses.networking.k8s.io", "rps", "door", "250");
+    CHECK_INT(fed_look(&w), 5);
+    fed_free(&w);
+}
+
+TEST(fed_external_metrics_scale_by_their_labels)
+{
+    struct fed_world w =
+        fed_new(HPA "  metrics: [{type: External, external: {metric: {name: depth, selector: "
+                    "{matchLabels: {queue: b}}}, target: {type: AverageValue, averageValue: '10'}}}"
+                    "]\n");
+    annotate(w.t, &kind_namespace, "default", "external.depth", "'queue=b:500'");
+    feed(&w, "", "depth", "queue=a", "900");
+    feed(&w, "", "depth", "queue=b", "25");
+    feed(&w, "", "depth", "queue=b,zone=z", "5");
+    CHECK_INT(fed_look(&w), 3);
+    fed_free(&w);
+}
+
+/* The largest values there are stay numbers, and no more replicas come than may be. */
+TEST(huge_fed_metrics_scale_to_the_maximum)
+{
+    struct fed_world w =
+        fed_new(HPA "  metrics: [{type: External, external: {metric: {name: depth}, target: {type: "
+                    "AverageValue, averageValue: '1'}}}]\n"
+                    "  behavior: {scaleUp: {policies: [{type: Pods, value: 100, periodSeconds: "
+                    "15}]}}\n");
+    feed(&w, "", "depth", "queue=a", "9223372036854775");
+    feed(&w, "", "depth", "queue=b", "9223372036854775");
+    CHECK_INT(fed_look(&w), 10);
+    fed_free(&w);
 }
 
 struct metric_case {
@@ -618,7 +770,8 @@ TEST(a_target_that_is_not_there_is_told_and_waited_for)
     tw_free(t);
 }
 
-/* The usual beginning: the autoscaler is made with its target, whose status comes a moment later. */
+/* The usual beginning: the autoscaler is made with its target, whose status comes a moment later.
+ */
 TEST(a_target_that_has_no_status_yet_is_waited_for_without_a_warning)
 {
     struct test_world *t = world_new(HPA CPU_80);
@@ -686,7 +839,7 @@ static int64_t two_pods(void *ctx, const struct obj *owner)
 static int64_t told_queue(struct test_world *t, const char *pod)
 {
     struct quantity q = {0};
-    struct metrics_reader r = {t, any_object, two_pods, NULL};
+    struct metrics_reader r = {t, any_object, two_pods, NULL, NULL};
     bool told = metrics_of_pod(&r, tw_must(t, &kind_pod, pod), METRICS_CUSTOM, STR("a:b"), &q);
     return told ? quantity_value(&q) : -1;
 }

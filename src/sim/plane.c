@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "grove/admit.h"
+#include "grove/metrics_feed.h"
 #include "grove/types.h"
 #include "operator/autoscaler.h"
 #include "operator/backend.h"
@@ -54,6 +55,7 @@ struct plane {
     struct api *admin;
     struct satokens_options tokens;
     struct controller *ca_keepers[2]; /* of namespaces and of tokens; NULL: stopped */
+    struct controller *autoscaler;    /* NULL: stopped */
     struct grove_context grove;       /* of the configuration */
     struct backend_env *backends;     /* with one; NULL: stopped */
     struct part parts[MAX_PARTS];
@@ -104,8 +106,7 @@ static void add_events(struct plane *p, struct runtime *r, struct api *api)
 
 static void add_autoscaler(struct plane *p, struct runtime *r, struct api *api)
 {
-    (void)p;
-    autoscaler_add(r, api);
+    p->autoscaler = autoscaler_add(r, api, apiserver_feed(p->server));
 }
 
 static void add_operator(struct plane *p, struct runtime *r, struct api *api)
@@ -328,6 +329,8 @@ void plane_stop(struct plane *p, size_t n)
     for (size_t i = 0; i < ARRAY_LEN(p->ca_keepers); i++)
         if (p->ca_keepers[i] && controller_runtime(p->ca_keepers[i]) == part->runtime)
             p->ca_keepers[i] = NULL;
+    if (p->autoscaler && controller_runtime(p->autoscaler) == part->runtime)
+        p->autoscaler = NULL;
     bool has_backends = p->backends && controller_runtime(p->backends->controller) == part->runtime;
     if (part->runtime)
         runtime_free(TAKE_PTR(part->runtime));
@@ -406,6 +409,13 @@ static void on_bootstrap(void *ctx, const struct err *err)
         on_written(p, err);
 }
 
+static void on_fed(void *ctx, str ns)
+{
+    const struct plane *p = ctx;
+    if (p->autoscaler)
+        autoscaler_metrics_fed(p->autoscaler, ns);
+}
+
 /* Before the server is there: the kinds of other schedulers' objects are served, too. */
 static void use_config(struct plane *p)
 {
@@ -436,6 +446,7 @@ struct plane *plane_new(struct loop *l, const struct plane_options *o,
         init_record(p, &p->parts[i]);
     p->server = apiserver_new(l, store);
     apiserver_set_grove_context(p->server, &p->grove);
+    metrics_feed_on_change(apiserver_feed(p->server), on_fed, p);
     p->admin = apiserver_local(p->server, NULL);
     apiserver_bootstrap(p->server, on_bootstrap, p);
     return p;
