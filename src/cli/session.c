@@ -241,6 +241,13 @@ int session_read(struct session *s, str path, struct doc **ret, struct err *err)
     return w.error;
 }
 
+int session_write(struct session *s, enum api_verb verb, str path, struct doc *body,
+                  struct err *err)
+{
+    struct api_request q = {.verb = verb, .path = path, .body = body, .grace_seconds = -1};
+    return session_send(s, &q, NULL, NULL, err);
+}
+
 int session_get(struct session *s, const struct kind *k, str ns, str name, struct obj **ret,
                 struct err *err)
 {

@@ -29,7 +29,7 @@ bool wire_is_write(enum api_verb v)
     return v != API_GET && v != API_LIST;
 }
 
-static void add_escaped(struct strbuf *b, str s)
+void wire_add_escaped(struct strbuf *b, str s)
 {
     static const char safe[] = "-._~,=!()";
     for (size_t i = 0; i < s.len; i++) {
@@ -53,7 +53,7 @@ static void add_query(struct target *t, const char *name, str value)
     if (str_is_empty(value))
         return;
     strbuf_printf(&t->text, "%c%s=", t->sep, name);
-    add_escaped(&t->text, value);
+    wire_add_escaped(&t->text, value);
     t->sep = '&';
 }
 
@@ -75,7 +75,7 @@ static void add_segment(struct target *t, str s)
     if (str_is_empty(s))
         return;
     strbuf_add_char(&t->text, '/');
-    add_escaped(&t->text, s);
+    wire_add_escaped(&t->text, s);
 }
 
 static struct target target_of(str prefix, const struct kind *k, str ns, str name, str subresource)

@@ -9,6 +9,8 @@
 
 /* ---- requests ---- */
 
+/* As it stands in a path or query. */
+void wire_add_escaped(struct strbuf *b, str s);
 const char *wire_method(enum api_verb v);
 bool wire_is_write(enum api_verb v);
 /* prefix: of all paths, without trailing slash. limit and token: of the page, 0 and empty: none. */
