@@ -21,6 +21,8 @@
  *   scale: {pcs/NAME: 3}; patch: {object: WHICH, merge: {...}, subresource: status}
  *   change: {SET: {CLIQUE: 2}} (image busybox:2 in the first container of its template)
  *   metrics: {pcs/NAME: {load.cpu: 10, metric.q: null}} (said, or no more, see metrics_source.h)
+ *   feed: {metric: q, value: 40, for: 10m, of: WHICH} (each of them; without `of` an external metric
+ *                 of namespace default, with labels: queue=a,zone=z), see metrics_feed.h
  *   delete: WHICH (orphan: true: what it owns stays; grace: 0: by force); heal: WHICH
  *   crash: WHICH (failed: true: for good)
  *   cordon, uncordon, fail, recover: NODES

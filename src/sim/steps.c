@@ -211,6 +211,59 @@ static int step_metrics(struct run *r, jval v, struct err *err)
     return result;
 }
 
+/* What a step feeds. */
+struct fed {
+    str metric;
+    struct quantity value;
+    usec ttl;
+};
+
+static int read_fed(jval v, struct fed *ret, struct err *err)
+{
+    static const char *const keys[] = {"metric", "value", "for", "of", "labels", NULL};
+    jval value = jgetc(v, "value");
+    *ret = (struct fed){.metric = jstr(jgetc(v, "metric")), .ttl = METRICS_TTL};
+    if (keys_check(v, keys, NULL, "feed", err))
+        return err->code;
+    if (quantity_parse(jtype(value) == J_STRING ? jstr(value) : jtext(value), &ret->value, err))
+        return err_wrap(err, "feed");
+    if (j_has(jgetc(v, "for")) && !duration_parse_usec(jstr(jgetc(v, "for")), &ret->ttl))
+        return err_set(err, ERR_INVALID, "feed: \"for\" is a duration");
+    return 0;
+}
+
+static int feed_one(struct run *r, const struct fed *f, struct metrics_id id, str uid,
+                    struct err *err)
+{
+    id.metric = f->metric;
+    struct metrics_feed *feed = apiserver_feed(plane_server(sim_plane(r->sim)));
+    return metrics_feed_set(feed, &id, uid, &f->value, f->ttl, err);
+}
+
+static int step_feed(struct run *r, jval v, struct err *err)
+{
+    struct fed f;
+    char resource[512];
+    obj_vec picked = {0};
+    jval of = jgetc(v, "of");
+    if (read_fed(v, &f, err))
+        return err->code;
+    if (!j_has(of)) {
+        const struct obj *ns = sim_get(r->sim, &kind_namespace, STR_NONE, STR("default"));
+        struct metrics_id id = {STR_NONE, STR_NONE, STR("default"), jstr(jgetc(v, "labels"))};
+        return feed_one(r, &f, id, ns ? ns->uid : STR_NONE, err);
+    }
+    int result = pick(r, of, &picked, err);
+    for (size_t i = 0; result == 0 && i < picked.len; i++) {
+        const struct obj *o = picked.p[i];
+        struct metrics_id id = {metrics_resource_name(o->kind, resource, sizeof(resource)),
+                                STR_NONE, o->ns, o->name};
+        result = feed_one(r, &f, id, o->uid, err);
+    }
+    obj_vec_done(&picked);
+    return result;
+}
+
 static int delete_one(struct run *r, const struct obj *o, jval v, struct err *err)
 {
     enum api_propagation how = j_is_true(jgetc(v, "orphan")) ? API_ORPHAN : API_BACKGROUND;
@@ -573,8 +626,9 @@ static const struct step {
     {"await", run_await},          {"remember", run_remember},
     {"never", run_never},          {"forget", step_forget},
     {"repeat", step_repeat},       {"random", run_random},
-    {"metrics", step_metrics},     {"refused", step_refused},
-    {"change", step_change},       {"clock", step_clock},
+    {"metrics", step_metrics},     {"feed", step_feed},
+    {"refused", step_refused},     {"change", step_change},
+    {"clock", step_clock},
 };
 
 static int run_step(struct run *r, jval v, struct err *err)
