@@ -154,9 +154,9 @@ static bool is_named(str name, str owner, int64_t i, str part)
     return same;
 }
 
-/* A shortened name has this much of its end and more: a longer part hides the number, and is tried
- * with the first COUNTED of them. */
-enum { END_LEN = 100, COUNTED = 4096, DIGITS = 20 };
+/* A shortened name has this much of its end and more. A longer part hides the number: the first
+ * ones are tried, few, because whoever writes sets chooses how many such names there are. */
+enum { END_LEN = 100, COUNTED = 64, DIGITS = 20 };
 
 static int64_t hidden_index(str name, str owner, str part)
 {

@@ -303,7 +303,9 @@ TEST(a_name_of_any_length_tells_its_number)
         for (size_t k = 0; k < ARRAY_LEN(numbers); k++) {
             int64_t i = numbers[k];
             CHECK_INT(name_index(name_pcsg(&a, owner, i, STR("part")), owner, STR("part")), i);
-            CHECK_INT(name_index(name_pcsg(&a, STR("owner"), i, part), STR("owner"), part), i);
+            str hiding = name_pcsg(&a, STR("owner"), i, part);
+            bool whole = len + arena_int(&a, i).len + 7 <= 253;
+            CHECK_INT(name_index(hiding, STR("owner"), part), whole || i < 64 ? i : -1);
             CHECK_INT(name_index(name_base_gang(&a, owner, i), owner, STR_NONE), i);
             CHECK_INT(name_index(name_pcsg(&a, owner, i, STR("part")), owner, STR("other")), -1);
             CHECK_INT(name_index(name_pcsg(&a, owner, i, STR("part")), STR("owner"), STR("part")),

@@ -362,9 +362,11 @@ static str replica_key(struct arena *a, const struct obj *o, str pcsg, int64_t i
 static void mark_replicas(struct inv_updates *u, const struct obj *map, bool given_up)
 {
     struct arena a = ARENA_INIT;
+    str set = jstr(jgetc(obj_controller_ref(map), "name"));
+    int64_t replica = jint(jgetc(obj_spec(map), "podCliqueSetReplicaIndex"), -1);
     for (struct jiter e = jiter(jgetc(obj_spec(map), "entries")); jnext(&e);) {
         for (struct jiter g = jiter(jgetc(e.value, "pcsgReplicaIndices")); jnext(&g);) {
-            str pcsg = arena_cat(&a, map->name, STR("-"), g.key);
+            str pcsg = name_pcsg(&a, set, replica, g.key);
             for (struct jiter it = jiter(g.value); jnext(&it);) {
                 str key = replica_key(&a, map, pcsg, jint(it.value, -1));
                 counter_set(&u->disturbed, key, given_up ? INT64_MAX : 0);
@@ -410,8 +412,7 @@ static void note_wanted(const struct invariants *v, struct inv_updates *u, const
     struct arena a = ARENA_INIT;
     str name = name_base_gang(&a, pcs->name, replica);
     const struct obj *map = store_get(inv_store(v), &kind_pod_gang_map, member->ns, name);
-    str config = str_sub(group->name, MIN(name.len + 1, group->name.len), group->name.len);
-    if (!map || holds_replica(map, config, index))
+    if (!map || holds_replica(map, inv_template_name(v, map, group), index))
         counter_set(&u->disturbed, replica_key(&a, group, group->name, index), 0);
     arena_done(&a);
 }
