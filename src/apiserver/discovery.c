@@ -322,7 +322,8 @@ static struct doc *make_aggregated(bool core, struct metrics_names *names)
     jw_put_array(&w, "items");
     for (size_t i = 0; resource_at(i); i++) {
         const char *group = resource_at(i)->group;
-        if (is_first_of_group(i) && (*group == '\0') == core)
+        if (is_first_of_group(i) && (*group == '\0') == core &&
+            metrics_names_is_listed(names, resource_at(i)))
             put_aggregated_group(&w, group, names);
     }
     jw_end(&w);
@@ -393,7 +394,7 @@ static void put_group(struct jw *w, const struct kind *first)
     jw_end(w);
 }
 
-struct doc *discovery_legacy_groups(void)
+struct doc *discovery_legacy_groups(struct metrics_names *names)
 {
     struct jw w;
     jw_init(&w);
@@ -402,7 +403,8 @@ struct doc *discovery_legacy_groups(void)
     jw_put_cstr(&w, "apiVersion", "v1");
     jw_put_array(&w, "groups");
     for (size_t i = 0; resource_at(i); i++) {
-        if (!*resource_at(i)->group || !is_first_of_group(i))
+        if (!*resource_at(i)->group || !is_first_of_group(i) ||
+            !metrics_names_is_listed(names, resource_at(i)))
             continue;
         jw_object(&w);
         put_group(&w, resource_at(i));

@@ -287,7 +287,7 @@ static void serve_roots(struct call *c, bool core)
     else
         call_reply_doc(c, 200,
                        core ? discovery_legacy_versions(str_of(front_address(c->front)))
-                            : discovery_legacy_groups());
+                            : discovery_legacy_groups(apiserver_metric_names(c->front->server)));
 }
 
 static void serve_api(struct call *c)

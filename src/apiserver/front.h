@@ -64,8 +64,8 @@ bool page_is_fresh(const struct page *p);
 /* /api, /apis as APIGroupDiscoveryList. names: of metrics, or NULL. */
 const struct page *discovery_aggregated(bool core, struct metrics_names *names);
 struct doc *discovery_legacy_versions(str address); /* /api; address: where this server is */
-struct doc *discovery_legacy_groups(void);          /* /apis */
-struct doc *discovery_legacy_group(str group);      /* NULL: no such group */
+struct doc *discovery_legacy_groups(struct metrics_names *names); /* /apis */
+struct doc *discovery_legacy_group(str group);                    /* NULL: no such group */
 struct doc *discovery_legacy_resources(str group, str version, struct metrics_names *names);
 const struct page *openapi_v3_index(void);
 const struct page *openapi_v3(str group, str version); /* NULL: none */

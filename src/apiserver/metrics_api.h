@@ -82,6 +82,9 @@ const struct metrics_name *metrics_names_all(struct metrics_names *n, size_t *re
 uint64_t metrics_names_version(const struct metrics_names *n);
 /* Whether a group is told of by the names of its metrics, and how. n may be NULL: no names. */
 bool metrics_names_are_of(str group);
+/* Whether a group has anything to tell of. One that has not is served but not listed: clients keep
+ * what they discovered, except of groups without resources, for which they ask every time. */
+bool metrics_names_is_listed(struct metrics_names *n, const struct kind *first);
 void metrics_names_put_list(struct jw *w, struct metrics_names *n, const struct kind *first);
 void metrics_names_put_aggregated(struct jw *w, struct metrics_names *n, const struct kind *first);
 

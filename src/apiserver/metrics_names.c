@@ -242,6 +242,12 @@ static const struct metrics_name *next_of(struct metrics_names *n, const struct 
     return NULL;
 }
 
+bool metrics_names_is_listed(struct metrics_names *n, const struct kind *first)
+{
+    size_t at = 0;
+    return !metrics_names_are_of(str_of(first->group)) || next_of(n, first, &at);
+}
+
 static void put_verbs(struct jw *w)
 {
     jw_put_array(w, "verbs");

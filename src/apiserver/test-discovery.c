@@ -134,7 +134,7 @@ TEST(legacy_roots)
     CHECK(json_is(hold(discovery_legacy_versions(STR("127.0.0.1:6443"))),
                   "{'kind':'APIVersions','versions':['v1'],'serverAddressByClientCIDRs':[{"
                   "'clientCIDR':'0.0.0.0/0','serverAddress':'127.0.0.1:6443'}]}"));
-    jval groups = hold(discovery_legacy_groups());
+    jval groups = hold(discovery_legacy_groups(NULL));
     CHECK(json_is(jgetc(groups, "kind"), "'APIGroupList'"));
     CHECK(json_is(find(jgetc(groups, "groups"), "name", "apps"),
                   "{'name':'apps','versions':[{'groupVersion':'apps/v1','version':'v1'}],"
@@ -211,8 +211,9 @@ TEST(both_forms_of_discovery_agree)
         const struct kind *k = kinds_at(i);
         if (kind_is(k, KIND_RETIRED))
             continue;
-        jval list = jgetc(hold(discovery_legacy_resources(str_of(k->group), str_of(k->version), NULL)),
-                          "resources");
+        jval list =
+            jgetc(hold(discovery_legacy_resources(str_of(k->group), str_of(k->version), NULL)),
+                  "resources");
         jval one = find(list, "name", k->plural), other = aggregated(k->group, k->plural);
         if (j_is_absent(other))
             continue; /* not of the preferred version */
@@ -237,7 +238,7 @@ TEST(reviews_are_told_of)
     CHECK(json_is(find(jgetc(list, "resources"), "name", "selfsubjectreviews"),
                   "{'name':'selfsubjectreviews','singularName':'selfsubjectreview','namespaced':"
                   "false,'kind':'SelfSubjectReview','verbs':['create']}"));
-    CHECK(j_has(
-        find(jgetc(hold(discovery_legacy_groups()), "groups"), "name", "authentication.k8s.io")));
+    CHECK(j_has(find(jgetc(hold(discovery_legacy_groups(NULL)), "groups"), "name",
+                     "authentication.k8s.io")));
     arena_clear(&arena);
 }

@@ -373,6 +373,29 @@ TEST(discovery_lists_the_metrics_there_are_by_name)
     fixture_done(&f);
 }
 
+/* A client asks every time for what it cannot keep, and it keeps no empty list. */
+TEST(a_group_without_metrics_is_served_but_not_listed)
+{
+    struct fixture f;
+    fixture_init(&f);
+    struct metrics_names *names = apiserver_metric_names(f.server);
+    struct doc *d = discovery_legacy_groups(names);
+    CHECK(str_find(doc_text(d), STR("\"metrics.k8s.io\"")) > 0);
+    CHECK(str_find(doc_text(d), STR("custom.metrics.k8s.io")) < 0);
+    doc_unref(d);
+    CHECK(str_find(doc_text(discovery_aggregated(false, names)->doc),
+                   STR("external.metrics.k8s.io")) < 0);
+    check_listed(&f, "custom.metrics.k8s.io", "v1beta1", "");
+    CHECK_INT(put(&f, E "namespaces/ns/jobs", "", "1"), 200);
+    d = discovery_legacy_groups(names);
+    CHECK(str_find(doc_text(d), STR("external.metrics.k8s.io")) > 0);
+    CHECK(str_find(doc_text(d), STR("custom.metrics.k8s.io")) < 0);
+    doc_unref(d);
+    CHECK(str_find(doc_text(discovery_aggregated(false, names)->doc),
+                   STR("external.metrics.k8s.io")) > 0);
+    fixture_done(&f);
+}
+
 TEST(aggregated_discovery_has_the_same_names)
 {
     struct fixture f;
