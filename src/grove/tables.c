@@ -266,6 +266,18 @@ static const struct field budget_fields[] = {
 };
 OBJECT(budget, "ComponentRollingUpdate");
 
+static const struct field group_budget_fields[] = {
+    ONE("maxUnavailable", int32,
+        DOC("How many copies an update may take away at once; 0 needs maxSurge.")),
+    ONE("maxSurge", int_or_string,
+        DOC("How many copies may be there above replicas during an update, or percent of them; "
+            "the set's if unset.")),
+    ONE("members", string, ENUM("All|Changed"),
+        DOC("Which cliques of a copy an update replaces: All of them, or only those whose "
+            "template Changed; All if unset. Not with Coherent.")),
+};
+OBJECT(group_budget, "ScalingGroupRollingUpdate");
+
 static const struct field clique_fields[] = {
     ONE("name", string, REQUIRED, DOC("Name of the role; part of every generated name.")),
     MAP("labels", string, DOC("Put on the PodClique and its pods.")),
@@ -288,7 +300,7 @@ static const struct field group_fields[] = {
     ONE("scaleConfig", auto_scaling, DOC("Lets an autoscaler set the number of copies.")),
     LIST("resourceSharing", resource_sharing, DOC("Claims that copies of the group share.")),
     ONE("topologyConstraint", topology_constraint, DOC("How close together each copy is placed.")),
-    ONE("rollingUpdate", budget, DOC("In copies of the group.")),
+    ONE("rollingUpdate", group_budget, DOC("In copies of the group.")),
 };
 OBJECT(group, "PodCliqueScalingGroupConfig");
 

@@ -257,6 +257,22 @@ TEST(rules_of_surge)
     RUN(cases, false);
 }
 
+TEST(rules_of_members)
+{
+#define MEMBERS(type, word)                                                                     \
+    "{spec: {updateStrategy: {type: " type "}, template: {podCliqueScalingGroups: [{name: pf, " \
+    "cliqueNames: [pl, pw], rollingUpdate: {members: " word "}}]}}}"
+    static const struct rule_case cases[] = {
+        {"all, rolling", MEMBERS("RollingRecreate", "All"), ""},
+        {"changed, rolling", MEMBERS("RollingRecreate", "Changed"), ""},
+        {"changed, by hand", MEMBERS("OnDelete", "Changed"), ""},
+        {"all, coherent", MEMBERS("Coherent", "All"), ""},
+        {"changed, coherent", MEMBERS("Coherent", "Changed"),
+         G "[0].rollingUpdate.members: Invalid: \"Changed\"\n"},
+    };
+    RUN(cases, false);
+}
+
 TEST(a_pause_that_is_none_is_said)
 {
 #define PAUSE(v) "{metadata: {annotations: {grove.io/paused: " v "}}}"
@@ -664,6 +680,8 @@ TEST(wrong_types_everywhere_crash_nothing)
         "/spec/template/podCliqueScalingGroups/0/replicas",
         "/spec/template/podCliqueScalingGroups/0/scaleConfig",
         "/spec/template/podCliqueScalingGroups/0/resourceSharing",
+        "/spec/template/podCliqueScalingGroups/0/rollingUpdate",
+        "/spec/template/podCliqueScalingGroups/0/rollingUpdate/members",
     };
     grove_kinds_init();
     struct doc *base = rules_yaml(rules_good);

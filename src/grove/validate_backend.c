@@ -185,6 +185,18 @@ static void check_budget(struct check *c, jval component, jval min_available, st
                       (long long)min);
 }
 
+/* A coherent update moves a replica of the group into a new gang, and its pods with it. */
+static void check_members(struct check *c, jval group, str path)
+{
+    jval v = jpath(group, "rollingUpdate.members");
+    if (str_is(jstr(v), "Changed") &&
+        str_is(jstr(jpath(c->root, "spec.updateStrategy.type")), "Coherent"))
+        check_invalid(c, check_path(c, "%.*s.rollingUpdate.members", STR_ARG(path)), v,
+                      "must be All, or unset, with updateStrategy.type Coherent: a coherent update "
+                      "moves a replica of the group as a whole into a new gang; to keep the pods "
+                      "of cliques that did not change, use RollingRecreate");
+}
+
 static void check_tail(struct check *c, jval v)
 {
     str tail = jstr(v);
@@ -244,9 +256,11 @@ void validate_rolling_update(struct check *c)
         else
             check_budget(c, it.value, jpath(it.value, "spec.minAvailable"), at);
     }
-    for (struct jiter it = jiter(c->set.scaling_groups); jnext(&it);)
-        check_budget(c, it.value, jgetc(it.value, "minAvailable"),
-                     check_path(c, TEMPLATE ".podCliqueScalingGroups[%zu]", it.index));
+    for (struct jiter it = jiter(c->set.scaling_groups); jnext(&it);) {
+        str at = check_path(c, TEMPLATE ".podCliqueScalingGroups[%zu]", it.index);
+        check_budget(c, it.value, jgetc(it.value, "minAvailable"), at);
+        check_members(c, it.value, at);
+    }
 }
 
 /* ---- spellings of older documents ---- */

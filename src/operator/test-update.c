@@ -134,6 +134,67 @@ TEST(one_ready_pod_is_taken_at_a_time)
     ring_free(&r);
 }
 
+/* The UIDs of the pods of a clique, each followed by a space. */
+static str pod_uids(struct ring *r, struct arena *a, const char *clique)
+{
+    str all = STR_NONE;
+    struct obj *o;
+    struct cache_iter it =
+        world_owned(&r->world->world, &kind_pod, tw_must(r->world, &kind_pclq, clique)->uid);
+    while ((o = cache_next(&it)))
+        all = arena_cat(a, all, o->uid, STR(" "));
+    return all;
+}
+
+static void say_members(struct ring *r, const char *word)
+{
+    char patch[256];
+    (void)snprintf(patch, sizeof(patch),
+                   "{spec: {template: {podCliqueScalingGroups: [{name: pf, cliqueNames: [pl, pw], "
+                   "replicas: 3, minAvailable: 1, annotations: {k: v}, "
+                   "rollingUpdate: {members: %s}}]}}}",
+                   word);
+    tw_patch(r->world, &kind_pcs, "svc", patch);
+    ring_live(r);
+}
+
+/* Which pods of each replica of both groups are the same after the leader's image has changed. */
+static void check_kept(const char *members, bool workers_stay)
+{
+    static const char *const leaders[] = {"svc-0-pf-0-pl", "svc-0-pf-1-pl", "svc-0-pf-2-pl",
+                                          "svc-1-pf-0-pl", "svc-1-pf-1-pl", "svc-1-pf-2-pl"};
+    static const char *const workers[] = {"svc-0-pf-0-pw", "svc-0-pf-1-pw", "svc-0-pf-2-pw",
+                                          "svc-1-pf-0-pw", "svc-1-pf-1-pw", "svc-1-pf-2-pw"};
+    struct ring r = served();
+    struct arena a = ARENA_INIT;
+    str led[ARRAY_LEN(leaders)], worked[ARRAY_LEN(workers)];
+    say_members(&r, members);
+    for (size_t i = 0; i < ARRAY_LEN(leaders); i++) {
+        led[i] = pod_uids(&r, &a, leaders[i]);
+        worked[i] = pod_uids(&r, &a, workers[i]);
+    }
+    r.world->world.now += USEC_PER_MIN;
+    change_images(&r, "i", "j");
+    ring_live(&r);
+    CHECK(!update_is_running(tw_must(r.world, &kind_pcs, "svc")));
+    CHECK_CSTR(status(&r, &kind_pcs, "svc", "updatedReplicas"), "2");
+    for (size_t i = 0; i < ARRAY_LEN(leaders); i++) {
+        CHECK(!str_eq(pod_uids(&r, &a, leaders[i]), led[i]));
+        CHECK_INT(str_eq(pod_uids(&r, &a, workers[i]), worked[i]), workers_stay);
+        CHECK_CSTR(status(&r, &kind_pclq, leaders[i], "updatedReplicas"), "1");
+        CHECK_CSTR(status(&r, &kind_pclq, workers[i], "updatedReplicas"), "4");
+    }
+    CHECK_CSTR(status(&r, &kind_pcsg, "svc-0-pf", "updatedReplicas"), "3");
+    arena_done(&a);
+    ring_free(&r);
+}
+
+TEST(a_replica_of_a_group_is_made_anew_as_a_whole_unless_only_what_changed_is_to_be)
+{
+    check_kept("All", false);
+    check_kept("Changed", true);
+}
+
 static int64_t serving(struct ring *r, const char *label, const char *name)
 {
     int64_t n = 0;

@@ -1,7 +1,9 @@
 /*
  * RollingRecreate inside a scaling group: replicas of the group with a member of another template
- * are made anew as a whole. Their cliques are deleted; the other half of the planner makes new ones
- * from what the set says now.
+ * are made anew. Their cliques are deleted; the other half of the planner makes new ones from what
+ * the set says now. All of them go, or only the outdated ones where rollingUpdate.members is
+ * Changed: then the other cliques of the replica keep their pods. The unit is the replica in both
+ * cases: it does not serve until the new pods do, and counts once against the budgets.
  *
  * Replicas that do not serve go at once, all of them; those that do go by number, as many as the
  * ledger allows and so that no more than maxUnavailable are missing at any time. Of a replica those
@@ -65,6 +67,12 @@ static uint64_t sum_of(const struct group_work *g)
     for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);)
         sum += rollup_hash(revision_clique_hash(g->revision, jstr(it.value)));
     return sum;
+}
+
+/* What is of its template already stays, also in a replica that is made anew. */
+static bool keeps_unchanged(const struct group_work *g)
+{
+    return str_is(jstr(jpath(g->config, "rollingUpdate.members")), "Changed");
 }
 
 static bool replica_is_outdated(const struct group_work *g, int64_t j)
@@ -379,14 +387,15 @@ static void delete_replica(const struct group_work *g, int64_t j, bool serves, u
         if (!stays(g, o))
             continue;
         bool changed = is_outdated(g, o, jstr(it.value));
-        if (!changed && world_made(g->world, o) >= began)
+        if (!changed && (keeps_unchanged(g) || world_made(g->world, o) >= began))
             continue;
         struct plan_write *w =
             plan_delete(g->plan, stage + (changed ? STAGE_CHANGED : STAGE_UNCHANGED), o);
         w->component_uid = g->pcsg->uid;
         w->not_serving = !serves;
-        plan_why(w, g->plan, "replica %lld of the group is made anew of %.*s%s", (long long)j,
+        plan_why(w, g->plan, "replica %lld of the group is made anew of %.*s%s%s", (long long)j,
                  STR_ARG(revision_generation_hash(g->revision)),
+                 keeps_unchanged(g) ? ", the cliques that changed" : "",
                  serves ? "" : "; it does not serve");
     }
 }

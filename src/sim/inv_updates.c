@@ -11,7 +11,8 @@
  *             some are, its floor is the number less maxUnavailable
  *   needless  a replica of a scaling group is not made anew when all of it is of the template that
  *             it is to be of (that of a pod is a matter of `deletes`), but for one that a map had
- *             above the number and gave up again
+ *             above the number and gave up again; where members is Changed, a clique of it is not
+ *             when that clique is, whatever the others are of
  *   endings   an update that rolls by itself is not said to have ended while a pod is of another
  *             template than the one it was for, or one of another still runs on its way out
  */
@@ -313,28 +314,43 @@ static const struct obj *revision_called(const struct invariants *v, const struc
     return NULL;
 }
 
-/* A clique of the replica, or a pod of one, is of another template. */
-static bool replica_is_outdated(const struct invariants *v, const struct obj *group, str label,
-                                const struct obj *revision)
+/* The clique, or a pod of it, is of another template. */
+static bool member_is_outdated(const struct invariants *v, const struct obj *o, str clique,
+                               const struct obj *revision)
+{
+    bool outdated = !has_name(revision, clique, obj_label(o, STR(LABEL_TEMPLATE_HASH)));
+    struct obj *pod;
+    struct store_iter p = store_range(inv_store(v), &kind_pod, o->ns, STR_NONE, STR_NONE);
+    while ((pod = store_next(&p)))
+        outdated |= str_eq(pod->owner_uid, o->uid) &&
+                    !has_name(revision, clique, obj_label(pod, STR(LABEL_TEMPLATE_HASH)));
+    return outdated;
+}
+
+/* An update replaces only the cliques of a replica that changed. */
+static bool keeps_unchanged(const struct obj *pcs, const struct obj *group)
+{
+    str type = jstr(jpath(obj_spec(pcs), "updateStrategy.type"));
+    return !str_is(type, "OnDelete") && !str_is(type, "Coherent") &&
+           str_is(jstr(jpath(template_of(pcs, group), "rollingUpdate.members")), "Changed");
+}
+
+/* Is there a reason to make the clique of the replica anew: it is of another template, or, unless
+ * those that did not change are kept, one that goes with it is. */
+static bool has_reason(const struct invariants *v, const struct obj *member,
+                       const struct obj *group, const struct obj *revision, bool keeps)
 {
     struct arena a = ARENA_INIT;
     bool outdated = false;
     int64_t index = 0;
-    (void)str_to_int(label, &index);
+    (void)str_to_int(obj_label(member, STR(LABEL_PCSG_INDEX)), &index);
     for (struct jiter it = jiter(jgetc(obj_spec(group), "cliqueNames")); jnext(&it);) {
-        str clique = jstr(it.value);
-        const struct obj *o = store_get(inv_store(v), &kind_pclq, group->ns,
-                                        name_member_pclq(&a, group->name, index, clique));
-        if (!o) {
-            outdated = true; /* it goes with the rest of its replica */
+        str clique = jstr(it.value), name = name_member_pclq(&a, group->name, index, clique);
+        const struct obj *o = store_get(inv_store(v), &kind_pclq, group->ns, name);
+        if (keeps && !str_eq(name, member->name))
             continue;
-        }
-        outdated |= !has_name(revision, clique, obj_label(o, STR(LABEL_TEMPLATE_HASH)));
-        struct obj *pod;
-        struct store_iter p = store_range(inv_store(v), &kind_pod, o->ns, STR_NONE, STR_NONE);
-        while ((pod = store_next(&p)))
-            outdated |= str_eq(pod->owner_uid, o->uid) &&
-                        !has_name(revision, clique, obj_label(pod, STR(LABEL_TEMPLATE_HASH)));
+        /* One that is not there goes with the rest of its replica. */
+        outdated |= !o || member_is_outdated(v, o, clique, revision);
     }
     arena_done(&a);
     return outdated;
@@ -431,12 +447,13 @@ static void check_need(struct invariants *v, const struct inv_updates *u, const 
     const struct obj *now = revision_called(v, pcs, jstr(jgetc(status, "currentGenerationHash")));
     const struct obj *before =
         revision_called(v, pcs, jstr(jgetc(status, "lastCompleteGenerationHash")));
-    if (!now || replica_is_outdated(v, group, label, now) ||
-        (held && (!before || replica_is_outdated(v, group, label, before))) ||
+    bool keeps = keeps_unchanged(pcs, group);
+    if (!now || has_reason(v, member, group, now, keeps) ||
+        (held && (!before || has_reason(v, member, group, before, keeps))) ||
         was_given_up(u, group, index))
         return;
-    inv_fail(v, "rolls", "%.*s is taken, and its replica is of the template it is to be of",
-             STR_ARG(member->name));
+    inv_fail(v, "rolls", "%.*s is taken, and %s is of the template it is to be of",
+             STR_ARG(member->name), keeps ? "it" : "its replica");
 }
 
 /* ---- endings ---- */

@@ -71,17 +71,28 @@ static void put_surge(struct jw *w, struct rng *r)
 }
 
 /* Mostly what it is without. Where there may be more than wanted, nothing need be missing. */
-static void put_rolling(struct jw *w, struct rng *r, int64_t least, int64_t most)
+static void put_rolling(struct jw *w, struct rng *r, int64_t least, int64_t most,
+                        const char *members)
 {
     bool surge = rng_below(r, 3) == 0;
-    if (most < least || (!surge && rng_below(r, 3) > 0))
+    bool budget = most >= least && (surge || rng_below(r, 3) == 0);
+    if (!budget && !members)
         return;
     jw_put_object(w, "rollingUpdate");
-    if (surge)
+    if (members)
+        jw_put_cstr(w, "members", members);
+    if (budget && surge)
         put_surge(w, r);
-    if (!surge || rng_below(r, 2))
+    if (budget && (!surge || rng_below(r, 2)))
         jw_put_int(w, "maxUnavailable", surge && rng_below(r, 2) ? 0 : between(r, least, most));
     jw_end(w);
+}
+
+/* NULL: nothing is said. */
+static const char *draw_members(struct rng *r, bool coherent)
+{
+    static const char *const words[] = {"Changed", "Changed", "All", NULL};
+    return coherent ? NULL : words[rng_below(r, ARRAY_LEN(words))];
 }
 
 /* Sometimes its pods take longer to be ready than most deadlines of progress, or to stop. */
@@ -136,7 +147,7 @@ static void put_clique(struct jw *w, struct rng *r, const struct random_shape *s
     jw_key(w, STR("name"));
     write_clique_name(w, s, i);
     if (i < s->alone)
-        put_rolling(w, r, coherent ? s->min[i] : 1, s->replicas[i]);
+        put_rolling(w, r, coherent ? s->min[i] : 1, s->replicas[i], NULL);
     bool stops_slowly = rng_below(r, 8) == 0;
     put_slowness(w, may_be_slow && rng_below(r, 12) == 0, stops_slowly);
     jw_put_object(w, "spec");
@@ -162,7 +173,7 @@ static void put_group(struct jw *w, struct rng *r, const struct random_shape *s,
     jw_end(w);
     jw_put_int(w, "replicas", s->group_replicas);
     jw_put_int(w, "minAvailable", s->group_min);
-    put_rolling(w, r, coherent ? s->group_min : 1, s->group_replicas);
+    put_rolling(w, r, coherent ? s->group_min : 1, s->group_replicas, draw_members(r, coherent));
     jw_end(w);
     jw_end(w);
 }

@@ -325,6 +325,42 @@ TEST(a_replica_made_anew_for_nothing_is_noticed)
 
 #define OTHER "{metadata: {labels: {grove.io/pod-template-hash: other}}}"
 
+/* Two replicas of a group of cliques b and c, of which one c is of another template. */
+static struct sim *start_members(const char *members)
+{
+    struct err err = ERR_INIT;
+    struct sim_options o = {.seed = 1, .nodes = nodes_defaults, .faults = sim_default_faults};
+    struct sim *s = sim_new(&o, &err);
+    REQUIRE(s != NULL);
+    char yaml[1024];
+    snprintf(yaml, sizeof(yaml),
+             "{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, metadata: {name: s}, spec: "
+             "{replicas: 1, template: {cliques: [{name: b, spec: {" ROLL_POD
+             "}}, {name: c, spec: {" ROLL_POD "}}], podCliqueScalingGroups: [{name: g, "
+             "cliqueNames: [b, c], replicas: 2, rollingUpdate: {members: %s}}]}}}",
+             members);
+    CHECK_INT(sim_apply_yaml(s, str_of(yaml), &err), 0);
+    REQUIRE(sim_settle(s, LIMIT));
+    CHECK_INT(invariants_disable(sim_invariants(s), STR("deletes"), &err), 0);
+    sim_stop(s, NULL);
+    send(s, API_PATCH, &kind_pclq, STR("s-0-g-1-c"), STR_NONE, OTHER);
+    CHECK_INT(sim_failure(s)->code, 0);
+    return s;
+}
+
+TEST(a_member_that_did_not_change_is_replaced_with_those_that_did_unless_they_are_kept)
+{
+    struct sim *s = start_members("All");
+    send(s, API_DELETE, &kind_pclq, STR("s-0-g-1-b"), STR_NONE, NULL);
+    CHECK_INT(sim_failure(s)->code, 0);
+    sim_free(s);
+    s = start_members("Changed");
+    send(s, API_DELETE, &kind_pclq, STR("s-0-g-1-c"), STR_NONE, NULL);
+    CHECK_INT(sim_failure(s)->code, 0);
+    send(s, API_DELETE, &kind_pclq, STR("s-0-g-1-b"), STR_NONE, NULL);
+    expect_broken(s, "s-0-g-1-b is taken, and it is of the template it is to be of");
+}
+
 /* A coherent set of two pods at rest, and nobody who does anything about it. */
 static struct sim *start_coherent(struct obj *ret_pods[2])
 {
