@@ -271,6 +271,21 @@ static str number_step(const struct plan_work *w, const struct trace_step *s, st
     return arena_printf(w->arena, "%lld.%lld", (long long)n->step, (long long)++n->sub);
 }
 
+/* Which cliques of a replica of a group go, and which stay. */
+static void put_parts(struct jw *j, const char *key, const struct trace_take *x, bool taken)
+{
+    jw_put_array(j, key);
+    for (size_t i = 0; i < x->n_parts; i++) {
+        if ((x->parts[i].taken > 0) != taken)
+            continue;
+        jw_object(j);
+        jw_put_str(j, "clique", x->parts[i].clique);
+        jw_put_int(j, "pods", taken ? x->parts[i].taken : x->parts[i].had);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
 static void put_takes(struct jw *j, const struct plan_work *w, const struct trace_step *s)
 {
     jw_put_array(j, "takes");
@@ -283,6 +298,10 @@ static void put_takes(struct jw *j, const struct plan_work *w, const struct trac
         if (x->index >= 0)
             jw_put_int(j, "groupReplica", x->index);
         jw_put_int(j, "pods", x->pods);
+        if (x->n_parts > 0) {
+            put_parts(j, "replaced", x, true);
+            put_parts(j, "kept", x, false);
+        }
         jw_end(j);
     }
     jw_end(j);
@@ -349,6 +368,53 @@ static void put_changes(struct jw *j, const struct plan_work *w)
     strbuf_done(&text);
 }
 
+static jval find_clique(jval template, str name)
+{
+    for (struct jiter it = jiter(jgetc(template, "cliques")); jnext(&it);) {
+        if (str_eq(jstr(jgetc(it.value, "name")), name))
+            return it.value;
+    }
+    return JVAL_ABSENT;
+}
+
+static bool clique_changes(const struct plan_work *w, str name)
+{
+    jval before = jgetc(obj_spec(w->before), "template"),
+         after = jgetc(obj_spec(w->after), "template");
+    return grove_clique_hash(before, find_clique(before, name)) !=
+           grove_clique_hash(after, find_clique(after, name));
+}
+
+/* Groups of which some cliques change and others do not: what happens to those. */
+static void put_members(struct jw *j, const struct plan_work *w)
+{
+    jval groups = jpath(obj_spec(w->after), "template.podCliqueScalingGroups");
+    bool rolls = w->rolls && update_strategy_of(w->after) == UPDATE_RECREATE;
+    jw_put_array(j, "members");
+    for (struct jiter it = jiter(groups); rolls && jnext(&it);) {
+        jval cliques = jgetc(it.value, "cliqueNames");
+        str said = jstr(jpath(it.value, "rollingUpdate.members"));
+        size_t n = 0;
+        for (struct jiter c = jiter(cliques); jnext(&c);)
+            n += clique_changes(w, jstr(c.value));
+        if (n == 0 || n == jlen(cliques))
+            continue;
+        jw_object(j);
+        jw_put_str(j, "group", jstr(jgetc(it.value, "name")));
+        jw_put_str(j, "members", str_is_empty(said) ? STR("All") : said);
+        for (int changed = 1; changed >= 0; changed--) {
+            jw_put_array(j, changed ? "changed" : "unchanged");
+            for (struct jiter c = jiter(cliques); jnext(&c);) {
+                if (clique_changes(w, jstr(c.value)) == changed)
+                    jw_str(j, jstr(c.value));
+            }
+            jw_end(j);
+        }
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
 static str verdict_of(const struct plan_work *w)
 {
     int64_t made = 0;
@@ -384,6 +450,7 @@ static struct doc *plan_build(const struct plan_work *w)
     jw_put_cstr(&j, "strategy", rollout_strategy(w->after));
     jw_put_bool(&j, "newVersion", w->rolls);
     put_changes(&j, w);
+    put_members(&j, w);
     put_components(&j, w);
     jw_put_array(&j, "steps");
     for (size_t i = 0; i < w->trace.steps.len; i++)
@@ -399,6 +466,17 @@ static struct doc *plan_build(const struct plan_work *w)
 
 /* ---- the text ---- */
 
+/* Of the same cliques pods are taken, and of the same ones none is. */
+static bool same_parts(jval a, jval b, const char *key)
+{
+    jval x = jget(a, str_of(key)), y = jget(b, str_of(key));
+    for (size_t i = 0; i < MAX(jlen(x), jlen(y)); i++) {
+        if (!jequal(jgetc(jat(x, i), "clique"), jgetc(jat(y, i), "clique")))
+            return false;
+    }
+    return true;
+}
+
 /* How many of them, from i on, are neighbours in one group. */
 static size_t run_length(jval takes, size_t i)
 {
@@ -409,13 +487,27 @@ static size_t run_length(jval takes, size_t i)
         jval next = jat(takes, i + n);
         if (!jequal(jgetc(next, "component"), jgetc(first, "component")) ||
             !jequal(jgetc(next, "replica"), jgetc(first, "replica")) ||
-            jint(jgetc(next, "groupReplica"), -1) != index + (int64_t)n)
+            jint(jgetc(next, "groupReplica"), -1) != index + (int64_t)n ||
+            !same_parts(first, next, "replaced") || !same_parts(first, next, "kept"))
             break;
     }
     return n;
 }
 
-/* "2 router, engine-1..3 (9 pods)" */
+/* "1 leader, 4 cache", of n neighbours together. */
+static void add_parts(struct strbuf *b, jval takes, size_t i, size_t n, const char *key)
+{
+    jval parts = jget(jat(takes, i), str_of(key));
+    for (size_t p = 0; p < jlen(parts); p++) {
+        long long pods = 0;
+        for (size_t k = 0; k < n; k++)
+            pods += jint(jgetc(jat(jget(jat(takes, i + k), str_of(key)), p), "pods"), 0);
+        strbuf_printf(b, "%s%lld %.*s", p ? ", " : "", pods,
+                      STR_ARG(jstr(jgetc(jat(parts, p), "clique"))));
+    }
+}
+
+/* "2 router, engine-1..3 (9 pods)", or "(3 leader; keeps 6 worker)" */
 static str takes_text(jval takes, struct arena *a)
 {
     struct strbuf b = STRBUF_INIT(1 << 20);
@@ -434,7 +526,15 @@ static str takes_text(jval takes, struct arena *a)
         strbuf_printf(&b, "%.*s-%lld", STR_ARG(name), from);
         if (n > 1)
             strbuf_printf(&b, "..%lld", from + (long long)n - 1);
-        strbuf_printf(&b, " (%lld %s)", pods, pods == 1 ? "pod" : "pods");
+        if (jlen(jgetc(first, "kept")) == 0) {
+            strbuf_printf(&b, " (%lld %s)", pods, pods == 1 ? "pod" : "pods");
+            continue;
+        }
+        strbuf_add_cstr(&b, " (");
+        add_parts(&b, takes, i, n, "replaced");
+        strbuf_add_cstr(&b, "; keeps ");
+        add_parts(&b, takes, i, n, "kept");
+        strbuf_add_cstr(&b, ")");
     }
     str text = arena_str(a, b.len ? strbuf_str(&b) : STR("-"));
     strbuf_done(&b);
@@ -644,6 +744,28 @@ static void write_changes(jval changes, bool wide, struct strbuf *out)
         strbuf_printf(out, "           and %zu more (-o wide shows all)\n", n - most);
 }
 
+static void add_names(struct strbuf *out, jval names)
+{
+    for (struct jiter it = jiter(names); jnext(&it);)
+        strbuf_printf(out, "%s%.*s", it.index ? ", " : "", STR_ARG(jstr(it.value)));
+}
+
+/* One line for each group of which only some cliques change. */
+static void write_members(jval members, struct strbuf *out)
+{
+    for (struct jiter it = jiter(members); jnext(&it);) {
+        bool keeps = str_is(jstr(jgetc(it.value, "members")), "Changed");
+        strbuf_printf(out, "  %s %.*s: %s, ",
+                      it.index ? "        " : "members:", STR_ARG(jstr(jgetc(it.value, "group"))),
+                      keeps ? "Changed" : "All");
+        add_names(out, jgetc(it.value, "unchanged"));
+        strbuf_printf(out, " did not change and %s ",
+                      keeps ? "is kept; replaced:" : "is replaced together with");
+        add_names(out, jgetc(it.value, "changed"));
+        strbuf_add_cstr(out, keeps ? "\n" : " (rollingUpdate.members: Changed would keep it)\n");
+    }
+}
+
 static void plan_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
 {
     str state = jstr(jgetc(doc, "state"));
@@ -656,6 +778,7 @@ static void plan_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
     write_changes(jgetc(doc, "changes"), wide, out);
     if (j_is_true(jgetc(doc, "newVersion")))
         strbuf_printf(out, "  strategy: %.*s\n", STR_ARG(jstr(jgetc(doc, "strategy"))));
+    write_members(jgetc(doc, "members"), out);
     strbuf_printf(out, "  capacity: now %.*s; at most %.*s\n",
                   STR_ARG(amounts_text(jpath(doc, "capacity.now"), a)),
                   STR_ARG(amounts_text(jpath(doc, "capacity.most"), a)));
@@ -726,7 +849,8 @@ const struct command cmd_plan = {
         "Copies the set and its pods as they are into a simulated twin of the cluster, applies the "
         "manifest there and lets the real controllers and the real scheduler do the update under "
         "virtual time, assuming that new pods become ready. Shows for each step what is taken "
-        "away, which pods and gangs are made, the smallest number of each role and group that is "
+        "away (of a scaling group's replica also which cliques are kept), which pods and gangs are "
+        "made, the smallest number of each role and group that is "
         "ready (the lowest point is marked), what the new pods need and whether they would get a "
         "place. Among many steps, those that repeat are shown once; -o wide shows all. Nothing is "
         "written to the cluster. Preemption, disturbances and failing pods are not considered. "

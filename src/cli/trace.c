@@ -7,23 +7,30 @@
 
 enum { MAX_STEPS = 10000 };
 
+struct seen_clique;
+
 struct seen_unit {
     size_t component;
     int64_t members, good;
-    bool counted; /* among those that are ready */
+    bool counted;                /* among those that are ready */
+    struct seen_clique *cliques; /* all that were ever seen, the last one first */
 };
 
 struct seen_clique {
     bool of_set, present, good; /* good: counted with its unit */
+    str name;                   /* of a member: in the template */
+    struct seen_clique *next;   /* of its unit */
     size_t component;
     int64_t replica, index, min, ready;
+    int64_t pods;           /* that are there, without those that are going */
     int64_t counted;        /* pods, where they are units */
     struct seen_unit *unit; /* of a group: which of its replicas */
 };
 
 struct seen_pod {
     bool of_set, deleting, is_ready, holds, is_bound; /* as it is now */
-    bool counted;                                     /* with its clique */
+    bool counted;                                     /* with its clique, as ready */
+    bool stays;                                       /* counted with its clique, as there */
     struct demand demand;
     struct seen_clique *clique; /* NULL: not of this set */
     bool entered;               /* the rest is known */
@@ -140,19 +147,58 @@ static struct trace_step *present_step(struct trace *t)
     return t->steps.len > 0 ? vec_last(&t->steps) : open_step(t);
 }
 
+static int by_clique(const void *a, const void *b)
+{
+    const struct trace_part *x = a, *y = b;
+    return str_cmp(x->clique, y->clique);
+}
+
+/* Which cliques the replica of a group has now, and how many pods of each. */
+static void note_parts(struct trace *t, const struct seen_unit *u, struct trace_take *x)
+{
+    size_t n = 0;
+    for (const struct seen_clique *c = u->cliques; c; c = c->next)
+        n += c->pods > 0;
+    x->parts = arena_array(t->arena, struct trace_part, n + 1);
+    for (const struct seen_clique *c = u->cliques; c; c = c->next) {
+        if (c->pods > 0)
+            x->parts[x->n_parts++] = (struct trace_part){.clique = c->name, .had = c->pods};
+    }
+    if (n > 1)
+        qsort(x->parts, n, sizeof(*x->parts), by_clique);
+}
+
+/* What this step takes of the pod's clique, or of the replica of the group that it is in. */
+static struct trace_take *take_of(struct trace *t, struct trace_step *s, const struct seen_pod *pod)
+{
+    for (size_t i = 0; i < s->takes.len; i++) {
+        struct trace_take *x = &s->takes.p[i];
+        if (x->component == pod->component && x->replica == pod->replica && x->index == pod->index)
+            return x;
+    }
+    struct trace_take *x = vec_push(&s->takes);
+    *x = (struct trace_take){pod->component, pod->replica, pod->index, 0, NULL, 0};
+    if (pod->clique && pod->clique->unit)
+        note_parts(t, pod->clique->unit, x);
+    return x;
+}
+
+/* It is going: its clique has it no more. */
+static void pod_leaves(struct seen_pod *pod)
+{
+    if (pod->stays)
+        pod->clique->pods--;
+    pod->stays = false;
+}
+
 static void record_take(struct trace *t, struct seen_pod *pod)
 {
     pod->taken = true;
-    struct trace_step *s = open_step(t);
-    for (size_t i = 0; i < s->takes.len; i++) {
-        struct trace_take *x = &s->takes.p[i];
-        if (x->component == pod->component && x->replica == pod->replica &&
-            x->index == pod->index) {
-            x->pods++;
-            return;
-        }
-    }
-    *vec_push(&s->takes) = (struct trace_take){pod->component, pod->replica, pod->index, 1};
+    struct trace_take *x = take_of(t, open_step(t), pod);
+    x->pods++;
+    for (size_t i = 0; i < x->n_parts; i++)
+        x->parts[i].taken += str_eq(x->parts[i].clique, pod->clique->name);
+    pod_leaves(pod);
 }
 
 /* ---- who is ready ---- */
@@ -234,6 +280,14 @@ static void read_member(struct trace *t, const struct obj *clique, struct seen_c
     c->unit = keep(t, &t->units, key, sizeof(*c->unit));
     c->unit->component = g->component;
     c->unit->members = g->members;
+    /* GROUP-NUMBER-CLIQUE */
+    str rest = template_of_child(clique, t->pcs);
+    size_t skip = g->component == SIZE_MAX ? 0 : t->components[g->component].name.len + 1;
+    rest = str_sub(rest, MIN(skip, rest.len), rest.len);
+    (void)str_cut(&rest, '-');
+    c->name = arena_str(t->arena, rest);
+    c->next = c->unit->cliques;
+    c->unit->cliques = c;
 }
 
 /* Whose it is does not change, its minimum and whether it is there do. */
@@ -287,6 +341,8 @@ static void read_pod(struct trace *t, const struct twin_change *change)
     if (pod->entered && !pod->taken && pod->step != SIZE_MAX && !pod->bound && !pod->is_bound &&
         (pod->deleting || pod->gone))
         t->moved = pod->given_up = pod->taken = true;
+    if (pod->given_up)
+        pod_leaves(pod);
     pod_update(t, pod);
 }
 
@@ -307,6 +363,9 @@ static void enter_pod(struct trace *t, struct seen_pod *pod)
     pod->replica = c ? c->replica : 0;
     pod->index = c ? c->index : -1;
     pod->step = SIZE_MAX;
+    pod->stays = c && !pod->deleting;
+    if (pod->stays)
+        pod->clique->pods++;
     if (!t->begun || pod->deleting)
         return;
     struct trace_step *step = present_step(t);

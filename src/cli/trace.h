@@ -22,11 +22,19 @@ struct trace_component {
     int64_t desired; /* of one replica of the set */
 };
 
+/* A clique of a replica of a group that something is taken from. */
+struct trace_part {
+    str clique;
+    int64_t had, taken; /* pods, before the first was taken; none is: it is kept */
+};
+
 struct trace_take {
     size_t component;
     int64_t replica; /* of the set */
     int64_t index;   /* replica of the group, -1: pods */
     int64_t pods;
+    struct trace_part *parts; /* of a replica of a group, in the order of their names */
+    size_t n_parts;
 };
 
 struct trace_step {
