@@ -211,6 +211,7 @@ static const struct field pcsg_progress_fields[] = {
     ONE("updatedPodCliquesCount", int32, DEFAULT("0"),
         DOC("Cliques of that revision with all their pods.")),
     ONE("totalPodCliquesCount", int32, DEFAULT("0"), DOC("Cliques of all copies.")),
+    LIST("changedPodCliques", string, DOC("Cliques whose template the pass changes.")),
     ONE("readyReplicaIndicesSelectedToUpdate", indices_selected,
         DOC("Serving copies that were taken away.")),
     ONE("unscheduledAtStart", int32,
@@ -410,13 +411,19 @@ static const struct field pcs_progress_fields[] = {
          DOC("Copies at work; at most maxConcurrentReplicas.")),
     LIST("inFlightPodGangs", string, DOC("Not written here: see the copy's entry.")),
     ONE("errorMessage", string, DOC("Not written here: see the copy's entry.")),
-    LIST("updatedStandalonePodCliques", string, DOC("What a coherent update moves.")),
-    LIST("updatedPodCliqueScalingGroups", string, DOC("The same for groups.")),
-    ONE("scopeGenerationHash", string, DOC("The version that those two lists are for.")),
+    LIST("updatedStandalonePodCliques", string,
+         DOC("What the update is about: cliques outside of groups whose template it changes.")),
+    LIST("updatedPodCliqueScalingGroups", string, DOC("Groups with a clique that it changes.")),
+    ONE("scopeGenerationHash", string,
+        DOC("The version that those two lists are for, in a coherent update.")),
     ONE("partition", int32, DOC("The one the update is for.")),
     ONE("lastProgressAt", time,
         DOC("When something moved last; progressDeadline counts from here.")),
-    ONE("updatedUnitsCount", int32, DOC("Of the replicas at work, the last time it grew.")),
+    ONE("updatedUnitsCount", int32,
+        DOC("Pods of cliques outside of groups and copies of groups that are of the new revision; "
+            "while it runs, when something moved last.")),
+    ONE("updatedMemberCliquesCount", int32,
+        DOC("While it runs, of the copies at work: cliques of copies of groups that are.")),
 };
 OBJECT(pcs_progress, "PodCliqueSetUpdateProgress");
 

@@ -50,16 +50,17 @@ static void write_scope(struct jw *w, const struct gangmap_view *v, const bool *
     jw_end(w);
 }
 
-void coherent_forget_scope(const struct update_work *u, struct jw *w)
+static void forget(const struct update_work *u, const char *key, struct jw *w)
 {
-    static const char *const keys[] = {"updatedStandalonePodCliques",
-                                       "updatedPodCliqueScalingGroups", "scopeGenerationHash"};
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        if (!j_has(jget(progress_of(u->pcs), str_of(keys[i]))))
-            continue;
-        jw_key(w, str_of(keys[i]));
-        jw_null(w);
-    }
+    if (!j_has(jget(progress_of(u->pcs), str_of(key))))
+        return;
+    jw_key(w, str_of(key));
+    jw_null(w);
+}
+
+void coherent_disown_scope(const struct update_work *u, struct jw *w)
+{
+    forget(u, "scopeGenerationHash", w);
 }
 
 /* What is in scope is decided when an update begins, and stays: what changed now, and what had not
@@ -76,7 +77,9 @@ void coherent_set_status(const struct update_work *u, bool began, struct jw *w)
     bool *changed = arena_array(u->plan->arena, bool, v.map.n_components + 1);
     find_changed(u, changed, v.map.n_components, &known);
     if (!known) {
-        coherent_forget_scope(u, w);
+        forget(u, "updatedStandalonePodCliques", w);
+        forget(u, "updatedPodCliqueScalingGroups", w);
+        forget(u, "scopeGenerationHash", w);
         return;
     }
     write_scope(w, &v, changed, false);

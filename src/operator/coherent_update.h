@@ -36,7 +36,7 @@ struct coherent_target coherent_target_of(const struct gangmap_view *v, const st
 bool coherent_replica_done(const struct update_work *u, int64_t replica);
 void coherent_replica_status(const struct update_work *u, int64_t replica, struct jw *w);
 void coherent_set_status(const struct update_work *u, bool began, struct jw *w);
-/* For the other rows: what was in scope of a coherent update before is not of theirs. */
-void coherent_forget_scope(const struct update_work *u, struct jw *w);
+/* For the other rows: what is in scope was not decided by maps, or not for what is there now. */
+void coherent_disown_scope(const struct update_work *u, struct jw *w);
 
 #endif

@@ -47,6 +47,7 @@ static struct rollup_replica clique_marks(const struct obj *o)
         .current = updated && ready >= component_needs(obj_spec(o)),
         .sound = is_sound(conditions),
         .ever = clique_was_scheduled(o),
+        .units = (uint32_t)jint(jgetc(status, "updatedReplicas"), 0),
         .revision = rollup_hash(obj_label(o, STR(LABEL_TEMPLATE_HASH))),
         .pods = (uint64_t)jint(jgetc(obj_spec(o), "replicas"), 0) * rollup_hash(o->uid),
     };
@@ -70,6 +71,7 @@ static struct rollup_replica group_marks(const struct obj *o)
         .available = available >= min,
         .serving = available >= component_needs(obj_spec(o)),
         .sound = is_sound(conditions_of(o)),
+        .units = (uint32_t)MAX(jint(jgetc(obj_spec(o), "replicas"), 0), 0),
         .revision = rollup_hash(group_generation(o)),
     };
 }
@@ -100,6 +102,7 @@ static void count(struct rollup *r, const struct obj *o, uint32_t by)
     at->current += by * m.current;
     at->sound += by * m.sound;
     at->ever += by * m.ever;
+    at->units += by * m.units;
     at->names += (uint64_t)(int64_t)(int32_t)by * rollup_hash(o->name);
     at->revision += (uint64_t)(int64_t)(int32_t)by * m.revision;
     at->pods += (uint64_t)(int64_t)(int32_t)by * m.pods;

@@ -20,6 +20,7 @@ struct rollup_replica {
     uint32_t current;   /* cliques: updated and serving */
     uint32_t sound;     /* they say that their minimum is not breached */
     uint32_t ever;      /* cliques: had their minimum on nodes once */
+    uint32_t units;     /* cliques: their pods that are updated; groups: replicas wanted */
     uint64_t names;     /* sum of rollup_hash of their names */
     uint64_t revision;  /* sum of rollup_hash of what template they are of */
     uint64_t pods;      /* cliques: sum of rollup_hash of their UIDs, once for each pod wanted */

@@ -205,6 +205,84 @@ static int64_t serving(struct ring *r, const char *label, const char *name)
     return n;
 }
 
+/* ---- what is said about it ---- */
+
+static void check_progress(struct ring *r, const char *cliques, const char *groups)
+{
+    CHECK_CSTR(status(r, &kind_pcs, "svc", "rollingUpdateProgress.updatedPodCliques"), cliques);
+    CHECK_CSTR(status(r, &kind_pcs, "svc", "rollingUpdateProgress.updatedPodCliqueScalingGroups"),
+               groups);
+    CHECK_CSTR(status(r, &kind_pcs, "svc", "updateProgress.updatedStandalonePodCliques"), cliques);
+    CHECK_CSTR(status(r, &kind_pcs, "svc", "updateProgress.updatedPodCliqueScalingGroups"), groups);
+    /* Three pods of fe and three replicas of pf, twice. */
+    CHECK_CSTR(status(r, &kind_pcs, "svc", "updateProgress.updatedUnitsCount"), "12");
+    CHECK_CSTR(status(r, &kind_pcs, "svc", "updateProgress.updatedMemberCliquesCount"), "");
+}
+
+/* Of a set or group: both blocks say the same, and that it took some time; the clock stands. */
+static void check_times(struct ring *r, const struct kind *k, const char *name, bool same)
+{
+    str began = status(r, k, name, "updateProgress.updateStartedAt");
+    str ended = status(r, k, name, "updateProgress.updateEndedAt");
+    CHECK(began.len > 0 && ended.len > 0);
+    CHECK_STR(status(r, k, name, "rollingUpdateProgress.updateStartedAt"), began);
+    CHECK_STR(status(r, k, name, "rollingUpdateProgress.updateEndedAt"), ended);
+    CHECK_INT(str_cmp(ended, began) > 0, !same);
+    CHECK_INT(str_eq(ended, began), same);
+}
+
+TEST(progress_tells_what_changed_and_was_completed_and_nothing_else)
+{
+    struct ring r = served();
+    change_images(&r, "i", "j");
+    ring_live(&r);
+    check_progress(&r, "[]", "[\"pf\"]");
+    check_times(&r, &kind_pcs, "svc", false);
+    check_times(&r, &kind_pcsg, "svc-1-pf", false);
+    CHECK_CSTR(status(&r, &kind_pcsg, "svc-1-pf", "rollingUpdateProgress.updatedPodCliques"),
+               "[\"pl\"]");
+    change_images(&r, "j", "j");
+    ring_live(&r);
+    check_progress(&r, "[\"fe\"]", "[]");
+    check_times(&r, &kind_pcs, "svc", false);
+    /* Back to the first template, which is another for both. */
+    change_images(&r, "i", "i");
+    ring_live(&r);
+    check_progress(&r, "[\"fe\"]", "[\"pf\"]");
+    ring_free(&r);
+}
+
+/* Nothing is replaced before it ends. */
+TEST(progress_by_hand_ends_at_once_and_is_completed_later)
+{
+    struct ring r = served();
+    tw_patch(r.world, &kind_pcs, "svc", "{spec: {updateStrategy: {type: OnDelete}}}");
+    change_images(&r, "i", "j");
+    ring_live(&r);
+    check_times(&r, &kind_pcs, "svc", true);
+    check_times(&r, &kind_pcsg, "svc-0-pf", true);
+    CHECK_CSTR(status(&r, &kind_pcs, "svc", "updateProgress.updatedPodCliqueScalingGroups"),
+               "[\"pf\"]");
+    CHECK_CSTR(status(&r, &kind_pcs, "svc", "rollingUpdateProgress.updatedPodCliqueScalingGroups"),
+               "[]");
+    CHECK_CSTR(status(&r, &kind_pcs, "svc", "updateProgress.updatedUnitsCount"), "6");
+    ring_free(&r);
+}
+
+/* A change in the middle: what had begun has to be brought to an end too. */
+TEST(progress_of_an_update_that_follows_an_unfinished_one_is_about_both)
+{
+    struct ring r = served();
+    change_images(&r, "j", "i");
+    (void)ring_settle(&r);
+    CHECK(update_is_running(tw_must(r.world, &kind_pcs, "svc")));
+    CHECK_CSTR(status(&r, &kind_pcs, "svc", "rollingUpdateProgress.updatedPodCliques"), "[]");
+    change_images(&r, "i", "j");
+    ring_live(&r);
+    check_progress(&r, "[\"fe\"]", "[\"pf\"]");
+    ring_free(&r);
+}
+
 /* As when it is told that there is no room before its predecessor is gone. */
 static void refuse_pod(struct ring *r, const char *clique)
 {
@@ -218,6 +296,10 @@ static void refuse_pod(struct ring *r, const char *clique)
     arena_done(&a);
 }
 
+/* Ten seconds; the end of an update is a time of whole seconds, and up to one second after it
+ * (update_end_time). */
+#define AFTER_GRACE (12 * USEC_PER_SEC)
+
 /* An update ended a moment ago, and another one begins: what the first has taken need not have come
  * back. It is no reason to take more, until it is known to have no room. */
 TEST(what_was_taken_a_moment_ago_is_not_without_room)
@@ -230,7 +312,7 @@ TEST(what_was_taken_a_moment_ago_is_not_without_room)
     change_front(&r, "i");
     (void)ring_settle(&r);
     CHECK_INT(serving(&r, LABEL_PCLQ, clique), 2);
-    r.world->world.now += 11 * USEC_PER_SEC;
+    r.world->world.now += AFTER_GRACE;
     (void)ring_settle(&r);
     CHECK_INT(serving(&r, LABEL_PCLQ, clique), 1);
     ring_live(&r);
@@ -243,7 +325,7 @@ TEST(what_was_taken_a_moment_ago_is_not_without_room)
     change_images(&r, "i", "i");
     (void)ring_settle(&r);
     CHECK_INT(serving(&r, LABEL_PCSG, "svc-0-pf"), 14);
-    r.world->world.now += 11 * USEC_PER_SEC;
+    r.world->world.now += AFTER_GRACE;
     (void)ring_settle(&r);
     CHECK_INT(serving(&r, LABEL_PCSG, "svc-0-pf"), 5);
     ring_free(&r);

@@ -75,6 +75,10 @@ int64_t update_pods_named(const struct tally *t, const struct obj *revision, str
  * for *ret_left. One that was never ready has none to find again. */
 bool update_pod_flaps(const struct world *w, const struct obj *pod, usec *ret_left);
 
+/* When what began at `started`, and replaced something, has ended: now. Times are of whole seconds,
+ * so what ended within the second it began in is said to have ended in the next one. */
+str update_end_time(struct arena *a, str started, usec now);
+
 /* The last pass of a clique or group ended only a moment ago: what it took need not have come back
  * for *ret_left, and is not to be taken for something that has no room. */
 bool update_settles(const struct world *w, const struct obj *component, usec *ret_left);

@@ -22,6 +22,7 @@
 #include "operator/rollup.h"
 #include "operator/tally.h"
 #include "operator/update.h"
+#include "operator/update_scope.h"
 
 enum { MAX_SELECTED = 1000 };
 enum { STAGE_UNCHANGED, STAGE_CHANGED };
@@ -486,21 +487,109 @@ static void write_selected(const struct group_work *g, const struct group_update
     jw_end(w);
 }
 
-static void write_common(const struct group_work *g, const struct group_update *u, jval old,
-                         str now, struct jw *w)
+struct changed {
+    str *names;
+    size_t n;
+};
+
+/* The last pass has not brought all of the group to what it was for. (What is of the next target
+ * already says so before a pass for that begins.) */
+static bool was_left_unfinished(const struct group_work *g)
 {
+    str last = jstr(jgetc(progress_of(g), "podCliqueSetGenerationHash"));
+    str carried = jstr(jgetc(obj_status(g->pcsg), "currentPodCliqueSetGenerationHash"));
+    return clique_is_updating(g->pcsg) ||
+           (!str_eq(carried, last) && !str_eq(carried, revision_generation_hash(g->revision)));
+}
+
+/* What something of the group may be of when a pass begins. */
+static struct update_origin origin_of(const struct group_work *g)
+{
+    struct update_origin from = {0};
+    const str hashes[] = {jstr(jgetc(progress_of(g), "podCliqueSetGenerationHash")),
+                          jstr(jgetc(obj_status(g->pcsg), "currentPodCliqueSetGenerationHash")),
+                          jstr(jgetc(obj_status(g->pcs), "lastCompleteGenerationHash"))};
+    for (size_t i = 0; i < ARRAY_LEN(hashes); i++)
+        update_origin_add(&from, g->world, g->plan->arena, g->pcs, hashes[i]);
+    return from;
+}
+
+/* The cliques that the pass is about: decided when it begins, then as it is recorded. What a pass
+ * before this one was about, and had not brought to an end, is in scope too. */
+static struct changed changed_of(const struct group_work *g, bool starts)
+{
+    jval recorded = jgetc(progress_of(g), "changedPodCliques");
+    bool keeps = !starts || was_left_unfinished(g);
+    struct update_origin from = starts ? origin_of(g) : (struct update_origin){0};
+    struct changed c = {.names = arena_array(g->plan->arena, str, jlen(g->spec.clique_names) + 1)};
+    for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);) {
+        str name = jstr(it.value);
+        if ((keeps && update_lists(recorded, name)) ||
+            (starts && update_changes(&from, g->revision, name)))
+            c.names[c.n++] = name;
+    }
+    return c;
+}
+
+static void write_names(struct jw *w, const char *key, const struct changed *c)
+{
+    jw_put_array(w, key);
+    for (size_t i = 0; i < c->n; i++)
+        jw_str(w, c->names[i]);
+    jw_end(w);
+}
+
+/* When the pass began and, empty while it runs, when it ended. */
+struct span {
+    str started, ended;
+};
+
+/* A pass that finds all done already was of replicas that a map had moved by then: they were, since
+ * the replica of the set was taken up. */
+static str taken_up_at(const struct group_work *g, str now)
+{
+    jval list = jpath(obj_status(g->pcs), "updateProgress.currentlyUpdating");
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        jval at = jgetc(it.value, "updateStartedAt");
+        if (jint(jgetc(it.value, "replicaIndex"), -1) == g->pcs_index && j_has(at))
+            return jstr(at);
+    }
+    return now;
+}
+
+static struct span span_of(const struct group_work *g, const struct group_update *u, bool changes)
+{
+    struct arena *a = g->plan->arena;
     jval before = progress_of(g);
-    jw_put_str(w, "updateStartedAt", u->starts ? now : jstr(jgetc(before, "updateStartedAt")));
-    str ended = u->ends ? now : u->running ? STR_NONE : jstr(jgetc(before, "updateEndedAt"));
-    if (!str_is_empty(ended)) {
-        jw_put_str(w, "updateEndedAt", ended);
+    struct strbuf text = STRBUF_INIT(64);
+    time_format_rfc3339(g->world->now, &text);
+    str now = arena_str(a, strbuf_str(&text));
+    strbuf_done(&text);
+    /* By hand it ends with its beginning, before anything is replaced. */
+    bool late = u->starts && u->ends && changes && update_strategy_of(g->pcs) != UPDATE_ON_DELETE;
+    struct span s = {.started = jstr(jgetc(before, "updateStartedAt"))};
+    if (u->starts)
+        s.started = late ? taken_up_at(g, now) : now;
+    if (u->ends)
+        s.ended = u->starts && !late ? now : update_end_time(a, s.started, g->world->now);
+    else if (!u->running)
+        s.ended = jstr(jgetc(before, "updateEndedAt"));
+    return s;
+}
+
+static void write_common(const struct group_work *g, const struct group_update *u, jval old,
+                         const struct span *span, struct jw *w)
+{
+    jw_put_str(w, "updateStartedAt", span->started);
+    if (!str_is_empty(span->ended)) {
+        jw_put_str(w, "updateEndedAt", span->ended);
     } else if (j_has(jgetc(old, "updateEndedAt"))) {
         jw_key(w, STR("updateEndedAt"));
         jw_null(w);
     }
     jw_put_str(w, "podCliqueSetGenerationHash",
                u->starts ? revision_generation_hash(g->revision)
-                         : jstr(jgetc(before, "podCliqueSetGenerationHash")));
+                         : jstr(jgetc(progress_of(g), "podCliqueSetGenerationHash")));
     write_selected(g, u, old, w);
 }
 
@@ -509,10 +598,11 @@ void update_write_group(const struct group_work *g, const struct group_update *u
     jval status = obj_status(g->pcsg), before = progress_of(g);
     if (!j_has(before) && !u->starts)
         return;
-    struct strbuf now = STRBUF_INIT(64);
-    time_format_rfc3339(g->world->now, &now);
+    struct changed changed = changed_of(g, u->starts), none = {0};
+    struct span span = span_of(g, u, changed.n > 0);
     jw_put_object(w, "updateProgress");
-    write_common(g, u, before, strbuf_str(&now), w);
+    write_common(g, u, before, &span, w);
+    write_names(w, "changedPodCliques", &changed);
     if (u->roomless > 0 || j_has(jgetc(before, "unscheduledAtStart")))
         jw_put_int(w, "unscheduledAtStart", u->roomless);
     surge_write(g->pcsg, &u->surge, w);
@@ -521,13 +611,7 @@ void update_write_group(const struct group_work *g, const struct group_update *u
                MAX(g->spec.replicas, 0) * (int64_t)jlen(g->spec.clique_names));
     jw_end(w);
     jw_put_object(w, "rollingUpdateProgress");
-    write_common(g, u, jgetc(status, "rollingUpdateProgress"), strbuf_str(&now), w);
-    jw_put_array(w, "updatedPodCliques");
-    if (u->realised >= g->spec.replicas) {
-        for (struct jiter it = jiter(g->spec.clique_names); jnext(&it);)
-            jw_val(w, it.value);
-    }
+    write_common(g, u, jgetc(status, "rollingUpdateProgress"), &span, w);
+    write_names(w, "updatedPodCliques", u->realised >= g->spec.replicas ? &changed : &none);
     jw_end(w);
-    jw_end(w);
-    strbuf_done(&now);
 }

@@ -465,7 +465,11 @@ void update_write_clique(const struct clique_work *c, struct jw *w)
     jw_put_str(w, "updateStartedAt",
                u->starts ? strbuf_str(&now) : jstr(jgetc(old, "updateStartedAt")));
     if (u->ends) {
-        jw_put_str(w, "updateEndedAt", strbuf_str(&now));
+        /* What ends with its beginning replaced nothing. */
+        jw_put_str(w, "updateEndedAt",
+                   u->starts ? strbuf_str(&now)
+                             : update_end_time(c->plan->arena, jstr(jgetc(old, "updateStartedAt")),
+                                               c->world->now));
     } else if (j_has(jgetc(old, "updateEndedAt"))) {
         jw_key(w, STR("updateEndedAt"));
         jw_null(w);

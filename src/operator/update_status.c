@@ -12,6 +12,7 @@
 #include "operator/revisions.h"
 #include "operator/rollup.h"
 #include "operator/update.h"
+#include "operator/update_scope.h"
 
 #define DEADLINE_DEFAULT (10 * USEC_PER_MIN)
 enum { MAX_NAMED = 8 };
@@ -50,9 +51,10 @@ struct state {
     entry_vec at_work;
     candidate_vec waiting; /* not done and not at work */
     int64_t done;
+    int64_t done_units; /* of those that are of the current revision */
     /* Updated, of all replicas. */
     int64_t cliques, groups;
-    int64_t moved_units;
+    int64_t moved_units, moved_members;
     str moved_at;
 };
 
@@ -173,6 +175,15 @@ static bool is_at_work(const struct state *s, int64_t replica)
     return false;
 }
 
+/* Units of a replica that is done: all it has, unless it is held at another revision. */
+static int64_t units_when_done(const struct update_work *u, int64_t i)
+{
+    if (update_target_of(u, i)->revision != u->current.revision)
+        return 0;
+    return (int64_t)rollup_at(rollup_of(u->world, &kind_pclq, u->pcs->uid), i).units +
+           (int64_t)rollup_at(rollup_of(u->world, &kind_pcsg, u->pcs->uid), i).units;
+}
+
 /* Those at work stay so until they are done, also when the goal is another one by now. */
 static void sort_replicas(struct state *s)
 {
@@ -188,9 +199,10 @@ static void sort_replicas(struct state *s)
     for (int64_t i = 0; i < u->set.replicas; i++) {
         if (is_at_work(s, i))
             continue;
-        if (s->engine->replica_done(u, i))
+        if (s->engine->replica_done(u, i)) {
             s->done++;
-        else
+            s->done_units += units_when_done(u, i);
+        } else
             *vec_push(&s->waiting) = (struct update_candidate){.replica = i};
     }
 }
@@ -250,24 +262,44 @@ static void count_updated(struct state *s)
     }
 }
 
-/* Units of replicas at work that carry the new template. */
-static int64_t count_units(const struct state *s)
+/* The numbers in a status are about the current revision: of another one they say nothing yet. */
+static bool is_about(const struct update_work *u, jval status)
 {
-    const struct update_work *u = s->work;
-    int64_t n = 0;
-    for (size_t k = 0; k < s->at_work.len; k++) {
-        int64_t i = s->at_work.p[k].replica;
-        for (struct jiter it = jiter(u->set.cliques); jnext(&it);) {
-            str name = jstr(jgetc(it.value, "name"));
-            if (is_standalone(u, name))
-                n += jint(jpath(clique_at(u, i, name), "status.updatedReplicas"), 0);
-        }
-        for (struct jiter it = jiter(u->set.scaling_groups); jnext(&it);) {
-            jval status = jgetc(group_at(u, i, jstr(jgetc(it.value, "name"))), "status");
-            n += jint(jgetc(status, "updatedReplicas"), 0) +
-                 jint(jpath(status, "updateProgress.updatedPodCliquesCount"), 0);
-        }
+    jval pass = jpath(status, "updateProgress.podCliqueSetGenerationHash");
+    return str_eq(jstr(pass), u->current.hash) ||
+           str_eq(jstr(jgetc(status, "currentPodCliqueSetGenerationHash")), u->current.hash);
+}
+
+struct units {
+    int64_t units;   /* pods of standalone cliques, replicas of groups: of the new template */
+    int64_t members; /* cliques of replicas of groups that are */
+};
+
+static void add_units(const struct update_work *u, int64_t i, struct units *n)
+{
+    for (struct jiter it = jiter(u->set.cliques); jnext(&it);) {
+        str name = jstr(jgetc(it.value, "name"));
+        jval status = is_standalone(u, name) ? jgetc(clique_at(u, i, name), "status") : JVAL_ABSENT;
+        if (is_about(u, status))
+            n->units += jint(jgetc(status, "updatedReplicas"), 0);
     }
+    for (struct jiter it = jiter(u->set.scaling_groups); jnext(&it);) {
+        jval status = jgetc(group_at(u, i, jstr(jgetc(it.value, "name"))), "status");
+        if (!is_about(u, status))
+            continue;
+        n->units += jint(jgetc(status, "updatedReplicas"), 0);
+        n->members += jint(jpath(status, "updateProgress.updatedPodCliquesCount"), 0);
+    }
+}
+
+/* Replicas that wait for their turn have none yet; by hand there are no turns. */
+static struct units count_units(const struct state *s)
+{
+    struct units n = {.units = s->done_units};
+    for (size_t k = 0; k < s->at_work.len; k++)
+        add_units(s->work, s->at_work.p[k].replica, &n);
+    for (size_t k = 0; s->strategy == UPDATE_ON_DELETE && k < s->waiting.len; k++)
+        add_units(s->work, s->waiting.p[k].replica, &n);
     return n;
 }
 
@@ -311,13 +343,31 @@ static jval progressing(const struct state *s)
     return condition_find(jgetc(s->status, "conditions"), STR("Progressing"));
 }
 
+/* Has something moved since that was noted last? After the end nothing does. */
+static bool has_moved(const struct state *s, const struct units *n)
+{
+    bool resumed = !s->paused && str_is(jstr(jgetc(progressing(s), "reason")), "Paused");
+    if (s->began || !j_has(jgetc(s->progress, "lastProgressAt")))
+        return true;
+    if (j_has(jgetc(s->progress, "updateEndedAt")))
+        return false;
+    return resumed || !same_at_work(s) || gave_up_waiting(s) ||
+           n->units > jint(jgetc(s->progress, "updatedUnitsCount"), 0) ||
+           n->members > jint(jgetc(s->progress, "updatedMemberCliquesCount"), 0);
+}
+
+/* While it runs, the numbers are those of the last movement: what comes and goes again is none. In
+ * the end they are what there is, and stay when all is done: the record of this update. */
 static void note_movement(struct state *s)
 {
-    int64_t units = count_units(s), before = jint(jgetc(s->progress, "updatedUnitsCount"), 0);
-    bool resumed = !s->paused && str_is(jstr(jgetc(progressing(s), "reason")), "Paused");
-    bool moved = s->began || resumed || !same_at_work(s) || units > before || gave_up_waiting(s) ||
-                 !j_has(jgetc(s->progress, "lastProgressAt"));
-    s->moved_units = moved ? units : before;
+    struct units n = count_units(s);
+    bool moved = has_moved(s, &n), ended = !str_is_empty(s->ended);
+    bool recorded =
+        j_has(jgetc(s->progress, "updateEndedAt")) && !s->began &&
+        str_eq(jstr(jgetc(s->status, "lastCompleteGenerationHash")), s->work->current.hash);
+    bool count = moved || (ended && !recorded);
+    s->moved_units = count ? n.units : jint(jgetc(s->progress, "updatedUnitsCount"), 0);
+    s->moved_members = moved ? n.members : jint(jgetc(s->progress, "updatedMemberCliquesCount"), 0);
     s->moved_at = moved ? s->now : jstr(jgetc(s->progress, "lastProgressAt"));
 }
 
@@ -341,6 +391,13 @@ static void tell_rollback(const struct state *s)
                    (long long)revision_number(u->current.revision));
 }
 
+/* What ends with its beginning replaced nothing. */
+static str end_now(const struct state *s)
+{
+    return s->began ? s->now
+                    : update_end_time(s->work->plan->arena, s->started, s->work->world->now);
+}
+
 static void decide(struct state *s)
 {
     str before = jstr(jgetc(s->status, "currentGenerationHash"));
@@ -349,12 +406,12 @@ static void decide(struct state *s)
     s->started = s->began ? s->now : jstr(jgetc(s->progress, "updateStartedAt"));
     s->ended = s->began ? STR_NONE : jstr(jgetc(s->progress, "updateEndedAt"));
     if (s->strategy == UPDATE_ON_DELETE && str_is_empty(s->ended))
-        s->ended = s->now;
+        s->ended = end_now(s);
     sort_replicas(s);
     if (str_is_empty(s->ended)) {
         take_up(s);
         if (s->at_work.len == 0 && s->waiting.len == 0)
-            s->ended = s->now;
+            s->ended = end_now(s);
     }
     count_updated(s);
     note_movement(s);
@@ -397,6 +454,17 @@ static void write_at_work(const struct state *s, struct jw *w)
     jw_end(w);
 }
 
+static void write_scope(const struct state *s, struct jw *w)
+{
+    if (s->engine->set_status) {
+        s->engine->set_status(s->work, s->began, w);
+        return;
+    }
+    if (s->began)
+        update_write_scope(s->work, w);
+    coherent_disown_scope(s->work, w);
+}
+
 static void write_progress(const struct state *s, struct jw *w)
 {
     const struct update_work *u = s->work;
@@ -413,17 +481,29 @@ static void write_progress(const struct state *s, struct jw *w)
         jw_put_int(w, "partition", u->partition);
     jw_put_str(w, "lastProgressAt", s->moved_at);
     jw_put_int(w, "updatedUnitsCount", s->moved_units);
-    if (s->engine->set_status)
-        s->engine->set_status(u, s->began, w);
+    if (s->at_work.len > 0)
+        jw_put_int(w, "updatedMemberCliquesCount", s->moved_members);
     else
-        coherent_forget_scope(u, w);
+        put_gone(w, s->progress, "updatedMemberCliquesCount");
+    write_scope(s, w);
     jw_end(w);
 }
 
-/* Is it done in every replica? Those with high numbers come last, so they tell soonest. */
-static bool is_done_everywhere(const struct update_work *u, str name,
-                               bool (*done)(const struct update_work *u, int64_t i, str name))
+/* It was known before this plan what is in scope; else it is being written just now. */
+static bool is_scoped(const struct state *s)
 {
+    str hash = jstr(jgetc(s->progress, "scopeGenerationHash"));
+    return !s->began && (s->strategy != UPDATE_COHERENT || str_eq(hash, s->work->current.hash));
+}
+
+/* Is it in scope, and done in every replica? Those with high numbers come last, so they tell
+ * soonest. */
+static bool is_completed(const struct state *s, bool group, str name,
+                         bool (*done)(const struct update_work *u, int64_t i, str name))
+{
+    const struct update_work *u = s->work;
+    if (!is_scoped(s) || !update_in_scope(s->progress, group, name))
+        return false;
     for (int64_t i = u->set.replicas - 1; i >= 0; i--) {
         if (!done(u, i, name))
             return false;
@@ -471,14 +551,14 @@ static void write_rolling_progress(const struct state *s, struct jw *w)
     jw_put_array(w, "updatedPodCliqueScalingGroups");
     for (struct jiter it = jiter(u->set.scaling_groups); jnext(&it);) {
         str name = jstr(jgetc(it.value, "name"));
-        if (is_done_everywhere(u, name, group_is_updated))
+        if (is_completed(s, true, name, group_is_updated))
             jw_str(w, name);
     }
     jw_end(w);
     jw_put_array(w, "updatedPodCliques");
     for (struct jiter it = jiter(u->set.cliques); jnext(&it);) {
         str name = jstr(jgetc(it.value, "name"));
-        if (is_standalone(u, name) && is_done_everywhere(u, name, clique_is_current))
+        if (is_standalone(u, name) && is_completed(s, false, name, clique_is_current))
             jw_str(w, name);
     }
     jw_end(w);
