@@ -141,4 +141,8 @@ struct mapped_surge {
 };
 struct mapped_surge mapped_surge(const struct obj *map, str component);
 
+/* ---- progress ---- */
+
+void progress_event(struct invariants *v, const struct store_event *e);
+
 #endif

@@ -508,6 +508,7 @@ static const struct check {
     {"indices", check_indices},     {"gates", check_gates},       {"replicas", check_replicas},
     {"gangs", check_gangs},         {"updates", check_updates},   {"delays", check_delays},
     {"running", check_running},     {"names", check_names},       {"starts", check_starts},
+    {"progress", progress_event},
 };
 
 struct invariants *invariants_new(const struct invariants_options *o)

@@ -19,6 +19,8 @@
  *   updates    no more replicas of a set are at work than are allowed
  *   rolls      an update leaves every component its floor, makes nothing anew that did not change,
  *              and is not said to be over before it is: see inv_updates.c
+ *   progress   what a status says about an update is about what the update changes, and says
+ *              when it began and ended: see inv_progress.c
  *   delays     nothing that is to happen after a delay happens before: see inv_times.c
  *   running    no pod is let go while another one of its index still runs: see inv_pods.c
  *   names      no two pods of a clique's life have the same name

@@ -435,6 +435,36 @@ TEST(versions_that_another_strategy_mixed_are_excused_until_they_are_one)
     expect_broken(s, "has pods of 2 versions");
 }
 
+#define PROGRESS(now, older) \
+    "{status: {updateProgress: {" now "}, rollingUpdateProgress: {" older "}}}"
+#define BEGAN "updateStartedAt: '2026-01-01T00:00:00Z'"
+#define ENDED "updateEndedAt: '2026-01-01T00:00:07Z'"
+
+TEST(progress_that_is_not_true_is_noticed)
+{
+    static const struct {
+        const char *patch, *broken;
+    } cases[] = {
+        {PROGRESS(BEGAN ", " ENDED, BEGAN), "updateEndedAt is 2026-01-01T00:00:07Z in one block"},
+        {PROGRESS(BEGAN ", updateEndedAt: '2026-01-01T00:00:00Z'",
+                  BEGAN ", updateEndedAt: '2026-01-01T00:00:00Z'"),
+         "the update of PodCliqueSet s ends when it began"},
+        {PROGRESS(BEGAN ", updatedStandalonePodCliques: []", BEGAN ", updatedPodCliques: [a]"),
+         "a is said to be updated, and nothing of it is"},
+        {PROGRESS(BEGAN ", " ENDED ", updatedPodCliqueScalingGroups: [g]",
+                  BEGAN ", " ENDED ", updatedPodCliqueScalingGroups: []"),
+         "the update of s ends, and g is not said to be updated"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct sim *s = start_rolls(1);
+        sim_stop(s, NULL);
+        send(s, API_PATCH, &kind_pcs, STR("s"), STR("status"), PROGRESS(BEGAN, BEGAN));
+        CHECK_INT(sim_failure(s)->code, 0);
+        send(s, API_PATCH, &kind_pcs, STR("s"), STR("status"), cases[i].patch);
+        expect_broken(s, cases[i].broken);
+    }
+}
+
 TEST(an_update_that_is_over_too_soon_is_noticed)
 {
     struct sim *s = start_rolls(1);
