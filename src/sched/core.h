@@ -27,6 +27,7 @@
 #define SCHED_CORE_H
 
 #include "base/vec.h"
+#include "sched/sparse.h"
 
 enum { CORE_RES_MAX = 64, CORE_LEVELS_MAX = 12, CORE_TREES_MAX = 16, CORE_NONE = -1 };
 #define CORE_UNLIMITED INT32_MAX
@@ -260,6 +261,32 @@ bool core_place(struct core *c, const struct core_ask *ask, struct core_result *
 /* Up to leaf->need pods of one leaf, as many as fit; ret->ops grows. Returns how many. */
 int32_t core_place_some(struct core *c, const struct core_ask *ask, int32_t leaf,
                         struct core_result *ret);
+
+/* What a gang prefers, as far as there is room: it never waits for any of it. See soft.c. */
+struct core_soft {
+    /* Pods that come later and should find room beside the others: as many more of each leaf of the
+     * question, by number; behind them, leaves of their own. Empty: none do. */
+    const struct core_leaf *more;
+    size_t n_more;
+    /* Nodes that it should be near, the best first: pods of its own are there (own), or of its
+     * replica. */
+    const int32_t *near;
+    size_t n_near;
+    bool own;
+    /* By node: pods of its set. Other replicas of it are where they are and `near` is not. NULL:
+     * there are none. */
+    const struct sparse *apart;
+};
+/* With all that is preferred that can be had. First as if the pods that come later were placed
+ * with the others: false when there is no such place, or none come. They are not: their room is
+ * free again. Then without them. */
+bool core_place_whole(struct core *c, const struct core_ask *ask, const struct core_soft *soft,
+                      struct core_result *ret);
+bool core_place_soft(struct core *c, const struct core_ask *ask, const struct core_soft *soft,
+                     struct core_result *ret);
+/* As core_place_some, the nearest to these nodes first. */
+int32_t core_place_near(struct core *c, const struct core_ask *ask, int32_t leaf,
+                        const int32_t *near, size_t n_near, struct core_result *ret);
 /* As many as fit now of the pods that were refused, in the domain that comes nearest to holding
  * what is lacking; ret->ops grows. Returns how many. */
 int32_t core_place_refused(struct core *c, int32_t tree, const struct core_cert *cert,

@@ -1,5 +1,5 @@
-/* The inside of the core, shared by its files (core.c: tables; search.c, exact.c, room.c: who reads
- * and tries them). Nobody else includes this. */
+/* The inside of the core, shared by its files (core.c: tables; search.c, soft.c, exact.c, room.c:
+ * who reads and tries them). Nobody else includes this. */
 #ifndef SCHED_CORE_IMPL_H
 #define SCHED_CORE_IMPL_H
 
@@ -67,8 +67,9 @@ struct class
     double inverse[CORE_RES_MAX];
     size_t n_amounts;
     uint8_t *admitted;
-    uint8_t *penalty; /* NULL: the same for all, */
-    uint8_t even;     /* this */
+    uint8_t *penalty;  /* NULL: the same for all, */
+    uint8_t even;      /* this */
+    int32_t preferred; /* penalty of the nodes that soft.c looks at */
     int32_t per_node;
     int32_t *counts, *avoids, *wants;
     size_t n_counts, n_avoids, n_wants;
@@ -159,6 +160,7 @@ struct part {
     int32_t *kids; /* parts, most constrained first */
     double weight;
     bool follows; /* some of its pods want others to be there first */
+    int wish;     /* the narrowest level that it prefers and that may hold it; see soft.c */
 };
 
 struct pick {
@@ -179,6 +181,11 @@ struct search {
     bool twins; /* domains of equal signature are equal: nothing is pinned or looks around */
     bool spare; /* the gang's domain is to have room to spare */
     bool gave_up;
+    struct soft *soft; /* NULL: nothing is preferred */
+    int avoid;         /* not in domains of the level that have other replicas; 0: in any */
+    int roomy;         /* the domain of this level has room to spare; 0: the gang's own */
+    bool strict;       /* what parts of the gang prefer is a must */
+    int depth;         /* hosts need the labels of so many levels: parts of the gang ask for them */
 };
 
 void search_take(struct search *s, int32_t leaf, int32_t cls, int32_t node, int32_t count);
@@ -191,6 +198,34 @@ int32_t part_outer(const struct search *s, int32_t part);
 /* Every class has room for what the part needs of it. */
 bool part_may_fit(struct search *s, const struct part *p, int32_t domain);
 bool domain_is_open(const struct search *s, int32_t domain);
+bool host_is_candidate(const struct search *s, int32_t node);
+/* Candidates of the level inside the domain, best fit for the class that is hardest to satisfy, on
+ * the stack of picks; at most `max` of them where the domain is the root. */
+void gather_level(struct search *s, const struct part *p, int32_t domain, int level, size_t max);
+/* failures: where those of the level begin on their stack. */
+bool try_domain(struct search *s, int32_t part, int32_t domain, size_t failures);
+/* The whole gang. */
+bool place_gang(struct search *s, int32_t domain);
+/* Each member of the part inside the domain. */
+bool fill_members(struct search *s, int32_t part, int32_t domain);
+/* Exactly `need` pods of the leaf, or as many as the domain takes. */
+int32_t fill_some(struct search *s, int32_t leaf, int32_t domain, int32_t need);
+/* Domains that pods of the leaf may be in at all; CORE_NONE: none has room. */
+int32_t some_domain(struct search *s, int32_t leaf);
+
+/* The gang inside the domain, with what is preferred. */
+bool soft_place(struct search *s, int32_t domain);
+/* The gang has been given this domain. */
+bool soft_fill(struct search *s, int32_t domain);
+/* What its pods prefer of nodes is not against this one. */
+bool soft_likes(const struct search *s, int32_t node);
+/* Other replicas are in the domain of the level to be avoided. */
+bool soft_is_taken(const struct search *s, int32_t domain);
+/* Of the class, pods of the question that come later. */
+int32_t soft_more(const struct search *s, int32_t cls);
+/* How many candidates of a search without limits are looked at. */
+enum { SOFT_LOOK = 1024, SOFT_BUCKET = 64 };
+
 /* True: placed. Else s->gave_up says whether the answer is certain. */
 bool exact_place(struct search *s);
 

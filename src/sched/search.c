@@ -36,11 +36,16 @@ void search_undo(struct search *s, size_t mark)
 
 static bool has_spare(struct search *s, const struct part *p, int32_t domain)
 {
+    while (s->roomy > 0 && topo_level(s->tree, domain) > s->roomy)
+        domain = s->tree->parent[domain];
     for (size_t i = 0; i < s->ask->n_spares; i++) {
+        struct core_spare spare = s->ask->spares[i];
         int64_t own = 0;
         for (size_t w = 0; w < p->n_wants; w++)
-            own += p->wants[w].cls == s->ask->spares[i].cls ? p->wants[w].need : 0;
-        if (!core_spare_fits(s->core, s->ask->tree, domain, &s->ask->spares[i], own))
+            own += p->wants[w].cls == spare.cls ? p->wants[w].need : 0;
+        /* Pods of its own that come later are counted once. */
+        spare.count -= s->soft && spare.level == 0 ? soft_more(s, spare.cls) : 0;
+        if (spare.count > 0 && !core_spare_fits(s->core, s->ask->tree, domain, &spare, own))
             return false;
     }
     return true;
@@ -60,6 +65,8 @@ bool part_may_fit(struct search *s, const struct part *p, int32_t domain)
 bool domain_is_open(const struct search *s, int32_t domain)
 {
     int level = s->ask->closed_level;
+    if (s->avoid > 0 && soft_is_taken(s, domain))
+        return false;
     if (level == 0)
         return true;
     while (topo_level(s->tree, domain) > level)
@@ -304,11 +311,9 @@ static bool fill_part_leaf(struct search *s, int32_t leaf, int32_t domain)
 
 /* ---- parts ---- */
 
-static bool fill_part(struct search *s, int32_t part, int32_t domain)
+bool fill_members(struct search *s, int32_t part, int32_t domain)
 {
     struct part *p = &s->parts[part];
-    if (p->leaf >= 0)
-        return fill_part_leaf(s, p->leaf, domain);
     size_t mark = s->result->ops.len;
     for (unsigned turn = 0; turn < 3; turn++) {
         size_t i = 0;
@@ -325,6 +330,13 @@ static bool fill_part(struct search *s, int32_t part, int32_t domain)
         p->kids[0] = kid;
     }
     return false;
+}
+
+static bool fill_part(struct search *s, int32_t part, int32_t domain)
+{
+    if (s->parts[part].leaf >= 0)
+        return fill_part_leaf(s, s->parts[part].leaf, domain);
+    return part == 0 && s->soft ? soft_fill(s, domain) : fill_members(s, part, domain);
 }
 
 /* What the nodes of a domain have, whatever their order; equal signatures, equal fates. */
@@ -360,7 +372,7 @@ static bool has_failed(const struct search *s, size_t from, uint64_t sig)
     return false;
 }
 
-static bool try_domain(struct search *s, int32_t part, int32_t domain, size_t failures)
+bool try_domain(struct search *s, int32_t part, int32_t domain, size_t failures)
 {
     const struct part *p = &s->parts[part];
     size_t mark = s->result->ops.len;
@@ -384,10 +396,14 @@ static bool try_domain(struct search *s, int32_t part, int32_t domain, size_t fa
     return false;
 }
 
-/* Candidates of the level inside the domain, best fit for the class that is hardest to satisfy;
- * at most `max` of them. */
-static void gather_level(struct search *s, const struct part *p, int32_t domain, int level,
-                         size_t max)
+/* Where being on one host is only preferred, labels that nobody asks for are not needed. */
+bool host_is_candidate(const struct search *s, int32_t node)
+{
+    return s->tree->depth[node] >= (s->soft ? s->depth : s->tree->n_levels) &&
+           (!s->soft || soft_likes(s, node));
+}
+
+void gather_level(struct search *s, const struct part *p, int32_t domain, int level, size_t max)
 {
     const struct topo *t = s->tree;
     const struct want *w = &p->wants[0];
@@ -397,10 +413,16 @@ static void gather_level(struct search *s, const struct part *p, int32_t domain,
     bool hosts = level == t->host_level;
     if (domain == 0 && max < SIZE_MAX) {
         const struct fit *f = hosts ? k->fit : &v->fit[level];
-        for (int b = fit_next(f, fit_bucket(w->need)); b >= 0; b = fit_next(f, b + 1)) {
+        size_t looked = 0;
+        for (int b = fit_next(f, fit_bucket(w->need)); b >= 0 && looked < SOFT_LOOK;
+             b = fit_next(f, b + 1)) {
+            size_t end = MIN(looked + (s->avoid > 0 ? SOFT_BUCKET : SOFT_LOOK), SOFT_LOOK);
             for (int32_t m = f->heads[b]; m >= 0; m = f->next[m]) {
                 int32_t d = hosts ? t->n_domains + m : t->first[level] + m;
-                if (hosts && t->depth[m] < t->n_levels)
+                /* Those of a bucket are alike: replicas of one set may be most of them. */
+                if (s->soft && looked++ == end)
+                    break;
+                if (hosts && !host_is_candidate(s, m))
                     continue;
                 if (part_may_fit(s, p, d) && domain_is_open(s, d))
                     *vec_push(&s->picks) = (struct pick){view_sum(k, v, t, d), d};
@@ -419,12 +441,13 @@ static void gather_level(struct search *s, const struct part *p, int32_t domain,
     }
     for (int32_t i = lo; i < hi; i++) {
         int32_t d = hosts ? t->n_domains + t->order[i] : i;
-        if (hosts && t->depth[t->order[i]] < t->n_levels)
+        if (hosts && (k->slots[t->order[i]] < w->need || !host_is_candidate(s, t->order[i])))
             continue;
         if (part_may_fit(s, p, d) && domain_is_open(s, d))
             *vec_push(&s->picks) = (struct pick){view_sum(k, v, t, d), d};
     }
-    qsort(s->picks.p + mark, s->picks.len - mark, sizeof(struct pick), cmp_picks_up);
+    if (s->picks.len > mark)
+        qsort(s->picks.p + mark, s->picks.len - mark, sizeof(struct pick), cmp_picks_up);
 }
 
 static bool try_level(struct search *s, int32_t part, int32_t domain, int level)
@@ -461,6 +484,8 @@ static bool place_part(struct search *s, int32_t part, int32_t domain)
     int req = MAX(p->scope->req, level), pref = MAX(p->scope->pref, req);
     if (p->n_wants == 0)
         return true;
+    if (s->strict && part > 0)
+        req = MAX(req, p->wish);
     if (p->scope->pin >= 0 && topo_level(s->tree, p->scope->pin) > level) {
         if (!topo_contains(s->tree, domain, p->scope->pin))
             return false;
@@ -469,11 +494,18 @@ static bool place_part(struct search *s, int32_t part, int32_t domain)
         req = MAX(req, level);
         pref = MAX(pref, req);
     }
+    if (part == 0 && s->soft)
+        return soft_place(s, domain);
     for (int l = pref; l > level && l >= req; l--) {
         if (try_level(s, part, domain, l))
             return true;
     }
     return req <= level && domain_is_open(s, domain) && fill_part(s, part, domain);
+}
+
+bool place_gang(struct search *s, int32_t domain)
+{
+    return place_part(s, 0, domain);
 }
 
 /* ---- the whole ---- */
@@ -720,14 +752,12 @@ bool core_place(struct core *c, const struct core_ask *ask, struct core_result *
     return ret->placed;
 }
 
-int32_t core_place_some(struct core *c, const struct core_ask *ask, int32_t leaf,
-                        struct core_result *ret)
+int32_t some_domain(struct search *s, int32_t leaf)
 {
+    const struct core_ask *ask = s->ask;
     const struct core_leaf *f = &ask->leaves[leaf];
-    const struct topo *t = c->trees.p[ask->tree];
-    struct search s = {.core = c, .tree = t, .ask = ask, .result = ret, .tries_left = 1};
-    int32_t domain = ask->within, need = f->need;
-    int32_t outer = bundle_outer(ask, f->bundle);
+    const struct topo *t = s->tree;
+    int32_t domain = ask->within, outer = bundle_outer(ask, f->bundle);
     const struct core_scope *scopes[] = {&ask->gang, outer >= 0 ? &ask->bundles[outer] : &ask->gang,
                                          f->bundle >= 0 ? &ask->bundles[f->bundle] : &ask->gang,
                                          &f->scope};
@@ -736,32 +766,36 @@ int32_t core_place_some(struct core *c, const struct core_ask *ask, int32_t leaf
             domain = scopes[i]->pin;
     }
     /* A scope that has to sit together and has no member yet chooses its domain now. */
-    for (size_t i = 0; i < ARRAY_LEN(scopes); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(scopes) && domain >= 0; i++) {
         if (scopes[i]->pin >= 0 || scopes[i]->req <= topo_level(t, domain))
             continue;
         struct want want = {f->cls, 1};
         struct part part = {.scope = scopes[i], .leaf = leaf, .wants = &want, .n_wants = 1};
-        gather_level(&s, &part, domain, scopes[i]->req, SIZE_MAX);
-        struct class *k = class_now(c, f->cls);
-        while (k->wide && s.picks.len > 0 && wide_node(&s, k, vec_last(&s.picks)->domain) < 0)
-            s.picks.len--;
-        if (s.picks.len == 0)
-            need = 0;
-        else
-            domain = vec_last(&s.picks)->domain;
-        vec_clear(&s.picks);
+        gather_level(s, &part, domain, scopes[i]->req, SIZE_MAX);
+        struct class *k = class_now(s->core, f->cls);
+        while (k->wide && s->picks.len > 0 && wide_node(s, k, vec_last(&s->picks)->domain) < 0)
+            s->picks.len--;
+        domain = s->picks.len == 0 ? CORE_NONE : vec_last(&s->picks)->domain;
+        vec_clear(&s->picks);
     }
-    if (!domain_is_open(&s, domain))
-        need = 0;
-    if (core_class(c, f->cls)->wide) {
-        need = fill_wide(&s, leaf, domain, need);
-    } else {
-        need = MIN(need, core_sum(c, f->cls, ask->tree, domain));
-        if (need > 0)
-            fill_leaf(&s, leaf, domain, need);
-    }
-    vec_done(&s.picks);
+    return domain >= 0 && domain_is_open(s, domain) ? domain : CORE_NONE;
+}
+
+int32_t fill_some(struct search *s, int32_t leaf, int32_t domain, int32_t need)
+{
+    int32_t cls = s->ask->leaves[leaf].cls;
+    if (core_class(s->core, cls)->wide)
+        return fill_wide(s, leaf, domain, need);
+    need = MIN(need, core_sum(s->core, cls, s->ask->tree, domain));
+    if (need > 0)
+        fill_leaf(s, leaf, domain, need);
     return MAX(need, 0);
+}
+
+int32_t core_place_some(struct core *c, const struct core_ask *ask, int32_t leaf,
+                        struct core_result *ret)
+{
+    return core_place_near(c, ask, leaf, NULL, 0, ret);
 }
 
 void core_take_ops(struct core *c, const struct core_op *ops, size_t n)

@@ -263,6 +263,86 @@ TEST(a_gang_is_placed_when_and_only_when_the_oracle_can)
     }
 }
 
+/* ---- what is preferred ---- */
+
+struct little_soft {
+    struct core_leaf more[MAX_LEAVES];
+    int32_t near[3];
+    struct sparse apart;
+    struct core_soft soft;
+};
+
+static void random_soft(struct rng *r, const struct little *c, const struct little_gang *g,
+                        struct little_soft *s)
+{
+    *s = (struct little_soft){0};
+    sparse_init(&s->apart, (int32_t)c->nodes);
+    s->soft = (struct core_soft){.more = s->more,
+                                 .n_more = rng_chance(r, 50) ? g->ask.n_leaves : 0,
+                                 .near = s->near,
+                                 .n_near = rng_below(r, 4),
+                                 .own = rng_chance(r, 30),
+                                 .apart = rng_chance(r, 70) ? &s->apart : NULL};
+    for (size_t i = 0; i < s->soft.n_more; i++) {
+        s->more[i] = g->leaves[i];
+        s->more[i].need = (int32_t)rng_below(r, 3);
+    }
+    if (s->soft.n_more > 0 && s->soft.n_more < MAX_LEAVES)
+        s->more[s->soft.n_more++] = (struct core_leaf){
+            .scope = {0, 0, CORE_NONE}, .cls = 0, .need = 1, .bundle = CORE_NONE};
+    for (size_t i = 0; i < ARRAY_LEN(s->near); i++)
+        s->near[i] = (int32_t)rng_below(r, c->nodes);
+    for (size_t i = 0; i < c->nodes; i++)
+        sparse_add(&s->apart, (int32_t)i, rng_chance(r, 30));
+}
+
+/* Those that come later find room, each by itself where it likes. */
+static void check_room_left(const struct little *c, const struct little_soft *s)
+{
+    struct core_leaf later[MAX_LEAVES];
+    for (size_t i = 0; i < s->soft.n_more; i++)
+        later[i] =
+            (struct core_leaf){{0, 0, CORE_NONE}, s->more[i].cls, s->more[i].need, CORE_NONE};
+    struct core_ask ask = {.gang = {0, 0, CORE_NONE}, .leaves = later, .n_leaves = s->soft.n_more};
+    CHECK(oracle_places(c, &ask));
+}
+
+TEST(what_a_gang_prefers_never_keeps_it_waiting)
+{
+    struct rng *rng = test_rng();
+    for (size_t n = test_cases(300); n > 0; n--) {
+        struct little c;
+        random_cluster(rng, &c);
+        for (int turn = 0; turn < 4; turn++) {
+            struct little_gang g;
+            struct little_soft s;
+            struct core_result r;
+            random_gang(rng, &c, &g);
+            random_soft(rng, &c, &g, &s);
+            bool can = oracle_places(&c, &g.ask);
+            bool whole = core_place_whole(c.core, &g.ask, &s.soft, &r);
+            CHECK(core_is_consistent(c.core));
+            if (!whole) {
+                CHECK_INT(r.ops.len, 0);
+                core_result_done(&r);
+            }
+            bool placed = whole || core_place_soft(c.core, &g.ask, &s.soft, &r);
+            if (placed) {
+                check_valid(&c, &g.ask, &r);
+                book(&c, &r, 1);
+            }
+            if (whole)
+                check_room_left(&c, &s);
+            if (r.cert.why != CORE_BUDGET)
+                CHECK(placed == can);
+            CHECK(core_is_consistent(c.core));
+            core_result_done(&r);
+            sparse_done(&s.apart);
+        }
+        core_free(c.core);
+    }
+}
+
 TEST(undoing_leaves_everything_as_it_was)
 {
     struct rng *rng = test_rng();
