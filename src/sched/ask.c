@@ -183,6 +183,21 @@ static void add_spare(struct ask *q, struct core_spare *spares, struct core_spar
         spares[q->core.n_spares++] = s;
 }
 
+struct tpod *ask_later(const struct ask *q, struct tables *t, size_t group, size_t *at)
+{
+    const struct ask_group *g = &q->groups[group];
+    size_t beyond = g->n_pods - MIN((size_t)g->need, g->n_pods);
+    for (size_t i; (i = (*at)++) < beyond + g->n_members;) {
+        struct tpod *p = i < beyond ? g->pods[(size_t)g->need + i] : g->members[i - beyond];
+        bool later = i < beyond || (p->node == CORE_NONE && !p->waits && !p->obj->deleting &&
+                                    tables_serve(t, p->obj) &&
+                                    jlen(jgetc(obj_spec(p->obj), "schedulingGates")) > 0);
+        if (later && tables_judge(t, p))
+            return p;
+    }
+    return NULL;
+}
+
 /* The narrowest level that pods of the group must share; 0: none. */
 static int level_required(const struct ask *q, const struct tables *t, jval gang, jval group)
 {
@@ -232,16 +247,15 @@ static void add_group_spares(struct ask *q, struct tables *t, const struct tgang
  * gangs, with what they ask of nodes (their class) and of each other. */
 static void read_spares(struct ask *q, struct tables *t, struct arena *a)
 {
-    if ((q->scope.req == 0 && q->spread_level == 0) || q->bound > 0 || !q->gang->set ||
-        order_is_scaled(q->gang))
+    bool must = q->scope.req > 0 || q->spread_level > 0;
+    if (q->bound > 0 || !q->gang->set || order_is_scaled(q->gang) ||
+        (!must && q->gang->set->n_gangs > SMALL_SET))
         return;
     struct core_spare *spares = arena_array(a, struct core_spare, MAX_SPARES);
-    for (size_t i = 0; i < q->n_groups; i++) {
-        for (size_t k = (size_t)q->groups[i].need; k < q->groups[i].n_pods; k++) {
-            struct tpod *p = q->groups[i].pods[k];
-            if (tables_judge(t, p))
-                add_spare(q, spares, (struct core_spare){p->cls, 1, 1, 0});
-        }
+    for (size_t i = 0; i < q->n_groups && must; i++) {
+        struct tpod *p;
+        for (size_t k = 0; (p = ask_later(q, t, i, &k));)
+            add_spare(q, spares, (struct core_spare){p->cls, 1, 1, 0});
     }
     list_foreach (it, &q->gang->set->gangs) {
         struct tgang *g = list_entry(it, struct tgang, kin);

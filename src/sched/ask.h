@@ -7,6 +7,9 @@
 
 #include "sched/tables.h"
 
+/* Gangs of a set of which all are looked at for what is only preferred. */
+enum { SMALL_SET = 64 };
+
 struct ask_group {
     str name;
     struct tpod **members; /* all that the gang names and that are there */
@@ -70,7 +73,8 @@ struct ask {
     int32_t home;    /* the replica is in this one already; CORE_NONE: in none */
     uint8_t *closed; /* without a home: domains with more replicas than others */
     struct core_ask core;
-    int32_t *leaf_group; /* by leaf of the core's question */
+    int32_t *leaf_group;   /* by leaf of the core's question */
+    struct core_soft soft; /* see prefer.h */
 };
 
 /* Everything lives in the arena. */
@@ -81,6 +85,9 @@ bool ask_minimum(struct ask *q, struct tables *t, struct arena *a);
 bool ask_less(struct ask *q);
 /* What is beyond: as many as may be placed. */
 bool ask_surplus(struct ask *q, struct tables *t, struct arena *a);
+/* Pods of the group that come after its minimum: those beyond it that wait, and those that have
+ * gates yet. One by one, at: from 0; NULL: that were all. */
+struct tpod *ask_later(const struct ask *q, struct tables *t, size_t group, size_t *at);
 /* The domain that the whole gang must be in, whatever room there is elsewhere, and why: its replica
  * is there ("replica", or "spread" over such domains), or its own pods are ("members"); 0: it may
  * be anywhere. */

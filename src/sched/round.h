@@ -56,6 +56,7 @@ struct round {
     VEC(struct tgang *) asked;      /* to go whole, in this round */
     VEC(struct yield_claim) claims; /* see yield.h */
     bool claims_known, overruns;    /* overruns: the surplus being placed may take some of them */
+    bool claims_early;              /* they are those of before minimums were placed */
     int64_t left;                   /* pods that the surplus being placed leaves room for */
 };
 

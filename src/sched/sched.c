@@ -18,6 +18,7 @@
 #include "sched/hold.h"
 #include "sched/lease.h"
 #include "sched/order.h"
+#include "sched/prefer.h"
 #include "sched/quota.h"
 #include "sched/refusals.h"
 #include "sched/round.h"
@@ -115,10 +116,9 @@ static void tell_placed(struct round *r, struct ask *q)
     struct verdict v = calm(q);
     if (q->gang->marked == r->tables->rounds)
         return; /* that is all there is to say */
-    if (q->packed) {
-        v.score = score_of(q, r->tables);
+    v.score = score_of(q, r->tables);
+    if (q->packed)
         v.words[WORD_WAITS].why = score_text(q, r->tables, r->plan->arena);
-    }
     tell_gang(r->plan, r->world, q->gang->obj, &v);
 }
 
@@ -202,18 +202,38 @@ static void lacks_pods(struct round *r, struct ask *q)
     refuse(r, q, &(struct core_cert){.why = CORE_ITSELF}, NULL, STR_NONE);
 }
 
+/* First where the gang fits with its surplus, beside what that has to leave to others. */
+static bool place_soft(struct round *r, struct ask *q, const struct core_soft *soft,
+                       struct core_result *ret)
+{
+    struct core *c = r->tables->core;
+    if (q->gang->single)
+        return core_place(c, &q->core, ret);
+    if (soft->n_more > 0) {
+        yield_take_early(r, q);
+        bool placed = core_place_whole(c, &q->core, soft, ret);
+        yield_give_early(r);
+        if (placed)
+            return true;
+        round_spend(r, (size_t)ret->tries);
+        core_result_done(ret);
+    }
+    return core_place_soft(c, &q->core, soft, ret);
+}
+
 /* Pods go where their clique's room is kept, if they may; the others, or else all of them, where
  * the search finds room. */
 static bool place_kept(struct round *r, struct ask *q, struct core_result *ret)
 {
     struct lease_fill kept;
-    struct core *c = r->tables->core;
     lease_fill(q, r->tables, r->plan->arena, &kept);
-    bool placed = core_place(c, &q->core, ret);
+    struct core_soft soft =
+        prefer_beside(q, kept.result.ops.p, kept.result.ops.len, r->plan->arena);
+    bool placed = place_soft(r, q, &soft, ret);
     if (!placed && kept.result.ops.len > 0) {
         core_result_done(ret);
         lease_unfill(q, r->tables, &kept);
-        placed = core_place(c, &q->core, ret);
+        placed = place_soft(r, q, &q->soft, ret);
     }
     for (size_t i = 0; i < kept.result.ops.len; i++)
         *vec_push(&ret->ops) = kept.result.ops.p[i];
@@ -240,8 +260,10 @@ static bool place_all(struct round *r, struct ask *q, struct core_result *ret)
 static bool ask_all(struct round *r, struct ask *q)
 {
     bool asked = ask_minimum(q, r->tables, r->plan->arena);
-    if (asked)
+    if (asked) {
         headroom_add(q, r->tables, r->plan->arena);
+        prefer_read(q, r->tables, r->plan->arena);
+    }
     return asked;
 }
 
@@ -371,6 +393,9 @@ static void place_minimum(struct round *r, struct tgang *g)
     if (q->waiting == 0) {
         struct verdict v = calm(q);
         yield_forget(r->tables, g);
+        /* Somebody else placed it, or a scheduler that did not say how well. */
+        if (g->obj && !j_has(jgetc(obj_status(g->obj), "placementScore")))
+            v.score = score_of(q, r->tables);
         tell_gang(r->plan, r->world, g->obj, &v);
         return;
     }
@@ -393,7 +418,9 @@ static void place_leaf(struct round *r, struct ask *q, size_t leaf)
     f->scope = q->groups[q->leaf_group[leaf]].scope; /* others of the group may be pinned by now */
     for (int turn = 0; turn < 2 && f->need > 0; turn++) {
         struct core_result result = {0};
-        f->need -= core_place_some(c, &q->core, (int32_t)leaf, &result);
+        size_t n_near;
+        const int32_t *near = prefer_near(q, (size_t)q->leaf_group[leaf], &n_near, r->plan->arena);
+        f->need -= core_place_near(c, &q->core, (int32_t)leaf, near, n_near, &result);
         assign(r, q, &result);
         core_result_done(&result);
         q->core.gang = q->scope; /* pinned by now */

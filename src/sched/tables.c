@@ -37,8 +37,10 @@ void tables_drop(struct sched *s)
         cliques_leave(t, value);
         obj_unref(((struct tgang *)value)->obj);
     }
-    for (size_t it = 0; map_next(&t->sets, &it, &key, &value);)
+    for (size_t it = 0; map_next(&t->sets, &it, &key, &value);) {
+        sparse_done(&((struct tset *)value)->hosts);
         free(((struct tset *)value)->name);
+    }
     for (size_t i = 0; i < t->snap.nodes.len; i++)
         obj_unref(t->snap.nodes.p[i].obj);
     snapshot_done(&t->snap);

@@ -77,9 +77,11 @@ struct tpod {
 /* Gangs of one set of cliques. */
 struct tset {
     struct list gangs; /* struct tgang, kin; those that are going behind the others */
-    size_t anchors;    /* of them */
-    char *name;        /* namespace/name; NULL: not known */
-    size_t bases;      /* in a round: up to there base gangs of it come; see order.c */
+    size_t n_gangs;
+    size_t anchors;      /* of them */
+    struct sparse hosts; /* by node: its pods there */
+    char *name;          /* namespace/name; NULL: not known */
+    size_t bases;        /* in a round: up to there base gangs of it come; see order.c */
     char uid[];
 };
 

@@ -78,8 +78,19 @@ static void set_free(struct tables *t, struct tset *set)
     if (set->name && map_get(&t->set_names, str_of(set->name)) == set)
         (void)map_del(&t->set_names, str_of(set->name));
     (void)map_del(&t->sets, str_of(set->uid));
+    sparse_done(&set->hosts);
     free(set->name);
     free(set);
+}
+
+/* Its pods are on nodes, by whatever order they and it came to be known. */
+static void set_count(struct tgang *g, int32_t by)
+{
+    list_foreach (it, &g->pods) {
+        const struct tpod *p = list_entry(it, struct tpod, link);
+        if (g->set && p->node != CORE_NONE)
+            sparse_add(&g->set->hosts, p->node, by);
+    }
 }
 
 static void gang_leave_set(struct tables *t, struct tgang *g)
@@ -88,10 +99,13 @@ static void gang_leave_set(struct tables *t, struct tgang *g)
     struct tgroup *group = g->group;
     cliques_leave(t, g);
     list_remove(&g->kin);
+    set_count(g, -1);
     g->set = NULL;
     g->group = NULL;
-    if (set)
+    if (set) {
         set->anchors -= g->anchor;
+        set->n_gangs--;
+    }
     if (set && list_is_empty(&set->gangs))
         set_free(t, set);
     if (!group)
@@ -112,6 +126,7 @@ static struct tset *set_ensure(struct tables *t, str uid)
     set = xcalloc(1, sizeof(*set) + uid.len + 1);
     memcpy(set->uid, uid.p, uid.len);
     list_init(&set->gangs);
+    sparse_init(&set->hosts, (int32_t)t->snap.nodes.len);
     (void)map_put(&t->sets, str_n(set->uid, uid.len), set);
     return set;
 }
@@ -138,7 +153,9 @@ static void gang_join_set(struct tables *t, struct tgang *g)
         return;
     g->set = set_ensure(t, g->obj->owner_uid);
     list_push_back(&g->set->gangs, &g->kin);
+    g->set->n_gangs++;
     g->set->anchors += g->anchor;
+    set_count(g, 1);
     set_name(t, g->set, g->obj);
     ptrdiff_t dash = str_rfind_char(name, '-');
     if (dash < 0 || !str_to_int(str_sub(name, (size_t)dash + 1, name.len), &g->index))

@@ -33,12 +33,20 @@ struct tpod *tables_pod(struct tables *t, str ns, str name)
 
 /* ---- on nodes ---- */
 
+/* With the others of its set there. */
+static void pod_book(const struct tpod *p, int32_t by)
+{
+    if (p->node != CORE_NONE && p->gang->set)
+        sparse_add(&p->gang->set->hosts, p->node, by);
+}
+
 /* The room it leaves: see pod_free. */
 static void pod_leave_node(struct tables *t, struct tpod *p)
 {
     if (p->node != CORE_NONE) {
         core_take(t->core, p->cls, p->node, -1);
         quota_book(t, p, -1);
+        pod_book(p, -1);
         t->moves++;
     }
     list_remove(&p->on_node);
@@ -61,6 +69,7 @@ static void pod_join_node(struct tables *t, struct tpod *p, int32_t node)
     list_remove(&p->on_node);
     list_push_back(&t->on_node[node], &p->on_node);
     quota_book(t, p, 1);
+    pod_book(p, 1);
 }
 
 static bool pod_is_placed(const struct obj *o)
@@ -189,11 +198,13 @@ static void pod_change_gang(struct tables *t, struct tpod *p, const struct obj *
 {
     struct tgang *old = p->gang;
     pod_count(p, -1);
+    pod_book(p, -1);
     list_remove(&p->link);
     old->n_pods--;
     old->unsure = true;
     pod_join_gang(t, p, o);
     pod_count(p, 1);
+    pod_book(p, 1);
     t->stale = t->stale || (t->quota.n > 0 && quota_of(t, old) != quota_of(t, p->gang));
     tables_touch(t, old);
     tables_touch(t, p->gang);

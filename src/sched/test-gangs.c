@@ -20,7 +20,7 @@ TEST(only_pods_that_name_us_are_served)
     add_pod(t, "c-0", 1, "");
     add_gang(t, "c", 1, 1);
     plan_round(t);
-    CHECK_CSTR(tw_writes(t), "post Pod default/a-0 binding\n");
+    CHECK_CSTR(tw_writes(t), "post Pod default/a-0 binding\napply PodGang default/a status\n");
     tw_free(t);
 }
 
@@ -409,6 +409,8 @@ TEST(a_class_that_never_preempts_asks_nobody)
     add_nodes(t, 1, 4);
     add_pod(t, "a-0", 4, ", nodeName: n1");
     add_gang(t, "a", 1, 1);
+    plan_round(t);
+    carry_out(t);
     add_pod(t, "b-0", 4, "");
     add_gang(t, "b", 1, 1);
     tw_patch(t, &kind_pod_gang, "b", "{spec: {priorityClassName: polite}}");

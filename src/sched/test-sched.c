@@ -11,7 +11,8 @@ TEST(a_gang_that_fits_is_bound)
     add_pod(t, "w-1", 3, "");
     add_gang(t, "w", 2, 2);
     plan_round(t);
-    CHECK_CSTR(tw_writes(t), "post Pod default/w-0 binding\npost Pod default/w-1 binding\n");
+    CHECK_CSTR(tw_writes(t), "post Pod default/w-0 binding\npost Pod default/w-1 binding\n"
+                             "apply PodGang default/w status\n");
     jval body = tw_body(t, &kind_pod, "w-0", "binding");
     CHECK_CSTR(jstr(jpath(body, "target.kind")), "Node");
     CHECK_CSTR(jstr(jpath(body, "target.name")), "n1");
@@ -108,7 +109,7 @@ TEST(a_lost_pod_is_placed_again_by_itself)
     add_pod(t, "w-1", 1, "");
     add_gang(t, "w", 2, 2);
     plan_round(t);
-    CHECK_CSTR(tw_writes(t), "post Pod default/w-1 binding\n");
+    CHECK_CSTR(tw_writes(t), "post Pod default/w-1 binding\napply PodGang default/w status\n");
     tw_free(t);
 }
 
@@ -324,7 +325,7 @@ TEST(a_gated_surplus_pod_holds_nobody_up)
     add_pod(t, "w-1", 1, ", schedulingGates: [{name: a/b}]");
     add_gang(t, "w", 1, 2);
     plan_round(t);
-    CHECK_CSTR(tw_writes(t), "post Pod default/w-0 binding\n");
+    CHECK_CSTR(tw_writes(t), "post Pod default/w-0 binding\napply PodGang default/w status\n");
     tw_free(t);
 }
 
@@ -416,7 +417,8 @@ TEST(gangs_with_long_names_are_found)
              "name: w-0}]}]}}",
              STR_ARG(gang));
     plan_round(t);
-    CHECK_CSTR(tw_writes(t), "post Pod default/w-0 binding\n");
+    CHECK_INT(count_binds(t), 1);
+    CHECK(tw_write(t, &kind_pod, "w-0", "binding") != NULL);
     arena_done(&a);
     tw_free(t);
 }
@@ -667,6 +669,8 @@ TEST(a_more_important_gang_asks_the_fewest_to_go)
     add_gang(t, "a", 1, 1);
     add_gang(t, "b", 1, 1);
     add_gang(t, "c", 1, 1);
+    plan_round(t);
+    carry_out(t);
     add_pod(t, "big-0", 4, "");
     add_gang(t, "big", 1, 1);
     tw_patch(t, &kind_pod_gang, "big", "{spec: {priorityClassName: high}}");
@@ -699,6 +703,8 @@ TEST(equals_are_never_asked_to_go)
     add_nodes(t, 1, 4);
     add_pod(t, "a-0", 4, ", nodeName: n1");
     add_gang(t, "a", 1, 1);
+    plan_round(t);
+    carry_out(t);
     add_pod(t, "b-0", 4, "");
     add_gang(t, "b", 1, 1);
     plan_round(t);

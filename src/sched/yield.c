@@ -107,7 +107,7 @@ static void forget_claims(struct round *r)
     for (size_t i = 0; i < r->claims.len; i++)
         core_result_done(&r->claims.p[i].room);
     vec_clear(&r->claims);
-    r->claims_known = false;
+    r->claims_known = r->claims_early = false;
 }
 
 static bool goes_before(const struct tables *t, struct tgang *waiting, struct tgang *surplus)
@@ -143,6 +143,8 @@ void yield_take(struct round *r, struct ask *q)
     bool patient = has_patience(r, q->gang);
     r->left = 0;
     r->overruns = false;
+    if (r->claims_early)
+        forget_claims(r); /* minimums were placed since */
     if (list_is_empty(&t->parked) || !has_room(t, q))
         return;
     if (!r->claims_known && patient) {
@@ -161,17 +163,40 @@ void yield_take(struct round *r, struct ask *q)
     round_spend(r, (size_t)r->left / WORK_MEMBERS);
 }
 
-void yield_give(struct round *r)
+void yield_give_early(struct round *r)
 {
     for (size_t i = r->claims.len; i-- > 0;) {
-        struct yield_claim *c = &r->claims.p[i];
-        if (c->taken)
-            core_undo(r->tables->core, &c->room);
-        c->taken = false;
+        if (r->claims.p[i].taken)
+            core_undo(r->tables->core, &r->claims.p[i].room);
+        r->claims.p[i].taken = false;
     }
+}
+
+void yield_give(struct round *r)
+{
+    yield_give_early(r);
     /* The surplus may be where others were to go: these look again. */
     if (r->overruns)
         forget_claims(r);
+}
+
+void yield_take_early(struct round *r, struct ask *q)
+{
+    struct tables *t = r->tables;
+    if (list_is_empty(&t->parked))
+        return;
+    if (!r->claims_known) {
+        find_claims(r);
+        quota_open_for(t, q->gang);
+        r->claims_early = true;
+    }
+    for (size_t i = 0; i < r->claims.len; i++) {
+        struct yield_claim *c = &r->claims.p[i];
+        c->taken = goes_before(t, c->gang, q->gang);
+        if (c->taken)
+            core_take_ops(t->core, c->room.ops.p, c->room.ops.len);
+        round_spend(r, (size_t)c->pods / WORK_MEMBERS);
+    }
 }
 
 int32_t yield_left(const struct round *r, const struct core_leaf *leaf, int32_t tree,

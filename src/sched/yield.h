@@ -53,6 +53,9 @@ void yield_give(struct round *r);
  * they left nothing to others; 0: none, or nothing was left. */
 int32_t yield_left(const struct round *r, const struct core_leaf *leaf, int32_t tree,
                    int32_t domain);
+/* The same while room is sought for a gang together with its surplus, which is placed later. */
+void yield_take_early(struct round *r, struct ask *q);
+void yield_give_early(struct round *r);
 /* To whom the surplus of the gang leaves room; NULL: to nobody. */
 const struct tgang *yield_to(const struct round *r, struct tgang *g);
 
