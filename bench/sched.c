@@ -1,7 +1,8 @@
 /*
  * The scheduler's decision core by itself: processor time of placing inference gangs on clusters of
  * several sizes, beside a brute force that looks at every node for every pod; and how many large
- * gangs find a place in a cluster that is nearly full, beside first fit.
+ * gangs find a place in a cluster that is nearly full, beside first fit; and what it costs them
+ * when the replicas of small sets keep apart.
  *
  *   bench-sched             everything
  *   bench-sched --quick     the smaller clusters, fewer arrivals
@@ -94,6 +95,9 @@ static const struct shape shapes[] = {
     {cpu_only, ARRAY_LEN(cpu_only), ANYWHERE, 10, 8000},
 };
 
+/* As the scheduler asks: gangs had better be in one place. */
+static const struct core_soft nothing;
+
 static struct core_ask ask_of(const struct shape *s)
 {
     return (struct core_ask){.gang = s->gang, .leaves = s->leaves, .n_leaves = s->n_leaves};
@@ -120,7 +124,7 @@ static struct placed place_mix(struct core *c, size_t nodes)
         n++;
         struct core_ask ask = ask_of(&shapes[i]);
         struct core_result r;
-        if (core_place(c, &ask, &r)) {
+        if (core_place_soft(c, &ask, &nothing, &r)) {
             p.gangs++;
             p.pods += shapes[i].pods;
         } else {
@@ -243,7 +247,8 @@ static void churn(unsigned load, size_t arrivals, bool first, double ret_accepte
         struct core_ask ask = {
             .gang = {LEVEL_RACK, 0, CORE_NONE}, .leaves = q_leaves[shape], .n_leaves = 1};
         struct core_result r;
-        bool placed = first ? first_fit(c, q_leaves[shape], &r) : core_place(c, &ask, &r);
+        bool placed =
+            first ? first_fit(c, q_leaves[shape], &r) : core_place_soft(c, &ask, &nothing, &r);
         bool counted = n >= arrivals / 8;
         asked[shape] += counted;
         got[shape] += counted && placed;
@@ -285,6 +290,93 @@ static void bench_quality(unsigned load, size_t arrivals)
     }
 }
 
+/* Sets of three replicas of two GPUs instead of gangs of six, together or apart. */
+enum { SET = 3 };
+static const struct core_leaf q_replica[] = {{ANYWHERE, CLASS_SMALL, 2, CORE_NONE}};
+
+struct set {
+    struct core_result replicas[SET];
+};
+
+static void place_set(struct core *c, bool apart, struct set *ret)
+{
+    struct core_ask ask = {.gang = ANYWHERE, .leaves = q_replica, .n_leaves = 1};
+    struct sparse hosts;
+    sparse_init(&hosts, Q_NODES);
+    for (size_t i = 0; i < SET; i++) {
+        struct core_soft soft = {.apart = apart ? &hosts : NULL};
+        (void)core_place_soft(c, &ask, &soft, &ret->replicas[i]);
+        for (size_t k = 0; k < ret->replicas[i].ops.len; k++)
+            sparse_add(&hosts, ret->replicas[i].ops.p[k].node, 1);
+    }
+    sparse_done(&hosts);
+}
+
+static bool is_apart(const struct set *s)
+{
+    bool apart = true;
+    for (size_t i = 1; i < SET; i++) {
+        for (size_t k = 0; k < i; k++)
+            apart = apart && s->replicas[i].ops.len > 0 && s->replicas[k].ops.len > 0 &&
+                    s->replicas[i].ops.p[0].node != s->replicas[k].ops.p[0].node;
+    }
+    return apart;
+}
+
+static void bench_apart(unsigned load, size_t arrivals, bool apart)
+{
+    struct core *c = make_cluster(Q_NODES);
+    struct rng rng;
+    rng_seed(&rng, 42);
+    VEC(struct set) sets = {0};
+    int64_t used = 0, sets_made = 0, sets_apart = 0, asked = 0, got = 0;
+    int64_t limit = (int64_t)Q_NODES * 4 * load / 100;
+    double start = cpu_seconds();
+    for (size_t n = 0; n < arrivals; n++) {
+        unsigned shape = draw_shape(&rng);
+        struct set s = {0};
+        struct core_ask ask = {
+            .gang = {LEVEL_RACK, 0, CORE_NONE}, .leaves = q_leaves[shape], .n_leaves = 1};
+        if (shape < 2)
+            (void)core_place_soft(c, &ask, &nothing, &s.replicas[0]);
+        else
+            place_set(c, apart, &s);
+        bool counted = n >= arrivals / 8;
+        asked += counted && shape == 0;
+        got += counted && shape == 0 && s.replicas[0].placed;
+        sets_made += counted && shape == 2;
+        sets_apart += counted && shape == 2 && is_apart(&s);
+        if (s.replicas[0].placed)
+            *vec_push(&sets) = s;
+        for (size_t i = 0; i < SET; i++)
+            used += s.replicas[i].placed ? (shape < 2 ? q_gpus[shape] : 2) : 0;
+        while (used > limit) {
+            size_t i = rng_below(&rng, sets.len);
+            for (size_t k = 0; k < SET; k++) {
+                struct core_result *r = &sets.p[i].replicas[k];
+                for (size_t o = 0; o < r->ops.len; o++)
+                    used -= r->ops.p[o].count * class_amounts[r->ops.p[o].cls][RES_GPU];
+                core_undo(c, r);
+                core_result_done(r);
+            }
+            sets.p[i] = sets.p[sets.len - 1];
+            sets.len--;
+        }
+    }
+    printf("%u %% load, replicas of small sets %-8s: accepted of gangs of 64 GPUs in one rack "
+           "%5.1f %%; all replicas on hosts of their own %5.1f %%  (%.1f us per arrival)\n",
+           load, apart ? "apart" : "anywhere", 100.0 * (double)got / (double)MAX(asked, 1),
+           100.0 * (double)sets_apart / (double)MAX(sets_made, 1),
+           (cpu_seconds() - start) / (double)arrivals * 1e6);
+    (void)fflush(stdout);
+    for (size_t i = 0; i < sets.len; i++) {
+        for (size_t k = 0; k < SET; k++)
+            core_result_done(&sets.p[i].replicas[k]);
+    }
+    vec_done(&sets);
+    core_free(c);
+}
+
 int main(int argc, char **argv)
 {
     bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
@@ -296,5 +388,9 @@ int main(int argc, char **argv)
     }
     bench_quality(80, quick ? 50000 : 200000);
     bench_quality(90, quick ? 50000 : 400000);
+    for (unsigned load = 80; load <= 90; load += 10) {
+        bench_apart(load, quick ? 50000 : 200000, false);
+        bench_apart(load, quick ? 50000 : 200000, true);
+    }
     return 0;
 }
