@@ -193,6 +193,44 @@ TEST(status_counts_whole_replicas)
     ring_free(&r);
 }
 
+static str phase_after_planning(struct ring *r)
+{
+    ring_plan_pcsg(r, "svc-0-pf");
+    tw_carry_out(r->world);
+    return jstr(jgetc(obj_status(tw_must(r->world, &kind_pcsg, "svc-0-pf")), "phase"));
+}
+
+/* Also when all of its pods are ready before its status is written. */
+TEST(a_new_group_is_pending_then_scheduling_then_available)
+{
+    struct ring r = with_groups();
+    ring_live(&r);
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf", "{status: null}");
+    CHECK_CSTR(phase_after_planning(&r), "Pending");
+    CHECK_CSTR(phase_after_planning(&r), "Scheduling");
+    CHECK_CSTR(phase_after_planning(&r), "Available");
+    ring_free(&r);
+}
+
+/* Pods that run and are not ready yet are no breach, and no loss either. */
+TEST(a_group_that_was_never_available_is_not_unavailable)
+{
+    struct ring r = with_groups();
+    (void)ring_settle(&r);
+    tw_patch(r.world, &kind_pcsg, "svc-0-pf",
+             "{status: {conditions: [{type: EverHealthy, status: 'True'}]}}");
+    CHECK_CSTR(phase_after_planning(&r), "Scheduling");
+    ring_live(&r);
+    CHECK_CSTR(phase_after_planning(&r), "Available");
+    for (int j = 0; j < 3; j++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "svc-0-pf-%d-pw", j);
+        tw_patch(r.world, &kind_pclq, name, "{status: {readyReplicas: 0}}");
+    }
+    CHECK_CSTR(phase_after_planning(&r), "Unavailable");
+    ring_free(&r);
+}
+
 TEST(a_replica_counts_only_when_all_its_members_do)
 {
     struct ring r = with_groups();
