@@ -130,14 +130,20 @@ static size_t conditions_of(const struct group_work *g, const struct group_count
     return len;
 }
 
+/* A group that another operator kept has conditions and no phase. A breach counts from the first
+ * sound pods on, which are not ready yet; so what was available is told by the phase. */
 static const char *phase_now(const struct group_work *g, const struct group_counts *n)
 {
+    enum phase from = phase_of(g->pcsg);
+    if (from == PHASE_NONE && group_was_healthy(g->pcsg))
+        from = PHASE_AVAILABLE;
     const struct phase_facts facts = {.none = g->spec.replicas <= 0,
                                       .updating = n->updating,
                                       .available = n->available >= g->spec.min_available,
-                                      .lost = group_was_healthy(g->pcsg),
+                                      .lost = from == PHASE_AVAILABLE || from == PHASE_UPDATING ||
+                                              from == PHASE_DEGRADED,
                                       .created = n->complete >= g->spec.replicas};
-    return phase_word(&kind_pcsg, phase_goal(&facts));
+    return phase_word(&kind_pcsg, phase_step(from, phase_goal(&facts)));
 }
 
 static str group_selector(const struct group_work *g)

@@ -13,8 +13,9 @@
  *   Failed        -             it cannot go on by itself; a condition has the cause
  *   ScaledToZero  ScaledToZero  no replicas are wanted
  *
- * A set's way up is always told whole: who watches sees Creating, Scheduling and Available, each
- * in an event of its own, however fast it went. phase.c has the table of moves.
+ * The way up is always told whole: who watches sees Creating, Scheduling and Available, each
+ * in an event of its own, however fast it went; of a group Pending, Scheduling and Available.
+ * phase.c has the table of moves.
  */
 #ifndef OPERATOR_PHASE_H
 #define OPERATOR_PHASE_H

@@ -76,10 +76,24 @@ static void check_no_writes(struct ring *r, planner_fn *fn, const struct kind *k
     arena_done(&a);
 }
 
+/* All that is written: that version did not let scaled replicas of a group wait for the rest. */
+static void add_start_order(struct ring *r)
+{
+    tw_plan(r->world, upkeep_plan, NULL, &kind_pclq, GROUP "-1-parameter-server");
+    CHECK_INT(r->world->plan.writes.len, 1);
+    CHECK_STR(jstr(jat(jpath(doc_root(r->world->plan.writes.p[0].body), "spec.startsAfter"), 0)),
+              STR(TRAINING "-0-coordinator"));
+    tw_carry_out(r->world);
+    tw_plan(r->world, pclq_plan, NULL, &kind_pclq, GROUP "-1-parameter-server");
+    CHECK_INT(r->world->plan.writes.len, 1); /* status.observedGeneration */
+    tw_carry_out(r->world);
+}
+
 TEST(what_an_older_version_named_is_left_as_it_is)
 {
     struct ring r = recorded();
     CHECK_INT(tw_count(r.world, &kind_pod), 8);
+    add_start_order(&r);
     check_no_writes(&r, pcs_plan, &kind_pcs);
     check_no_writes(&r, pcsg_plan, &kind_pcsg);
     check_no_writes(&r, pclq_plan, &kind_pclq);
