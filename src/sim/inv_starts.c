@@ -86,18 +86,22 @@ static void count(struct invariants *v, struct inv_starts *x, const struct obj *
     arena_done(&a);
 }
 
-/* It has so many, or had when somebody who believes so may have looked. */
+/* It has so many, or somebody may believe so who has heard of some pods and not yet of others:
+ * whoever was ready at any time since news may be under way counts. */
 static bool has_enough(const struct invariants *v, const struct inv_starts *x, struct arena *a,
                        str ns, str pclq, int64_t need)
 {
     const struct start_clique *c = map_get(&x->cliques, key_of(a, ns, name_label(a, pclq)));
-    for (size_t i = c ? c->levels.len : 0; i-- > 0;) {
-        if (c->levels.p[i].ready >= need)
-            return true;
-        if (c->levels.p[i].since < inv_wall(v) - inv_lag(v))
-            return false;
+    int64_t seen = 0;
+    for (size_t i = c ? c->levels.len : 0; i-- > 0 && seen < need;) {
+        const struct level *l = &c->levels.p[i];
+        if (l->since < inv_wall(v) - inv_lag(v)) {
+            seen += l->ready;
+            break;
+        }
+        seen += MAX(0, l->ready - (i > 0 ? l[-1].ready : 0));
     }
-    return need <= 0;
+    return seen >= need;
 }
 
 /* ---- what is wanted ---- */

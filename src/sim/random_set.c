@@ -128,14 +128,14 @@ static void put_pod_spec(struct jw *w, int64_t version, int64_t grace)
 }
 
 /* What it says where the type is not Explicit means nothing. */
-static void put_starts_after(struct jw *w, unsigned after)
+static void put_starts_after(struct jw *w, const struct random_shape *s, unsigned after)
 {
     if (after == 0)
         return;
     jw_put_array(w, "startsAfter");
     for (size_t i = 0; i < RANDOM_CLIQUES; i++) {
         if (after & 1u << i)
-            jw_printf(w, "c%zu", i);
+            write_clique_name(w, s, i);
     }
     jw_end(w);
 }
@@ -155,7 +155,7 @@ static void put_clique(struct jw *w, struct rng *r, const struct random_shape *s
     jw_put_int(w, "minAvailable", s->min[i]);
     if (rng_below(r, 8) == 0)
         jw_put_cstr(w, "podReplacementPolicy", "TerminatingOrFailed");
-    put_starts_after(w, s->after[i]);
+    put_starts_after(w, s, s->after[i]);
     put_pod_spec(w, between(r, 1, 3), stops_slowly ? 20 : 2);
     jw_end(w);
     jw_end(w);
