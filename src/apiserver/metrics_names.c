@@ -2,7 +2,7 @@
  * Which metrics there are, by name: those that are fed, and those that annotations speak of. The
  * latter are counted as objects come and go, so that discovery looks at no object.
  */
-#include "apiserver/metrics_api.h"
+#include "apiserver/metrics_names.h"
 #include "base/vec.h"
 #include "grove/metrics_source.h"
 #include "grove/types.h"

@@ -8,7 +8,7 @@
 #include "apiserver/conversion.h"
 #include "apiserver/crd.h"
 #include "apiserver/crd_boot.h"
-#include "apiserver/metrics_api.h"
+#include "apiserver/metrics_names.h"
 #include "apiserver/quota.h"
 #include "apiserver/rbac.h"
 #include "apiserver/rbac_boot.h"
