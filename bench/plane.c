@@ -6,10 +6,10 @@
 #include "sim/plane.h"
 #include "apiserver/server.h"
 #include "bench/case.h"
+#include "grove/snapshot.h"
 #include "grove/types.h"
 #include "operator/operator.h"
 #include "sched/core.h"
-#include "sched/snapshot.h"
 #include "json/edit.h"
 #include "json/yaml.h"
 

@@ -10,7 +10,7 @@
 #define APISERVER_AUTHN_H
 
 #include "apiserver/server.h"
-#include "apiserver/token.h"
+#include "kube/token.h"
 #include "net/http.h"
 
 /* What of an identity is neither name nor group: for whoever looks at it with a review. */

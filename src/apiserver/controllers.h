@@ -4,8 +4,8 @@
 #ifndef APISERVER_CONTROLLERS_H
 #define APISERVER_CONTROLLERS_H
 
-#include "apiserver/token.h"
 #include "client/controller.h"
+#include "kube/token.h"
 
 /* Deletes objects whose owners are all gone (verified live), honours foreground deletion and
  * orphaning. Watches every registered kind but events and leases. */

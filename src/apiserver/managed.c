@@ -12,7 +12,7 @@
 #include "apiserver/managed.h"
 
 #include "apiserver/managed_memo.h"
-#include "apiserver/typed_merge.h"
+#include "kube/typed_merge.h"
 #include "json/edit.h"
 #include "json/mtree.h"
 #include "json/splice.h"

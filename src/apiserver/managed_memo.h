@@ -10,7 +10,7 @@
 #ifndef APISERVER_MANAGED_MEMO_H
 #define APISERVER_MANAGED_MEMO_H
 
-#include "apiserver/fieldset.h"
+#include "kube/fieldset.h"
 #include "kube/kinds.h"
 #include "json/doc.h"
 

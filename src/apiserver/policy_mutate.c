@@ -8,8 +8,8 @@
  */
 #include "apiserver/policy_impl.h"
 #include "apiserver/request.h"
-#include "apiserver/typed_merge.h"
 #include "kube/schema.h"
+#include "kube/typed_merge.h"
 #include "json/patch.h"
 #include "json/write.h"
 

@@ -4,10 +4,10 @@
  */
 #include <sys/resource.h>
 
-#include "apiserver/fieldset.h"
 #include "apiserver/managed_fixture.h"
 #include "apiserver/managed_memo.h"
-#include "apiserver/typed_merge.h"
+#include "kube/fieldset.h"
+#include "kube/typed_merge.h"
 
 /* ---- update: what a create owns ---- */
 

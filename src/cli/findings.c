@@ -4,10 +4,10 @@
 #include "base/timefmt.h"
 #include "cli/paint.h"
 #include "cli/unfit.h"
+#include "grove/going.h"
 #include "grove/names.h"
 #include "grove/types.h"
 #include "grove/wait.h"
-#include "operator/going.h"
 #include "operator/termination.h"
 
 enum { MAX_FINDINGS = 200, MAX_ERRORS = 3 };

@@ -9,9 +9,9 @@
 
 #include <sys/stat.h>
 
-#include "apiserver/token.h"
 #include "base/b64.h"
 #include "base/file.h"
+#include "kube/token.h"
 
 #define CERT_LIFETIME (365 * USEC_PER_DAY)
 #define CA_LIFETIMES 10

@@ -4,8 +4,8 @@
 #include "base/map.h"
 #include "cli/paint.h"
 #include "grove/names.h"
+#include "grove/snapshot.h"
 #include "grove/types.h"
-#include "sched/snapshot.h"
 
 enum { MAX_CLASSES = 64, MAX_ADVICE = 8, MAX_LOOKS = 1000000 };
 

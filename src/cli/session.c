@@ -4,7 +4,7 @@
 #include "base/timefmt.h"
 #include "cli/clean.h"
 #include "cli/cli.h"
-#include "cli/instance.h"
+#include "client/instance.h"
 
 #include <signal.h>
 

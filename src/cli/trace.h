@@ -13,7 +13,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "cli/twin.h"
-#include "sched/snapshot.h"
+#include "grove/snapshot.h"
 
 /* A standalone clique (its units are pods) or a scaling group (its replicas). */
 struct trace_component {

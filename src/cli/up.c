@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include "apiserver/front.h"
-#include "apiserver/token.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "cli/instance.h"
 #include "cli/pki.h"
 #include "cli/upcerts.h"
+#include "client/instance.h"
 #include "client/journal.h"
+#include "kube/token.h"
 #include "json/yaml.h"
 
 struct up {

@@ -2,9 +2,9 @@
 #ifndef OPERATOR_AUTOSCALER_IMPL_H
 #define OPERATOR_AUTOSCALER_IMPL_H
 
+#include "grove/make.h"
 #include "grove/metrics_source.h"
 #include "operator/autoscaler_calc.h"
-#include "operator/make.h"
 
 /* One look at one autoscaler. */
 struct scaler {

@@ -21,7 +21,7 @@
 #ifndef OPERATOR_BACKEND_H
 #define OPERATOR_BACKEND_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 /* Wishes of a gang. */
 enum {

@@ -3,7 +3,7 @@
 #ifndef OPERATOR_CHILDREN_H
 #define OPERATOR_CHILDREN_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 /* Makes what is missing and repairs the small objects that there is one of. */
 void children_plan(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p);

@@ -3,7 +3,7 @@
 #ifndef OPERATOR_CLIQUE_H
 #define OPERATOR_CLIQUE_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 /* What the planner of cliques is told; its ctx. NULL: the defaults. */
 struct pclq_config {

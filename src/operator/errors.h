@@ -11,7 +11,7 @@
 #ifndef OPERATOR_ERRORS_H
 #define OPERATOR_ERRORS_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 struct error_code {
     int op; /* enum plan_op, or ERROR_ANY_OP */

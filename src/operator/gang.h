@@ -3,8 +3,8 @@
 #define OPERATOR_GANG_H
 
 #include "base/map.h"
+#include "grove/make.h"
 #include "operator/gangmap_world.h"
-#include "operator/make.h"
 #include "operator/topology.h"
 
 enum { GANG_STAGE_SPEC, GANG_STAGE_PODS, GANG_STAGE_STATUS };

@@ -16,8 +16,8 @@
  * scheduler's own mark; the ledger may refuse them.
  */
 #include "base/map.h"
+#include "grove/pod.h"
 #include "operator/gang.h"
-#include "operator/pod.h"
 
 #define MANAGER "podgang-controller"
 /* What is on its way has a state worth telling when it has arrived. */

@@ -11,9 +11,9 @@
  *
  * Every write is conditional on the version that was read, so a repeated plan makes no second step.
  */
+#include "grove/going.h"
 #include "operator/coherent_update.h"
 #include "operator/gangmap_room.h"
-#include "operator/going.h"
 #include "operator/operator.h"
 #include "operator/revisions.h"
 #include "operator/surge.h"

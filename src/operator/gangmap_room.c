@@ -1,8 +1,8 @@
 /* See gangmap_room.h. */
 #include "operator/gangmap_room.h"
 
+#include "grove/pod.h"
 #include "operator/gate.h"
-#include "operator/pod.h"
 #include "operator/revisions.h"
 #include "operator/rollup.h"
 #include "operator/tally.h"

@@ -2,8 +2,8 @@
 #include "operator/gangmap_units.h"
 
 #include "client/slots.h"
+#include "grove/pod.h"
 #include "operator/clique.h"
-#include "operator/pod.h"
 #include "operator/rollup.h"
 
 /* Numbers of our indexes and fold: the same in every runtime of a process, as all add them in the

@@ -2,10 +2,10 @@
 #include "operator/gangmap_watch.h"
 
 #include "base/map.h"
+#include "grove/going.h"
+#include "grove/pod.h"
 #include "operator/gangmap_units.h"
 #include "operator/gangmap_world.h"
-#include "operator/going.h"
-#include "operator/pod.h"
 #include "operator/surge.h"
 #include "operator/update.h"
 

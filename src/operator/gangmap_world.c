@@ -1,9 +1,9 @@
 /* See gangmap_world.h. */
 #include "operator/gangmap_world.h"
 
+#include "grove/pod.h"
 #include "operator/gangmap_fold.h"
 #include "operator/gangmap_units.h"
-#include "operator/pod.h"
 #include "operator/revisions.h"
 #include "operator/rollup.h"
 #include "operator/surge.h"

@@ -1,10 +1,10 @@
 /* See gate.h. */
 #include "operator/gate.h"
 
+#include "grove/going.h"
+#include "grove/pod.h"
 #include "operator/clique.h"
 #include "operator/gangmap_room.h"
-#include "operator/going.h"
-#include "operator/pod.h"
 #include "operator/startup.h"
 #include "operator/tally.h"
 #include "operator/update.h"

@@ -3,7 +3,7 @@
 #ifndef OPERATOR_HPA_H
 #define OPERATOR_HPA_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 /* Makes those that are missing. */
 void hpa_plan(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p);

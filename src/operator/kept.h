@@ -7,7 +7,7 @@
 #define OPERATOR_KEPT_H
 
 #include "client/controller.h"
-#include "operator/make.h"
+#include "grove/make.h"
 
 #define ANNOTATION_KEPT "grove.io/kept-replicas"
 

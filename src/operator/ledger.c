@@ -1,8 +1,8 @@
 /* See ledger.h. */
 #include "operator/ledger.h"
 
+#include "grove/pod.h"
 #include "operator/clique.h"
-#include "operator/pod.h"
 #include "operator/surge.h"
 #include "operator/tally.h"
 #include "operator/update.h"

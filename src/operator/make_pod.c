@@ -3,8 +3,8 @@
  * host name under the replica's Service, and the claims it shares with others behind the user's.
  * Everything the user wrote stays as it is.
  */
+#include "grove/pod.h"
 #include "operator/backend.h"
-#include "operator/pod.h"
 #include "operator/sharing.h"
 #include "operator/startup.h"
 

@@ -2,8 +2,8 @@
 #include "operator/metrics.h"
 
 #include "base/metric.h"
-#include "operator/make.h"
-#include "operator/pod.h"
+#include "grove/make.h"
+#include "grove/pod.h"
 
 static const double wait_bounds[] = {0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 7200};
 

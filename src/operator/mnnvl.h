@@ -10,7 +10,7 @@
 #ifndef OPERATOR_MNNVL_H
 #define OPERATOR_MNNVL_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 #define FINALIZER_COMPUTE_DOMAIN "grove.io/computedomain-finalizer"
 

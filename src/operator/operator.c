@@ -4,15 +4,15 @@
  */
 #include "operator/operator.h"
 
+#include "grove/going.h"
+#include "grove/pod.h"
 #include "operator/clique.h"
 #include "operator/gangmap_fold.h"
 #include "operator/gangmap_watch.h"
-#include "operator/going.h"
 #include "operator/kept.h"
 #include "operator/ledger.h"
 #include "operator/metrics.h"
 #include "operator/mnnvl.h"
-#include "operator/pod.h"
 #include "operator/rollup.h"
 #include "operator/sharing.h"
 #include "operator/startup.h"

@@ -3,11 +3,11 @@
 #ifndef OPERATOR_PCLQ_IMPL_H
 #define OPERATOR_PCLQ_IMPL_H
 
+#include "grove/going.h"
+#include "grove/pod.h"
 #include "operator/clique.h"
 #include "operator/gangmap_pods.h"
-#include "operator/going.h"
 #include "operator/operator.h"
-#include "operator/pod.h"
 #include "operator/surge.h"
 #include "operator/tally.h"
 

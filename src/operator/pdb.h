@@ -3,7 +3,7 @@
 #ifndef OPERATOR_PDB_H
 #define OPERATOR_PDB_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 /* That of a clique which `owner`, the set or a scaling group of it, owns: made, or repaired. */
 void pdb_ensure(const struct world *w, const struct obj *pcs, const struct obj *owner,

@@ -2,7 +2,7 @@
 #ifndef OPERATOR_PODCLIQUESET_H
 #define OPERATOR_PODCLIQUESET_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 /* Repairs what drifted in a scaling group of the set; how many replicas it has belongs to users. */
 void pcs_keep_group(const struct world *w, const struct obj *pcs, const struct obj *pcsg,

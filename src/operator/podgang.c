@@ -9,12 +9,12 @@
  * where many do; and for the first moments, once it has said that it waits for them, it is left
  * alone until it is complete: one write instead of one for every few pods.
  */
+#include "grove/pod.h"
 #include "operator/backend.h"
 #include "operator/clique.h"
 #include "operator/errors.h"
 #include "operator/gang.h"
 #include "operator/operator.h"
-#include "operator/pod.h"
 #include "operator/surge.h"
 #include "operator/tally.h"
 #include "operator/update.h"

@@ -3,8 +3,8 @@
 #ifndef OPERATOR_REVISIONS_H
 #define OPERATOR_REVISIONS_H
 
+#include "grove/make.h"
 #include "grove/revision.h"
-#include "operator/make.h"
 
 /* Stores the template when it is new, renumbers one it returned to, forgets the oldest; *ret says
  * what the set and its cliques are called. */

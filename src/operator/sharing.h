@@ -7,7 +7,7 @@
 #ifndef OPERATOR_SHARING_H
 #define OPERATOR_SHARING_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 /* Their caches, of kinds that a cluster may lack (before 1.34, or switched off); before the runtime
  * starts. */

@@ -6,7 +6,7 @@
 #ifndef OPERATOR_STANDING_H
 #define OPERATOR_STANDING_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 struct standing {
     const struct obj *of;

@@ -2,7 +2,7 @@
 #include "operator/surge_map.h"
 
 #include "client/slots.h"
-#include "operator/pod.h"
+#include "grove/pod.h"
 #include "operator/revisions.h"
 #include "operator/surge.h"
 #include "operator/tally.h"

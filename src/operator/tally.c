@@ -1,7 +1,7 @@
 /* See tally.h. */
 #include "operator/tally.h"
 
-#include "operator/pod.h"
+#include "grove/pod.h"
 
 /* The number of the fold: the same in every runtime of a process, as all add theirs in the same
  * order. */

@@ -15,7 +15,7 @@
 #ifndef OPERATOR_TERMINATION_H
 #define OPERATOR_TERMINATION_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 /* Uses this stage and the two after it. True when that writes to the set itself: its status is then
  * left to the next plan. */

@@ -19,7 +19,7 @@
 #define OPERATOR_TERMINATION_BACKOFF_H
 
 #include "client/controller.h"
-#include "operator/make.h"
+#include "grove/make.h"
 
 #define ANNOTATION_TERMINATIONS "grove.io/gang-terminations"
 /* More are not counted: a set of which so many gangs fail has another problem. */

@@ -3,7 +3,7 @@
 #include "operator/backend.h"
 
 #include "base/test.h"
-#include "operator/pod.h"
+#include "grove/pod.h"
 #include "operator/test-ring.h"
 
 /* A gang of two standalone cliques and two replicas of a group of two, packed at each level. */

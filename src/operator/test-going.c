@@ -1,12 +1,12 @@
 /* No two running pods of one index: who waits for whom, for how long, and what an update makes of
  * it. */
-#include "operator/going.h"
+#include "grove/going.h"
 
 #include "base/test.h"
 #include "grove/names.h"
+#include "grove/pod.h"
 #include "operator/clique.h"
 #include "operator/operator.h"
-#include "operator/pod.h"
 #include "operator/test-ring.h"
 
 #define NODE                                                          \

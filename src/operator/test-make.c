@@ -1,6 +1,6 @@
 /* The builders the planners share. */
 #include "base/test.h"
-#include "operator/make.h"
+#include "grove/make.h"
 #include "operator/test-ring.h"
 #include "json/yaml.h"
 

@@ -1,7 +1,7 @@
 /* The tally follows the pods: whatever happens to them, it equals a count from scratch. */
 #include "base/test.h"
+#include "grove/pod.h"
 #include "operator/operator.h"
-#include "operator/pod.h"
 #include "operator/tally.h"
 #include "operator/test-ring.h"
 

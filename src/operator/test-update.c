@@ -1,7 +1,7 @@
 /* Updates: which replicas and which pods come next, and what is never taken. */
 #include "base/test.h"
+#include "grove/pod.h"
 #include "operator/operator.h"
-#include "operator/pod.h"
 #include "operator/test-ring.h"
 #include "operator/update.h"
 

@@ -6,7 +6,7 @@
 #ifndef OPERATOR_TOPOLOGY_H
 #define OPERATOR_TOPOLOGY_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 struct topology {
     str name;    /* the first explicit topologyName of the set; empty: none */

@@ -14,10 +14,10 @@
  */
 #include "operator/update_group.h"
 
+#include "grove/going.h"
+#include "grove/pod.h"
 #include "operator/gate.h"
-#include "operator/going.h"
 #include "operator/ledger.h"
-#include "operator/pod.h"
 #include "operator/revisions.h"
 #include "operator/rollup.h"
 #include "operator/tally.h"

@@ -8,7 +8,7 @@
 #ifndef OPERATOR_UPKEEP_H
 #define OPERATOR_UPKEEP_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 /* Keys are PodCliques (with their budgets), PodCliqueScalingGroups, Services, autoscalers and
  * disruption budgets. */

@@ -11,10 +11,10 @@
 
 #include "base/list.h"
 #include "base/map.h"
+#include "grove/snapshot.h"
 #include "kube/selector.h"
 #include "sched/core.h"
 #include "sched/queues.h"
-#include "sched/snapshot.h"
 
 /* "zone-key=required,rack-key=preferred": over which domains the replicas of a set are spread. */
 #define ANNOTATION_SPREAD "grove.io/replica-spread"

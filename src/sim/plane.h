@@ -15,7 +15,7 @@
 #include "nodes/nodes.h"
 
 struct plane;
-struct token_key;       /* apiserver/token.h */
+struct token_key;       /* kube/token.h */
 struct operator_config; /* operator/config.h */
 
 /* Wraps the API a component uses. Called with what it returned before (layer 0: the plain one)

@@ -9,8 +9,8 @@
  * Here is only what the bytes say and whether our key signed them. Whether the account still exists
  * is authn.c's question.
  */
-#ifndef APISERVER_TOKEN_H
-#define APISERVER_TOKEN_H
+#ifndef KUBE_TOKEN_H
+#define KUBE_TOKEN_H
 
 #include "base/timefmt.h"
 #include "json/doc.h"

@@ -1,5 +1,5 @@
 /* Caches to dense tables; see snapshot.h. */
-#include "sched/snapshot.h"
+#include "grove/snapshot.h"
 
 #include "base/quantity.h"
 #include "json/write.h"

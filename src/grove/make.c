@@ -1,5 +1,5 @@
 /* Builders shared by the planners; see make.h. */
-#include "operator/make.h"
+#include "grove/make.h"
 
 #include "json/patch.h"
 

@@ -3,8 +3,8 @@
  * that `grove down` finds them, and a record without its process is known for what it is. Records
  * are in $XDG_RUNTIME_DIR/grove, or in /tmp/grove-UID, a directory nobody else can write to.
  */
-#ifndef CLI_INSTANCE_H
-#define CLI_INSTANCE_H
+#ifndef CLIENT_INSTANCE_H
+#define CLIENT_INSTANCE_H
 
 #include "base/arena.h"
 #include "base/err.h"

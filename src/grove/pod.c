@@ -1,5 +1,5 @@
 /* What a pod's state means to Grove; see pod.h. */
-#include "operator/pod.h"
+#include "grove/pod.h"
 
 bool pod_is_ready(const struct obj *pod)
 {

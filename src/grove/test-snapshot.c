@@ -1,7 +1,7 @@
 /* How the scheduler counts: what pods ask for, what nodes have left, and who is let in where. */
 #include "base/test.h"
+#include "grove/snapshot.h"
 #include "grove/test-world.h"
-#include "sched/snapshot.h"
 
 #define NODE(name, spec, allocatable)                                                       \
     "apiVersion: v1\nkind: Node\nmetadata: {name: " name ", labels: {zone: a, gen: '7'}}\n" \

@@ -6,10 +6,10 @@
  * Pure functions. Results live in the arena; sets hold slices of the documents, which must outlive
  * them.
  */
-#ifndef APISERVER_TYPED_MERGE_H
-#define APISERVER_TYPED_MERGE_H
+#ifndef KUBE_TYPED_MERGE_H
+#define KUBE_TYPED_MERGE_H
 
-#include "apiserver/fieldset.h"
+#include "kube/fieldset.h"
 #include "kube/kinds.h"
 
 struct typed_diff {

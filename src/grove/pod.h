@@ -1,8 +1,8 @@
 /* A pod from its clique, and what a pod's state means to Grove. */
-#ifndef OPERATOR_POD_H
-#define OPERATOR_POD_H
+#ifndef GROVE_POD_H
+#define GROVE_POD_H
 
-#include "operator/make.h"
+#include "grove/make.h"
 
 /* How often in a row the pods before this one, of the same index, ended soon after they began. */
 #define ANNOTATION_FAILURES "grove.io/failures"

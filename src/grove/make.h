@@ -2,8 +2,8 @@
  * Small builders shared by the planners: label sets, owner references, conditions, and the rule for
  * children: create what is missing, patch what drifted, touch nothing else.
  */
-#ifndef OPERATOR_MAKE_H
-#define OPERATOR_MAKE_H
+#ifndef GROVE_MAKE_H
+#define GROVE_MAKE_H
 
 #include "client/controller.h"
 #include "grove/names.h"

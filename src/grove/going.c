@@ -1,7 +1,7 @@
 /* See going.h. */
-#include "operator/going.h"
+#include "grove/going.h"
 
-#include "operator/pod.h"
+#include "grove/pod.h"
 
 #define TAINT_UNREACHABLE "node.kubernetes.io/unreachable"
 

@@ -13,8 +13,8 @@
  * Who counts is found by the name of the clique, not by its UID: a clique that is made anew, as
  * members of scaling groups are, has the indices of the one before it.
  */
-#ifndef OPERATOR_GOING_H
-#define OPERATOR_GOING_H
+#ifndef GROVE_GOING_H
+#define GROVE_GOING_H
 
 #include "client/controller.h"
 #include "client/slots.h"

@@ -2,7 +2,7 @@
  * See fieldset.h. Each operation on two sets walks both lists of kids in step and copies only nodes
  * that differ; whole branches that only one side has are shared as they are.
  */
-#include "apiserver/fieldset.h"
+#include "kube/fieldset.h"
 
 #define PATH_MAX_LEN (64 * 1024)
 

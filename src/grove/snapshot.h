@@ -2,8 +2,8 @@
  * Nodes and pods as the scheduler counts them: what a node has and whom it lets in, what a pod asks
  * for; resources by number, amounts as integers.
  */
-#ifndef SCHED_SNAPSHOT_H
-#define SCHED_SNAPSHOT_H
+#ifndef GROVE_SNAPSHOT_H
+#define GROVE_SNAPSHOT_H
 
 #include "base/vec.h"
 #include "client/controller.h"

@@ -10,7 +10,7 @@
  * per hash: a new one simply takes the place of an old one. Only the fact that our key signed these
  * bytes is remembered; times and existence are looked at every time.
  */
-#include "apiserver/token.h"
+#include "kube/token.h"
 
 #include <openssl/core_names.h>
 #include <openssl/ecdsa.h>

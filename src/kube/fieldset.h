@@ -11,8 +11,8 @@
  *
  * Sets live in the arena given when they were made and share their kids freely: they never change.
  */
-#ifndef APISERVER_FIELDSET_H
-#define APISERVER_FIELDSET_H
+#ifndef KUBE_FIELDSET_H
+#define KUBE_FIELDSET_H
 
 #include "base/arena.h"
 #include "json/doc.h"

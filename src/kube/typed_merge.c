@@ -7,7 +7,7 @@
  * Both sides of a comparison are brought into the order of field sets first (members by name, items
  * by their keys), then walked in step: O(n log n) for any list, and the sets come out sorted.
  */
-#include "apiserver/typed_merge.h"
+#include "kube/typed_merge.h"
 
 #include "base/map.h"
 #include "json/mtree.h"

@@ -1,5 +1,5 @@
 /* See instance.h. */
-#include "cli/instance.h"
+#include "client/instance.h"
 
 #include <dirent.h>
 #include <fcntl.h>
