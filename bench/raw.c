@@ -26,7 +26,7 @@
 #include "client/kubeconfig.h"
 #include "client/remote.h"
 #include "grove/types.h"
-#include "kube/kinds.h"
+#include "kube/tables/kinds.h"
 #include "json/write.h"
 
 /* On a machine that has much else to do nothing is answered soon. */

@@ -1,9 +1,9 @@
 /*
  * The rules that definitions carry for their objects: compiled when a kind is defined, evaluated
- * when an object of it is written. (What a valid rule is: kube/cel_rules.c.)
+ * when an object of it is written. (What a valid rule is: kube/cel/cel_rules.c.)
  */
 #include "apiserver/crd.h"
-#include "kube/cel_rules.h"
+#include "kube/cel/cel_rules.h"
 
 struct kind_rules {
     const struct kind *kind;

@@ -5,7 +5,7 @@
  */
 #include "apiserver/admit_impl.h"
 #include "apiserver/crd.h"
-#include "kube/cel_rules.h"
+#include "kube/cel/cel_rules.h"
 #include "kube/schema.h"
 #include "kube/structural.h"
 

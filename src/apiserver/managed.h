@@ -8,8 +8,8 @@
 #define APISERVER_MANAGED_H
 
 #include "base/timefmt.h"
-#include "kube/kinds.h"
 #include "kube/status.h"
+#include "kube/tables/kinds.h"
 #include "json/edit.h"
 
 /* Managers that wrote in another version of the kind own fields of that version. Where a webhook

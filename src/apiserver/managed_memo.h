@@ -11,7 +11,7 @@
 #define APISERVER_MANAGED_MEMO_H
 
 #include "kube/fieldset.h"
-#include "kube/kinds.h"
+#include "kube/tables/kinds.h"
 #include "json/doc.h"
 
 struct memo_key {

@@ -1,7 +1,7 @@
 /* The resources of the metrics APIs as tables, for discovery and OpenAPI. */
 #include "apiserver/metrics_api.h"
 
-#include "kube/table.h"
+#include "kube/tables/fields.h"
 
 static const struct field container_metrics_fields[] = {
     ONE("name", type_string, 1, .flags = REQUIRED),

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "kube/kinds.h"
+#include "kube/tables/kinds.h"
 #include "json/write.h"
 
 struct schema_entry;

@@ -5,7 +5,7 @@
 #include "apiserver/request.h"
 #include "apiserver/route.h"
 #include "kube/schema.h"
-#include "kube/table.h"
+#include "kube/tables/fields.h"
 
 #include <strings.h>
 

@@ -25,7 +25,7 @@
 #define APISERVER_POLICY_H
 
 #include "apiserver/server.h"
-#include "kube/cel.h"
+#include "kube/cel/cel.h"
 
 struct admit;
 struct hook_about;

@@ -1,6 +1,6 @@
 /* ResourceQuota and LimitRange as tables. */
 #include "apiserver/quota.h"
-#include "kube/table.h"
+#include "kube/tables/fields.h"
 
 static const struct field limit_range_item_fields[] = {
     ONE("type", type_string, 1, .flags = REQUIRED, .doc = "Container or Pod."),

@@ -5,8 +5,8 @@
  */
 #include "apiserver/fixture.h"
 #include "grove/types.h"
-#include "kube/proto_fixture.h"
 #include "kube/schema.h"
+#include "kube/test-proto-fixture.h"
 
 #define PODS                                                                         \
     "'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'c'," \

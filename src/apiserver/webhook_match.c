@@ -3,7 +3,7 @@
  * kube-apiserver matches them. Pure functions of the configuration and the write.
  */
 #include "apiserver/webhook.h"
-#include "kube/cel.h"
+#include "kube/cel/cel.h"
 #include "kube/selector.h"
 
 #define ANY "*"

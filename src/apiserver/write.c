@@ -10,7 +10,7 @@
 #include "apiserver/quota.h"
 #include "apiserver/request.h"
 #include "apiserver/webhook.h"
-#include "kube/cel_rules.h"
+#include "kube/cel/cel_rules.h"
 #include "kube/schema.h"
 #include "kube/structural.h"
 

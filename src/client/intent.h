@@ -10,7 +10,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
-#include "kube/kinds.h"
+#include "kube/tables/kinds.h"
 
 struct intent {
     unsigned count;                     /* plans that delete it */

@@ -19,7 +19,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
-#include "kube/kinds.h"
+#include "kube/tables/kinds.h"
 #include "loop/loop.h"
 
 #define QUEUE_RETRY_BASE (5 * USEC_PER_MSEC)

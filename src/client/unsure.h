@@ -13,7 +13,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
-#include "kube/kinds.h"
+#include "kube/tables/kinds.h"
 #include "loop/loop.h"
 
 enum { UNSURE_MAX = 4096 };

@@ -9,7 +9,7 @@
 #ifndef GROVE_RBAC_RULES_H
 #define GROVE_RBAC_RULES_H
 
-#include "kube/kinds.h"
+#include "kube/tables/kinds.h"
 #include "json/doc.h"
 
 /* Where the accounts of the components live. */

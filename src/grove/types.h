@@ -2,8 +2,8 @@
 #ifndef GROVE_TYPES_H
 #define GROVE_TYPES_H
 
-#include "kube/kinds.h"
 #include "kube/object.h"
+#include "kube/tables/kinds.h"
 #include "json/view.h"
 
 extern const struct kind kind_pcs, kind_pcsg, kind_pclq, kind_ctb, kind_pod_gang, kind_pod_gang_map;

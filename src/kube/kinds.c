@@ -6,11 +6,11 @@
  * arena per definition; the arenas of the last two definitions are kept beside the newest, because
  * an answer on its way may still quote a name out of them.
  */
-#include "kube/kinds.h"
+#include "kube/tables/kinds.h"
 
 #include <strings.h>
 
-#include "kube/builtin.h"
+#include "kube/tables/builtin.h"
 
 enum { ARENAS = 3 };
 

@@ -7,7 +7,7 @@
 #define KUBE_OBJECT_H
 
 #include "base/timefmt.h"
-#include "kube/kinds.h"
+#include "kube/tables/kinds.h"
 #include "json/doc.h"
 
 struct obj {

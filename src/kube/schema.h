@@ -3,8 +3,8 @@
 #ifndef KUBE_SCHEMA_H
 #define KUBE_SCHEMA_H
 
-#include "kube/kinds.h"
 #include "kube/status.h"
+#include "kube/tables/kinds.h"
 
 /* Calls report for each unknown field ("spec.bogus") and duplicate key in document order.
  * what: "unknown field" or "duplicate field". */

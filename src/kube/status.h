@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "kube/kinds.h"
+#include "kube/tables/kinds.h"
 #include "json/write.h"
 
 struct status_cause {

@@ -6,7 +6,7 @@
 #ifndef KUBE_STRUCTURAL_H
 #define KUBE_STRUCTURAL_H
 
-#include "kube/kinds.h"
+#include "kube/tables/kinds.h"
 #include "json/write.h"
 
 /* The table of a schema of type object. It lives in the arena, which also takes a reference to the

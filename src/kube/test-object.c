@@ -1,7 +1,7 @@
 /* Objects: what is decoded, what is refused, and the count. */
 #include "base/test.h"
-#include "kube/fixture.h"
 #include "kube/object.h"
+#include "kube/test-kube-fixture.h"
 
 static struct obj *make(struct arena *a, const char *text, struct err *err)
 {

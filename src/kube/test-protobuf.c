@@ -3,9 +3,9 @@
  * .proto files; one is the body kubectl sends.
  */
 #include "base/test.h"
-#include "kube/fixture.h"
-#include "kube/proto_fixture.h"
 #include "kube/schema.h"
+#include "kube/test-kube-fixture.h"
+#include "kube/test-proto-fixture.h"
 
 static void check_body(str body, const char *want)
 {

@@ -3,8 +3,8 @@
  * subresources, one row each.
  */
 #include "base/test.h"
-#include "kube/builtin.h"
-#include "kube/fixture.h"
+#include "kube/tables/builtin.h"
+#include "kube/test-kube-fixture.h"
 
 static const struct resource {
     const char *group, *version, *plural, *kind, *singular;

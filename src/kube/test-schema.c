@@ -1,7 +1,7 @@
 /* Unknown fields, pruning, defaults, validation. */
 #include "base/test.h"
-#include "kube/fixture.h"
 #include "kube/schema.h"
+#include "kube/test-kube-fixture.h"
 #include "json/write.h"
 
 /* ---- unknown fields ---- */

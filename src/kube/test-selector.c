@@ -1,7 +1,7 @@
 /* Selectors: the grammar, its errors, and matching. */
 #include "base/test.h"
-#include "kube/fixture.h"
 #include "kube/selector.h"
+#include "kube/test-kube-fixture.h"
 
 static bool matches(const char *selector, const char *labels)
 {

@@ -1,7 +1,7 @@
 /* Status: the exact texts and shapes clients know. */
 #include "base/test.h"
-#include "kube/fixture.h"
 #include "kube/status.h"
+#include "kube/test-kube-fixture.h"
 
 /* Compares the text itself: the order of members is part of the shape. */
 static void check_doc(struct doc *d, const char *want)

@@ -1,7 +1,7 @@
 /* Strategic merge patches, as kubectl and helm send them. */
 #include "base/test.h"
-#include "kube/fixture.h"
 #include "kube/schema.h"
+#include "kube/test-kube-fixture.h"
 
 static void check_merge(const struct kind *k, const char *target, const char *patch,
                         const char *want)

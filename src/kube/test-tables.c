@@ -1,9 +1,9 @@
 /* The tables against themselves: what every reader of them relies on. */
 #include "base/test.h"
 #include "base/vec.h"
-#include "kube/builtin.h"
-#include "kube/fixture.h"
 #include "kube/schema.h"
+#include "kube/tables/builtin.h"
+#include "kube/test-kube-fixture.h"
 #include "json/jsonpath.h"
 
 typedef VEC(const struct type *) type_vec;

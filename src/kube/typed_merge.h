@@ -10,7 +10,7 @@
 #define KUBE_TYPED_MERGE_H
 
 #include "kube/fieldset.h"
-#include "kube/kinds.h"
+#include "kube/tables/kinds.h"
 
 struct typed_diff {
     struct fieldset changed; /* added or modified */

@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "base/quantity.h"
 #include "base/timefmt.h"
-#include "kube/regex.h"
+#include "kube/regex/regex.h"
 
 /* What one object may cost, regular expressions and long lists of values above all: some tens of
  * milliseconds at worst. */

@@ -4,8 +4,8 @@
  * The document is known once by nothing and once by a schema, and may be absent.
  */
 #include "fuzz.h"
-#include "kube/cel.h"
-#include "kube/cel_rules.h"
+#include "kube/cel/cel.h"
+#include "kube/cel/cel_rules.h"
 
 #define COST 20000
 

@@ -5,7 +5,7 @@
  */
 #include "base/strbuf.h"
 #include "fuzz.h"
-#include "kube/regex.h"
+#include "kube/regex/regex.h"
 
 #define UNITS 2000000
 
