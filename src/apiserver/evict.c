@@ -3,13 +3,13 @@
  * kube-apiserver's 429.
  *
  * The count is a write of its own to the budget's status: one disruption less, and the pod's name
- * in disruptedPods, so that the disruption controller (pdb.c) does not count the pod as healthy
+ * in disruptedPods, so that the disruption controller (budgets.c) does not count the pod as healthy
  * before it sees it go. It is judged against the newest pending version and applied before the
  * pod's deletion is, in the same turn of the loop: two evictions never share one allowance. Nobody
  * waits for its answer; the store takes both writes or none from then on.
  */
-#include "apiserver/controllers.h"
 #include "apiserver/request.h"
+#include "kube/pdb_conditions.h"
 #include "kube/selector.h"
 
 #define REFUSED "Cannot evict pod as it would violate the pod's disruption budget."

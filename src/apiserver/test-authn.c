@@ -1,8 +1,8 @@
 /* Who is asking, and the questions about it: tokens, certificates, impersonation, reviews. */
 #include "apiserver/front_fixture.h"
 
-#include "apiserver/controllers.h"
 #include "base/b64.h"
+#include "controllers/controllers.h"
 
 #define REVIEWS "/apis/authorization.k8s.io/v1/"
 #define WHO "/apis/authentication.k8s.io/v1/selfsubjectreviews"

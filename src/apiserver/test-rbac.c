@@ -3,11 +3,11 @@
  * makes of them. What is expected are the rules of Kubernetes' RBAC authorizer and the recorded
  * words of kube-apiserver.
  */
-#include "apiserver/controllers.h"
 #include "apiserver/fixture.h"
 #include "apiserver/rbac.h"
 #include "apiserver/rbac_boot.h"
 #include "base/log.h"
+#include "controllers/controllers.h"
 #include "grove/rbac_rules.h"
 
 /* ---- the cluster ---- */

@@ -2,14 +2,14 @@
  * told apart. */
 #include "sim/plane.h"
 
-#include "apiserver/controllers.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "controllers/autoscaler.h"
+#include "controllers/controllers.h"
 #include "grove/admit.h"
 #include "grove/metrics_feed.h"
 #include "grove/types.h"
-#include "operator/autoscaler.h"
 #include "operator/backend.h"
 #include "operator/config.h"
 #include "operator/operator.h"

@@ -1,7 +1,7 @@
 /* The garbage collector and the namespace controller on the ordinary runtime, over a memory store.
  */
-#include "apiserver/controllers.h"
 #include "apiserver/fixture.h"
+#include "controllers/controllers.h"
 #include "grove/types.h"
 
 struct plane {

@@ -3,8 +3,8 @@
  * One that cannot be had is left out, unless the others would scale in: that is not done on half of
  * the truth. Names, reasons and messages are those that `kubectl describe hpa` shows everywhere.
  */
+#include "controllers/autoscaler_impl.h"
 #include "kube/selector.h"
-#include "operator/autoscaler_impl.h"
 
 /* A pod's processor use says nothing while it starts. */
 #define CPU_INITIALIZATION (5 * USEC_PER_MIN)

@@ -11,7 +11,7 @@
  * time is its reporter's word: it counts for a day after the creation, then a recurring event is
  * made anew.
  */
-#include "apiserver/controllers.h"
+#include "controllers/controllers.h"
 
 #define TTL USEC_PER_HOUR
 /* Events deleted in one plan. */

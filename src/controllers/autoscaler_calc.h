@@ -7,8 +7,8 @@
  * there and asks for as many times too much; here pods are turned into replicas by how many of each
  * there are at present.
  */
-#ifndef OPERATOR_AUTOSCALER_CALC_H
-#define OPERATOR_AUTOSCALER_CALC_H
+#ifndef CONTROLLERS_AUTOSCALER_CALC_H
+#define CONTROLLERS_AUTOSCALER_CALC_H
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,5 +1,5 @@
 /* See autoscaler_calc.h: what the rules and the past make of a wanted number of replicas. */
-#include "operator/autoscaler_calc.h"
+#include "controllers/autoscaler_calc.h"
 
 #include "base/quantity.h"
 #include "json/write.h"

@@ -19,9 +19,10 @@
  * urgent things to do. Until a budget says something, nothing it selects may be evicted; so a new
  * one that could say nothing else says it later.
  */
-#include "apiserver/controllers.h"
 #include "base/map.h"
+#include "controllers/controllers.h"
 #include "grove/types.h"
+#include "kube/pdb_conditions.h"
 #include "kube/selector.h"
 #include "json/write.h"
 
@@ -302,27 +303,6 @@ static size_t put_pruned(struct jw *out, const struct world *w, const struct obj
 static const char *reason_of(const struct tally *t, int64_t allowed)
 {
     return t->failed.len ? "SyncFailed" : allowed > 0 ? "SufficientPods" : "InsufficientPods";
-}
-
-void pdb_put_conditions(struct jw *out, jval conditions, const char *reason, bool allowed,
-                        str message, int64_t generation, str now)
-{
-    jval had = condition_find(conditions, STR(PDB_CONDITION));
-    bool same = str_is(jstr(jgetc(had, "status")), allowed ? "True" : "False");
-    str since = jstr(jgetc(had, "lastTransitionTime"));
-    jw_put_array(out, "conditions");
-    for (struct jiter it = jiter(conditions); jnext(&it);)
-        if (!str_is(jstr(jgetc(it.value, "type")), PDB_CONDITION))
-            jw_val(out, it.value);
-    jw_object(out);
-    jw_put_cstr(out, "type", PDB_CONDITION);
-    jw_put_cstr(out, "status", allowed ? "True" : "False");
-    jw_put_int(out, "observedGeneration", generation);
-    jw_put_str(out, "lastTransitionTime", same && since.len ? since : now);
-    jw_put_cstr(out, "reason", reason);
-    jw_put_str(out, "message", message);
-    jw_end(out);
-    jw_end(out);
 }
 
 static bool is_up_to_date(const struct obj *budget, const struct tally *t, int64_t allowed)

@@ -1,5 +1,5 @@
 /* See autoscaler_calc.h: samples to replicas. */
-#include "operator/autoscaler_calc.h"
+#include "controllers/autoscaler_calc.h"
 
 /* num / den of what is to what should be. */
 struct ratio {

@@ -5,10 +5,10 @@
  * then the policies, then the bounds.
  */
 #include "base/test.h"
+#include "controllers/autoscaler.h"
+#include "controllers/autoscaler_calc.h"
 #include "grove/metrics_source.h"
 #include "grove/test-world.h"
-#include "operator/autoscaler.h"
-#include "operator/autoscaler_calc.h"
 #include "json/yaml.h"
 
 /* ---- samples to replicas ---- */

@@ -1,8 +1,8 @@
 /* Disruption budgets, evictions and the end of events, over a memory store on the virtual loop.
  * What is expected are the rules of kube-controller-manager's disruption controller and the
  * recorded answers of pods/eviction. */
-#include "apiserver/controllers.h"
 #include "apiserver/fixture.h"
+#include "controllers/controllers.h"
 #include "grove/types.h"
 
 struct inner {

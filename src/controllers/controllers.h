@@ -1,8 +1,8 @@
 /* Planners that belong to any API server: they make its objects behave (garbage collection,
  * namespaces, budgets, the end of events). They run on the ordinary runtime; kinds that are defined
  * while they run are followed. */
-#ifndef APISERVER_CONTROLLERS_H
-#define APISERVER_CONTROLLERS_H
+#ifndef CONTROLLERS_CONTROLLERS_H
+#define CONTROLLERS_CONTROLLERS_H
 
 #include "client/controller.h"
 #include "kube/token.h"
@@ -35,10 +35,6 @@ void events_expiry_add(struct runtime *r, struct api *api);
 
 /* Keeps the status of PodDisruptionBudgets. */
 void pdb_add(struct runtime *r, struct api *api);
-#define PDB_CONDITION "DisruptionAllowed"
-/* "conditions":[...], those given with this one changed; now: when that is. */
-void pdb_put_conditions(struct jw *out, jval conditions, const char *reason, bool allowed,
-                        str message, int64_t generation, str now);
 
 /* Kind an owner reference names, in whatever version of its group is known; NULL: none is. */
 const struct kind *owner_ref_kind(jval ref);

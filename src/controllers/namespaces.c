@@ -5,7 +5,7 @@
  * Whether a namespace is empty is judged by caches, which may be behind; the server refuses our
  * finalize while it knows better, and the key is looked at again.
  */
-#include "apiserver/controllers.h"
+#include "controllers/controllers.h"
 #include "json/edit.h"
 #include "json/write.h"
 

@@ -4,8 +4,8 @@
  * this (rbac.h); it is for whoever reads the role. A role made of roles made of others settles one
  * level at a time.
  */
-#include "apiserver/controllers.h"
 #include "base/vec.h"
+#include "controllers/controllers.h"
 #include "kube/selector.h"
 
 enum { SELECTORS_MAX = 64 };

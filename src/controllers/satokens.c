@@ -6,8 +6,8 @@
  * The claims of such a token depend on the objects alone; only the signature differs from plan to
  * plan, and a Secret that has a token is left alone.
  */
-#include "apiserver/controllers.h"
 #include "base/b64.h"
+#include "controllers/controllers.h"
 #include "json/write.h"
 
 #define TYPE "kubernetes.io/service-account-token"

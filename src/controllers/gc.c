@@ -21,7 +21,7 @@
  * Events and leases neither own nor are owned; they are left out. Kinds that are defined while it
  * runs are followed from then on, in one of their versions: the others show the same objects.
  */
-#include "apiserver/controllers.h"
+#include "controllers/controllers.h"
 #include "json/write.h"
 
 #define OWNERS_MAX 64

@@ -2,7 +2,7 @@
  * What belongs to a target of the autoscaler: pods are found down the owners, each through an
  * index, and then held against the target's selector. So the cost is that of the target's own pods.
  */
-#include "operator/autoscaler_impl.h"
+#include "controllers/autoscaler_impl.h"
 
 #include "kube/selector.h"
 

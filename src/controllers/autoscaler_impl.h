@@ -1,10 +1,10 @@
 /* Between the files of the autoscaler. */
-#ifndef OPERATOR_AUTOSCALER_IMPL_H
-#define OPERATOR_AUTOSCALER_IMPL_H
+#ifndef CONTROLLERS_AUTOSCALER_IMPL_H
+#define CONTROLLERS_AUTOSCALER_IMPL_H
 
+#include "controllers/autoscaler_calc.h"
 #include "grove/make.h"
 #include "grove/metrics_source.h"
-#include "operator/autoscaler_calc.h"
 
 /* One look at one autoscaler. */
 struct scaler {

@@ -9,8 +9,8 @@
  * about metrics changes. Without autoscalers it has no timers. What it must not forget is in an
  * annotation (autoscaler_calc.h); a settled world gives an empty plan.
  */
-#ifndef OPERATOR_AUTOSCALER_H
-#define OPERATOR_AUTOSCALER_H
+#ifndef CONTROLLERS_AUTOSCALER_H
+#define CONTROLLERS_AUTOSCALER_H
 
 #include "client/controller.h"
 

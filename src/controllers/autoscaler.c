@@ -3,10 +3,10 @@
  * against the rules and the past, and write down, in this order, what must not be forgotten, the
  * new scale, and the status. A crash between any two of these is made good by the next look.
  */
-#include "operator/autoscaler.h"
+#include "controllers/autoscaler.h"
 
+#include "controllers/autoscaler_impl.h"
 #include "kube/selector.h"
-#include "operator/autoscaler_impl.h"
 
 enum { STAGE_HISTORY, STAGE_SCALE, STAGE_STATUS };
 /* Changes that come together are looked at together. */
