@@ -175,7 +175,7 @@ void commits_detach(struct apiserver *a);
 /* Stores o (or its deletion) and goes to WAIT; refuses when the store does. */
 void request_commit(struct req *q, struct obj *o, bool delete);
 
-/* ---- write.c, patch.c: the steps of a write ---- */
+/* ---- write_steps.c, write_patch.c: the steps of a write ---- */
 
 /* What a body is to be. */
 struct body_kind {

@@ -5,15 +5,15 @@
  * Bootstrapping creates what every cluster has through the ordinary verbs; what is there already is
  * left alone.
  */
-#include "apiserver/conversion.h"
+#include "apiserver/access/rbac.h"
+#include "apiserver/access/rbac_boot.h"
+#include "apiserver/admission/quota.h"
+#include "apiserver/admission/webhook.h"
 #include "apiserver/crd.h"
-#include "apiserver/crd_boot.h"
+#include "apiserver/crd/conversion.h"
+#include "apiserver/crd/crd_boot.h"
 #include "apiserver/metrics_names.h"
-#include "apiserver/quota.h"
-#include "apiserver/rbac.h"
-#include "apiserver/rbac_boot.h"
 #include "apiserver/request.h"
-#include "apiserver/webhook.h"
 
 static const str masters = STR_INIT("system:masters");
 const struct user server_user = {

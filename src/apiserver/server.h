@@ -27,7 +27,7 @@
 struct apiserver;
 struct grove_context; /* grove/admit.h */
 struct metrics_feed;  /* grove/metrics_feed.h */
-struct metrics_names; /* apiserver/metrics_api.h */
+struct metrics_names; /* apiserver/front/metrics_api.h */
 struct req;
 
 struct user {

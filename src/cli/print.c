@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-#include "apiserver/front.h"
+#include "apiserver/front/front.h"
 #include "cli/clean.h"
 #include "cli/paint.h"
 #include "json/yaml.h"

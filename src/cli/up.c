@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "apiserver/front.h"
+#include "apiserver/front/front.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/pki.h"

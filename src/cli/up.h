@@ -3,7 +3,7 @@
 #ifndef CLI_UP_H
 #define CLI_UP_H
 
-#include "apiserver/front.h"
+#include "apiserver/front/front.h"
 #include "net/http.h"
 #include "sim/plane.h"
 

@@ -1,7 +1,7 @@
 /* Disruption budgets, evictions and the end of events, over a memory store on the virtual loop.
  * What is expected are the rules of kube-controller-manager's disruption controller and the
  * recorded answers of pods/eviction. */
-#include "apiserver/fixture.h"
+#include "apiserver/test-apiserver-fixture.h"
 #include "controllers/controllers.h"
 #include "grove/types.h"
 

@@ -1,6 +1,6 @@
 /* The garbage collector and the namespace controller on the ordinary runtime, over a memory store.
  */
-#include "apiserver/fixture.h"
+#include "apiserver/test-apiserver-fixture.h"
 #include "controllers/controllers.h"
 #include "grove/types.h"
 

@@ -8,7 +8,7 @@
  * comes in time, by the oracle and by scenarios.) What was asked for a moment ago, when an older
  * wish may still have been believed, is not judged.
  */
-#include "apiserver/quota.h"
+#include "apiserver/admission/quota.h"
 #include "grove/types.h"
 #include "sim/inv_impl.h"
 

@@ -1,5 +1,5 @@
 /* How much is written: counted on the revisions of a whole control plane. */
-#include "apiserver/quota.h"
+#include "apiserver/admission/quota.h"
 #include "base/test.h"
 #include "grove/names.h"
 #include "grove/types.h"

@@ -3,8 +3,8 @@
  * one, the rest is the body. Whatever it is, it names a resource, a review, nothing, or is refused
  * with a Status that has a code and a message; and so is its body.
  */
-#include "apiserver/review.h"
-#include "apiserver/route.h"
+#include "apiserver/access/review.h"
+#include "apiserver/front/route.h"
 #include "fuzz.h"
 #include "grove/types.h"
 

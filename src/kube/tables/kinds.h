@@ -166,7 +166,7 @@ struct column {
     const char *name;
     const char *type;   /* "string", "integer", "date", ... */
     const char *format; /* "name" or "" */
-    const char *path;   /* JSONPath; NULL: computed (apiserver/table.c) */
+    const char *path;   /* JSONPath; NULL: computed (apiserver/front/table.c) */
     int priority;       /* > 0: only with -o wide */
     const char *doc;
 };

@@ -306,7 +306,8 @@ static const struct field resource_slice_fields[] = {
 };
 OBJECT(resource_slice, "ResourceSlice");
 
-/* ---- v1beta1: requests and devices are written otherwise; apiserver/convert_resource.c ---- */
+/* ---- v1beta1: requests and devices are written otherwise; apiserver/verbs/convert_resource.c ----
+ */
 
 static const struct field device_request_v1beta1_fields[] = {
     ONE("name", type_string, 1, .flags = REQUIRED),
