@@ -12,7 +12,7 @@
 #include "cli/findings.h"
 #include "cli/tree.h"
 #include "grove/types.h"
-#include "operator/update.h"
+#include "operator/common/update.h"
 #include "json/yaml.h"
 
 #define SET "chat"

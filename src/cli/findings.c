@@ -8,7 +8,7 @@
 #include "grove/names.h"
 #include "grove/types.h"
 #include "grove/wait.h"
-#include "operator/termination.h"
+#include "operator/common/termination.h"
 
 enum { MAX_FINDINGS = 200, MAX_ERRORS = 3 };
 #define LINGERS_AFTER (10 * USEC_PER_SEC)

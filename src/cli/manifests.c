@@ -18,7 +18,7 @@
 #include "cli/cli.h"
 #include "cli/crds.h"
 #include "grove/rbac_rules.h"
-#include "operator/webhook_config.h"
+#include "operator/webhook/webhook_config.h"
 #include "json/yaml.h"
 
 /* Embedded from install/. */

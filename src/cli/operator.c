@@ -13,11 +13,11 @@
 #include "cli/crds.h"
 #include "cli/endpoints.h"
 #include "client/host.h"
-#include "operator/backend.h"
-#include "operator/config.h"
-#include "operator/mnnvl.h"
-#include "operator/webhook_config.h"
-#include "operator/webhook_server.h"
+#include "operator/common/backend.h"
+#include "operator/common/config.h"
+#include "operator/common/mnnvl.h"
+#include "operator/webhook/webhook_config.h"
+#include "operator/webhook/webhook_server.h"
 
 /* Between looks at the files of a given certificate; a mounted Secret is no faster. */
 #define FILES_INTERVAL USEC_PER_MIN

@@ -13,7 +13,7 @@
 #include "cli/view.h"
 #include "grove/revision.h"
 #include "grove/types.h"
-#include "operator/update.h"
+#include "operator/common/update.h"
 #include "json/patch.h"
 
 #define SLICE (100 * USEC_PER_MSEC)

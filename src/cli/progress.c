@@ -7,7 +7,7 @@
 #include "cli/status.h"
 #include "grove/revision.h"
 #include "grove/types.h"
-#include "operator/update.h"
+#include "operator/common/update.h"
 
 /* States, and how watching and the exit code take them. */
 enum state {

@@ -7,7 +7,7 @@
 #include "cli/print.h"
 #include "grove/revision.h"
 #include "grove/types.h"
-#include "operator/update.h"
+#include "operator/common/update.h"
 #include "json/edit.h"
 
 enum { MAX_TRIES = 20 };

@@ -16,7 +16,7 @@
 #include "cli/paint.h"
 #include "cli/up.h"
 #include "client/instance.h"
-#include "operator/config.h"
+#include "operator/common/config.h"
 #include "store/check.h"
 #include "store/store.h"
 

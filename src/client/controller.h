@@ -89,8 +89,8 @@ bool world_has_unsure(const struct world *w);
  * What the writes of a key failed with the last time, by this controller or, if they did not, by
  * another of the runtime; NULL when they did not, or with nothing worth telling: forbidden and
  * invalid count at once, a busy or silent server from the third time in a row on, a cache that was
- * behind never. For status.lastErrors and the warnings that go with it (operator/errors.h turns it
- * into both):
+ * behind never. For status.lastErrors and the warnings that go with it (operator/common/errors.h
+ * turns it into both):
  *
  *  - A stage starts only when the one before succeeded, so a status that tells of a failure goes
  *    into the first stage; in the last it would wait for what fails.

@@ -2,7 +2,7 @@
 #include "operator/test-ring.h"
 
 #include "base/test.h"
-#include "operator/clique.h"
+#include "operator/common/clique.h"
 #include "operator/operator.h"
 #include "json/patch.h"
 #include "json/yaml.h"

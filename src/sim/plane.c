@@ -10,8 +10,8 @@
 #include "grove/admit.h"
 #include "grove/metrics_feed.h"
 #include "grove/types.h"
-#include "operator/backend.h"
-#include "operator/config.h"
+#include "operator/common/backend.h"
+#include "operator/common/config.h"
 #include "operator/operator.h"
 #include "sched/sched.h"
 

@@ -16,7 +16,7 @@
 
 struct plane;
 struct token_key;       /* kube/token.h */
-struct operator_config; /* operator/config.h */
+struct operator_config; /* operator/common/config.h */
 
 /* Wraps the API a component uses. Called with what it returned before (layer 0: the plain one)
  * until it returns NULL; the plane frees the wrappers, outermost first. */

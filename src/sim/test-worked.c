@@ -1,16 +1,16 @@
 /*
  * The worked cases of the proposal for coherent updates in a whole world: every content the map of
  * gangs has from the change to the end, in order, none more and none less, against the tables
- * (operator/coherent_cases.h). With each: names stay as they were, anchors and what depends on them
- * are marked, and before the next one the gangs are exactly those of the map and the new ones
- * ready; what the status said to be in flight meanwhile were the gangs this sub-step made, and no
- * others.
+ * (operator/update/coherent_cases.h). With each: names stay as they were, anchors and what depends
+ * on them are marked, and before the next one the gangs are exactly those of the map and the new
+ * ones ready; what the status said to be in flight meanwhile were the gangs this sub-step made, and
+ * no others.
  */
 #include "base/map.h"
 #include "base/test.h"
 #include "grove/names.h"
 #include "grove/types.h"
-#include "operator/coherent_cases.h"
+#include "operator/update/coherent_cases.h"
 #include "sim/sim.h"
 
 #define LIMIT (30 * USEC_PER_MIN)

@@ -5,7 +5,7 @@
 #include "grove/admit.h"
 #include "grove/types.h"
 #include "kube/schema.h"
-#include "operator/webhook.h"
+#include "operator/webhook/grove_webhook.h"
 
 static const struct obj *find_set(void *ctx, str ns, str name)
 {
