@@ -9,7 +9,7 @@
 #include "grove/snapshot.h"
 #include "grove/types.h"
 #include "operator/operator.h"
-#include "sched/core.h"
+#include "sched/model/core.h"
 #include "json/edit.h"
 #include "json/yaml.h"
 

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "base/rng.h"
-#include "sched/core.h"
+#include "sched/model/core.h"
 
 enum { RES_CPU, RES_MEMORY, RES_PODS, RES_GPU, N_RES };
 enum { RACK_NODES = 18, BLOCK_RACKS = 16, LEVEL_BLOCK = 1, LEVEL_RACK = 2, LEVEL_HOST = 3 };

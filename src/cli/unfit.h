@@ -1,7 +1,7 @@
 /*
  * What the scheduler wrote for programs about a gang that waits (status.unschedulable, described in
- * sched/why.h), as far as commands tell it: the verdict in one short sentence, and what is alike
- * among gangs that wait for the same. The whole story is the condition's message.
+ * sched/why/why.h), as far as commands tell it: the verdict in one short sentence, and what is
+ * alike among gangs that wait for the same. The whole story is the condition's message.
  */
 #ifndef CLI_UNFIT_H
 #define CLI_UNFIT_H

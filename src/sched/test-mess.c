@@ -5,10 +5,10 @@
  * can, the tables say what is there, and when it is quiet again there is an end of rounds and
  * nobody waits behind a less important one that could have been asked.
  */
-#include "sched/hold.h"
-#include "sched/lease.h"
-#include "sched/tell.h"
-#include "sched/test-round.h"
+#include "sched/model/reservation.h"
+#include "sched/model/tell.h"
+#include "sched/model/test-round.h"
+#include "sched/place/hold.h"
 
 enum { NODES = 6, CPUS = 4, GANGS = 12, STEPS = 60 };
 

@@ -1,7 +1,7 @@
 /* A round of the scheduler over a world: which binds it plans, and what it tells. */
 #include "grove/names.h"
-#include "sched/tell.h"
-#include "sched/test-round.h"
+#include "sched/model/tell.h"
+#include "sched/model/test-round.h"
 
 TEST(a_gang_that_fits_is_bound)
 {

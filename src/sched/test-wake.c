@@ -1,5 +1,5 @@
 /* Who is looked at again, and when: the number of looks is what is counted. */
-#include "sched/test-round.h"
+#include "sched/model/test-round.h"
 
 static uint64_t looks(struct test_world *t)
 {
