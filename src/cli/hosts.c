@@ -4,7 +4,7 @@
  */
 #include "cli/cli.h"
 #include "client/host.h"
-#include "nodes/nodes.h"
+#include "node/sim/nodes.h"
 #include "sched/sched.h"
 
 struct host_args {

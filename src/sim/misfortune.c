@@ -2,7 +2,7 @@
  * wants to see it. */
 #include "sim/sim_impl.h"
 
-#include "nodes/life.h"
+#include "node/machine/life.h"
 #include "json/write.h"
 
 /* ---- status ---- */

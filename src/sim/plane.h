@@ -12,7 +12,7 @@
 
 #include "apiserver/server.h"
 #include "client/controller.h"
-#include "nodes/nodes.h"
+#include "node/sim/nodes.h"
 
 struct plane;
 struct token_key;       /* kube/token.h */

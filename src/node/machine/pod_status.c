@@ -1,6 +1,6 @@
 /* See pod_status.h. Times of conditions and containers that did not change are kept from what is
  * there. */
-#include "nodes/pod_status.h"
+#include "node/machine/pod_status.h"
 
 /* ---- conditions ---- */
 

@@ -1,8 +1,8 @@
 /* The pods on one simulated node. */
-#ifndef NODES_PODS_H
-#define NODES_PODS_H
+#ifndef NODE_SIM_PODS_H
+#define NODE_SIM_PODS_H
 
-#include "nodes/nodes.h"
+#include "node/sim/nodes.h"
 
 struct node_pods {
     const struct world *world;

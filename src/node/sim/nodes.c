@@ -4,11 +4,11 @@
  * some time after the one before; the time base is what the API recorded, so a restart changes
  * nothing.
  */
-#include "nodes/nodes.h"
+#include "node/sim/nodes.h"
 
 #include "grove/types.h"
 #include "grove/wait.h"
-#include "nodes/pods.h"
+#include "node/sim/pods.h"
 
 #define NODE_PREFIX "fake-node-"
 #define MANAGER "simulated-node"

@@ -1,8 +1,8 @@
 /* The status of a pod at a point of its life, as the kubelet writes it. */
-#ifndef NODES_POD_STATUS_H
-#define NODES_POD_STATUS_H
+#ifndef NODE_MACHINE_POD_STATUS_H
+#define NODE_MACHINE_POD_STATUS_H
 
-#include "nodes/life.h"
+#include "node/machine/life.h"
 #include "json/write.h"
 
 struct pod_status {

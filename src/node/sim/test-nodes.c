@@ -1,8 +1,8 @@
 /* Simulated nodes: how they register, and the lives of the pods on them. */
 #include "base/test.h"
 #include "grove/test-world.h"
-#include "nodes/nodes.h"
-#include "nodes/pods.h"
+#include "node/sim/nodes.h"
+#include "node/sim/pods.h"
 #include "json/patch.h"
 #include "json/yaml.h"
 

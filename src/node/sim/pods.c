@@ -1,11 +1,11 @@
 /*
  * Pods on a simulated node: for each what is due of its life (life.h), and when to look again.
  */
-#include "nodes/pods.h"
+#include "node/sim/pods.h"
 
 #include "grove/types.h"
 #include "grove/wait.h"
-#include "nodes/pod_status.h"
+#include "node/machine/pod_status.h"
 
 #define MANAGER "simulated-node"
 enum { FIRST_ADDRESS = 1, END_ADDRESS = 255 };

@@ -8,11 +8,11 @@
  * what a cluster's controllers do then: it says that the node is unreachable, taints it, and
  * deletes its pods when their tolerations end; pods of nodes that are gone go too.
  */
-#ifndef NODES_NODES_H
-#define NODES_NODES_H
+#ifndef NODE_SIM_NODES_H
+#define NODE_SIM_NODES_H
 
 #include "client/controller.h"
-#include "nodes/life.h"
+#include "node/machine/life.h"
 
 struct nodes_options {
     unsigned count;
@@ -21,16 +21,16 @@ struct nodes_options {
     struct life life;    /* of the pods on them, see life.h */
     unsigned jitter;     /* of the delays, percent */
     bool heartbeats;     /* a Lease for each, renewed every ten seconds */
-    /* Without heartbeats: a Lease for each all the same, for those who look it up (`kubectl describe
-     * node`). It has no duration, so it does not expire, and is written when the node registers and
-     * when it comes back, as its condition Ready is: nobody judges these nodes by their Leases, and
-     * ten thousand that renew them are a thousand writes a second for nothing. */
+    /* Without heartbeats: a Lease for each all the same, for those who look it up (`kubectl
+     * describe node`). It has no duration, so it does not expire, and is written when the node
+     * registers and when it comes back, as its condition Ready is: nobody judges these nodes by
+     * their Leases, and ten thousand that renew them are a thousand writes a second for nothing. */
     bool leases;
-    /* A ClusterTopologyBinding of the labels that these nodes have, NODES_BINDING, is created before
-     * the first node registers, where there is no binding at all. From then on it is the user's:
-     * changed or deleted, it stays so for as long as any node is there. */
+    /* A ClusterTopologyBinding of the labels that these nodes have, NODES_BINDING, is created
+     * before the first node registers, where there is no binding at all. From then on it is the
+     * user's: changed or deleted, it stays so for as long as any node is there. */
     bool binding;
-    bool minded;         /* there is no other node controller */
+    bool minded; /* there is no other node controller */
 };
 
 #define NODES_BINDING "grove-topology"

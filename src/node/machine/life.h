@@ -27,8 +27,8 @@
  *
  * What cannot be read is as if it were absent.
  */
-#ifndef NODES_LIFE_H
-#define NODES_LIFE_H
+#ifndef NODE_MACHINE_LIFE_H
+#define NODE_MACHINE_LIFE_H
 
 #include "client/controller.h"
 

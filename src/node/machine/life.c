@@ -1,5 +1,5 @@
 /* The stages of a pod's life; see life.h. */
-#include "nodes/life.h"
+#include "node/machine/life.h"
 
 #include "base/hash.h"
 
