@@ -3,7 +3,7 @@
  * All on the virtual loop with the store in memory, so that a run is a function of this file. See
  * case.h.
  */
-#include "sim/plane.h"
+#include "plane/plane.h"
 #include "apiserver/server.h"
 #include "bench/case.h"
 #include "grove/snapshot.h"

@@ -6,7 +6,7 @@
 #include "bench/case.h"
 #include "grove/types.h"
 #include "operator/operator.h"
-#include "sim/plane.h"
+#include "plane/plane.h"
 #include "json/yaml.h"
 
 #define START ((usec)1767225600 * USEC_PER_SEC) /* 2026-01-01T00:00:00Z */

@@ -7,7 +7,7 @@
 #include "grove/names.h"
 #include "grove/snapshot.h"
 #include "grove/types.h"
-#include "sim/plane.h"
+#include "plane/plane.h"
 #include "store/store.h"
 #include "json/edit.h"
 

@@ -14,9 +14,9 @@
 #include "base/quantity.h"
 #include "cli/cli.h"
 #include "cli/paint.h"
-#include "cli/up.h"
 #include "client/instance.h"
 #include "operator/common/config.h"
+#include "plane/up.h"
 #include "store/check.h"
 #include "store/store.h"
 

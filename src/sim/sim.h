@@ -12,7 +12,7 @@
 #define SIM_SIM_H
 
 #include "client/api_faulty.h"
-#include "sim/plane.h"
+#include "plane/plane.h"
 
 struct sim;
 

@@ -4,11 +4,11 @@
  * that cannot be used (half written, a key that belongs to another certificate) change nothing; the
  * next change is looked at again.
  */
-#ifndef CLI_UPCERTS_H
-#define CLI_UPCERTS_H
+#ifndef PLANE_UPCERTS_H
+#define PLANE_UPCERTS_H
 
-#include "cli/pki.h"
 #include "loop/loop.h"
+#include "plane/plane_pki.h"
 
 struct upcerts_options {
     const char *dir;       /* of our own */

@@ -5,7 +5,7 @@
  * as they do and gets a new certificate, with its old key, before one that it signs could outlive
  * it: who trusts the old certificate has until its end to learn of the new one.
  */
-#include "cli/pki.h"
+#include "plane/plane_pki.h"
 
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 /* See up.h. Nothing here decides anything about clusters: it only puts the parts together and
  * prints how to reach them. */
-#include "cli/up.h"
+#include "plane/up.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -8,11 +8,11 @@
 #include "apiserver/front/front.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "cli/pki.h"
-#include "cli/upcerts.h"
 #include "client/instance.h"
 #include "client/journal.h"
 #include "kube/token.h"
+#include "plane/plane_pki.h"
+#include "plane/upcerts.h"
 #include "json/yaml.h"
 
 struct up {

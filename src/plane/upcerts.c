@@ -1,6 +1,6 @@
 /* See upcerts.h. The directories of the files are watched, not the files: those are replaced by
  * renaming others over them, and Kubernetes swaps a whole directory by a symbolic link. */
-#include "cli/upcerts.h"
+#include "plane/upcerts.h"
 
 #include <sys/inotify.h>
 #include <unistd.h>

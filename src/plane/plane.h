@@ -7,8 +7,8 @@
  * started again while the store and the API stay, as a process in a cluster can. Usually there is
  * one part, as in `grove up`; split, there is one per process of a cluster installation.
  */
-#ifndef SIM_PLANE_H
-#define SIM_PLANE_H
+#ifndef PLANE_PLANE_H
+#define PLANE_PLANE_H
 
 #include "apiserver/server.h"
 #include "client/controller.h"

@@ -1,11 +1,11 @@
 /* The embedded control plane as a process: state directory, keys, HTTPS, kubeconfig, signals.
  * `grove up` runs it until told to stop; `grove demo` runs it beside its own script. */
-#ifndef CLI_UP_H
-#define CLI_UP_H
+#ifndef PLANE_UP_H
+#define PLANE_UP_H
 
 #include "apiserver/front/front.h"
 #include "net/http.h"
-#include "sim/plane.h"
+#include "plane/plane.h"
 
 struct up_options {
     str listen;

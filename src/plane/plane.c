@@ -1,6 +1,6 @@
 /* The assembly; see plane.h. Each component has its own account, so that what it may do can be
  * told apart. */
-#include "sim/plane.h"
+#include "plane/plane.h"
 
 #include "base/file.h"
 #include "base/log.h"

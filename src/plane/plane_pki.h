@@ -1,7 +1,7 @@
 /* The keys and certificates of an embedded control plane, kept in its state directory, and the
  * kubeconfig that lets an administrator in. */
-#ifndef CLI_PKI_H
-#define CLI_PKI_H
+#ifndef PLANE_PLANE_PKI_H
+#define PLANE_PLANE_PKI_H
 
 #include "net/tls.h"
 
