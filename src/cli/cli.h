@@ -3,14 +3,8 @@
 #define CLI_CLI_H
 
 #include "base/err.h"
+#include "base/exit_code.h"
 #include "base/opt.h"
-
-enum exit_code {
-    EXIT_OK = 0,
-    EXIT_NO = 1,    /* the answer is no, or the request failed */
-    EXIT_USAGE = 2, /* wrong command line */
-    EXIT_STUCK = 3, /* plan: it would not come to an end */
-};
 
 extern const struct command cmd_operator;
 extern const struct command cmd_up, cmd_down, cmd_demo, cmd_initc, cmd_sim, cmd_version,

@@ -5,7 +5,7 @@
 #ifndef CLI_CRDS_H
 #define CLI_CRDS_H
 
-#include "cli/session.h"
+#include "explain/documents/session.h"
 
 /* The CustomResourceDefinition of the i-th kind, to be unreferenced; NULL after the last. */
 struct doc *crds_at(size_t i);

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/findings.h"
 #include "cli/tree.h"
+#include "explain/documents/findings.h"
 #include "grove/types.h"
 #include "operator/common/update.h"
 #include "json/yaml.h"

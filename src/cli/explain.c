@@ -2,9 +2,9 @@
  * `grove explain`: why something is as it is. The verdict first, then for each finding what stands
  * in the way, the places that come nearest, who holds what is lacking, and what would help.
  */
-#include "cli/room.h"
 #include "cli/status.h"
-#include "cli/unfit.h"
+#include "explain/documents/room.h"
+#include "explain/documents/unfit.h"
 #include "grove/names.h"
 #include "grove/types.h"
 

@@ -3,11 +3,11 @@
  * into gangs and placed by the very code that would do it, in a twin of the cluster.
  */
 #include "base/map.h"
-#include "cli/manifest.h"
-#include "cli/room.h"
 #include "cli/status.h"
-#include "cli/twin.h"
-#include "cli/unfit.h"
+#include "explain/documents/manifest.h"
+#include "explain/documents/room.h"
+#include "explain/documents/unfit.h"
+#include "explain/twin/twin.h"
 #include "grove/names.h"
 #include "grove/types.h"
 #include "json/edit.h"

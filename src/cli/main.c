@@ -1,8 +1,8 @@
 /* The table of commands. Installed also as kubectl-grove, where `kubectl grove X` means `grove X`.
  */
-#include "cli/clean.h"
 #include "cli/cli.h"
-#include "cli/session.h"
+#include "explain/documents/clean.h"
+#include "explain/documents/session.h"
 #include "grove/types.h"
 
 static int run_version(void *ctx, const void *opts, const struct command_call *call)

@@ -4,10 +4,10 @@
  */
 #include "base/quantity.h"
 #include "base/vec.h"
-#include "cli/clean.h"
 #include "cli/cli.h"
 #include "cli/print.h"
 #include "client/wire.h"
+#include "explain/documents/clean.h"
 #include "grove/metrics_feed.h"
 #include "json/write.h"
 

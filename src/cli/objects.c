@@ -2,11 +2,11 @@
  * any API server and print what kubectl would. */
 #include "base/map.h"
 #include "base/vec.h"
-#include "cli/clean.h"
 #include "cli/cli.h"
-#include "cli/manifest.h"
 #include "cli/print.h"
 #include "cli/view.h"
+#include "explain/documents/clean.h"
+#include "explain/documents/manifest.h"
 #include "grove/types.h"
 
 #define DELETE_TIMEOUT (5 * USEC_PER_MIN)

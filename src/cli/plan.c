@@ -4,13 +4,13 @@
  * real admission, and the real planners and the real scheduler do the update under virtual time,
  * with nodes whose pods become ready. What is told is what was seen there (trace.h).
  */
-#include "cli/findings.h"
-#include "cli/manifest.h"
 #include "cli/rollout.h"
-#include "cli/room.h"
-#include "cli/trace.h"
-#include "cli/twin.h"
 #include "cli/view.h"
+#include "explain/documents/findings.h"
+#include "explain/documents/manifest.h"
+#include "explain/documents/room.h"
+#include "explain/twin/trace.h"
+#include "explain/twin/twin.h"
 #include "grove/revision.h"
 #include "grove/types.h"
 #include "operator/common/update.h"

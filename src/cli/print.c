@@ -4,8 +4,8 @@
 #include <ctype.h>
 
 #include "apiserver/front/front.h"
-#include "cli/clean.h"
-#include "cli/paint.h"
+#include "explain/documents/clean.h"
+#include "explain/documents/paint.h"
 #include "json/yaml.h"
 
 const char *const print_formats[] = {"table", "wide", "yaml", "json", "name", NULL};

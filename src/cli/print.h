@@ -2,7 +2,7 @@
 #ifndef CLI_PRINT_H
 #define CLI_PRINT_H
 
-#include "cli/session.h"
+#include "explain/documents/session.h"
 
 enum print_format { PRINT_TABLE, PRINT_WIDE, PRINT_YAML, PRINT_JSON, PRINT_NAME };
 extern const char *const print_formats[]; /* for OPT_CHOICE, in the order of the enum */

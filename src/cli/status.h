@@ -2,8 +2,8 @@
 #ifndef CLI_STATUS_H
 #define CLI_STATUS_H
 
-#include "cli/findings.h"
 #include "cli/view.h"
+#include "explain/documents/findings.h"
 
 struct doc *status_build(const struct picture *p, const struct view_target *t, struct arena *a,
                          struct err *err);

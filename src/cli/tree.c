@@ -4,7 +4,7 @@
  */
 #include "cli/tree.h"
 
-#include "cli/findings.h"
+#include "explain/documents/findings.h"
 #include "grove/types.h"
 
 /* ---- the document ---- */

@@ -1,8 +1,8 @@
 /* See view.h. */
 #include "cli/view.h"
 
-#include "cli/clean.h"
-#include "cli/findings.h"
+#include "explain/documents/clean.h"
+#include "explain/documents/findings.h"
 #include "grove/old_names.h"
 #include "grove/types.h"
 

@@ -7,9 +7,9 @@
 #define CLI_VIEW_H
 
 #include "cli/cli.h"
-#include "cli/paint.h"
-#include "cli/picture.h"
 #include "cli/print.h"
+#include "explain/documents/paint.h"
+#include "explain/documents/picture.h"
 
 struct view_args {
     struct session_opts session;

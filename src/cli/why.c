@@ -6,8 +6,8 @@
  */
 #include <ctype.h>
 
-#include "cli/findings.h"
 #include "cli/view.h"
+#include "explain/documents/findings.h"
 #include "grove/types.h"
 
 enum { MAX_ENTRIES = 2000 };

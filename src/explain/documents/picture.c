@@ -1,6 +1,6 @@
 /* See picture.h. Lists first, then watches from where they ended, which any server understands;
  * when one of them has waited too long to go on, everything is read again. */
-#include "cli/picture.h"
+#include "explain/documents/picture.h"
 
 #include <signal.h>
 

@@ -2,8 +2,8 @@
  * How output looks: colours where a person reads it, aligned columns, progress bars, and a screen
  * that is drawn again in place. Colours only on a terminal, and never with NO_COLOR.
  */
-#ifndef CLI_PAINT_H
-#define CLI_PAINT_H
+#ifndef EXPLAIN_DOCUMENTS_PAINT_H
+#define EXPLAIN_DOCUMENTS_PAINT_H
 
 #include "base/arena.h"
 #include "base/strbuf.h"

@@ -1,8 +1,8 @@
 /* See room.h. */
-#include "cli/room.h"
+#include "explain/documents/room.h"
 
 #include "base/map.h"
-#include "cli/paint.h"
+#include "explain/documents/paint.h"
 #include "grove/names.h"
 #include "grove/snapshot.h"
 #include "grove/types.h"

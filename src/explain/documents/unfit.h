@@ -3,10 +3,10 @@
  * sched/why/why.h), as far as commands tell it: the verdict in one short sentence, and what is
  * alike among gangs that wait for the same. The whole story is the condition's message.
  */
-#ifndef CLI_UNFIT_H
-#define CLI_UNFIT_H
+#ifndef EXPLAIN_DOCUMENTS_UNFIT_H
+#define EXPLAIN_DOCUMENTS_UNFIT_H
 
-#include "cli/picture.h"
+#include "explain/documents/picture.h"
 
 /* Absent when it does not wait, or another scheduler's word is all there is. */
 jval unfit_facts(const struct obj *gang);

@@ -1,6 +1,6 @@
 /* Files of manifests, and what kind each document is of. */
-#ifndef CLI_MANIFEST_H
-#define CLI_MANIFEST_H
+#ifndef EXPLAIN_DOCUMENTS_MANIFEST_H
+#define EXPLAIN_DOCUMENTS_MANIFEST_H
 
 #include "base/opt.h"
 #include "base/vec.h"

@@ -4,8 +4,8 @@
  * document they are written from, errors and references as they are printed. JSON and YAML have
  * escapes of their own and are left alone.
  */
-#ifndef CLI_CLEAN_H
-#define CLI_CLEAN_H
+#ifndef EXPLAIN_DOCUMENTS_CLEAN_H
+#define EXPLAIN_DOCUMENTS_CLEAN_H
 
 #include "base/arena.h"
 #include "json/doc.h"

@@ -1,5 +1,5 @@
 /* See clean.h. */
-#include "cli/clean.h"
+#include "explain/documents/clean.h"
 
 #include "base/base.h"
 #include "base/strbuf.h"

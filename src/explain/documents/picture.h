@@ -2,11 +2,11 @@
  * What a namespace holds, as the commands that explain things look at it: plain lists, read once or
  * kept up while one watches. What is said about a picture is a pure function of it.
  */
-#ifndef CLI_PICTURE_H
-#define CLI_PICTURE_H
+#ifndef EXPLAIN_DOCUMENTS_PICTURE_H
+#define EXPLAIN_DOCUMENTS_PICTURE_H
 
 #include "base/map.h"
-#include "cli/session.h"
+#include "explain/documents/session.h"
 
 enum picture_part {
     PICTURE_SETS,

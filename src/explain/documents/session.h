@@ -1,7 +1,7 @@
 /* A command's connection to an API server: kubeconfig, loop, client, and requests that wait for
  * their answer, because a command has nothing else to do meanwhile. */
-#ifndef CLI_SESSION_H
-#define CLI_SESSION_H
+#ifndef EXPLAIN_DOCUMENTS_SESSION_H
+#define EXPLAIN_DOCUMENTS_SESSION_H
 
 #include "base/opt.h"
 #include "client/remote.h"

@@ -7,10 +7,10 @@
  * gangs are not, so nothing is preempted: the question is what fits into what is free. Only what is
  * of a set that is adopted comes whole.
  */
-#ifndef CLI_TWIN_H
-#define CLI_TWIN_H
+#ifndef EXPLAIN_TWIN_TWIN_H
+#define EXPLAIN_TWIN_TWIN_H
 
-#include "cli/picture.h"
+#include "explain/documents/picture.h"
 #include "json/yaml.h"
 
 struct twin;

@@ -4,10 +4,10 @@
  * nearest, who holds what is lacking, and what would help. Advice for people: the scheduler decides
  * with all constraints together.
  */
-#ifndef CLI_ROOM_H
-#define CLI_ROOM_H
+#ifndef EXPLAIN_DOCUMENTS_ROOM_H
+#define EXPLAIN_DOCUMENTS_ROOM_H
 
-#include "cli/picture.h"
+#include "explain/documents/picture.h"
 
 enum { ROOM_BEST = 3 };
 

@@ -1,10 +1,10 @@
 /* See session.h. */
-#include "cli/session.h"
+#include "explain/documents/session.h"
 
+#include "base/exit_code.h"
 #include "base/timefmt.h"
-#include "cli/clean.h"
-#include "cli/cli.h"
 #include "client/instance.h"
+#include "explain/documents/clean.h"
 
 #include <signal.h>
 

@@ -1,9 +1,9 @@
 /* See findings.h. One function per source; each adds what it finds. */
-#include "cli/findings.h"
+#include "explain/documents/findings.h"
 
 #include "base/timefmt.h"
-#include "cli/paint.h"
-#include "cli/unfit.h"
+#include "explain/documents/paint.h"
+#include "explain/documents/unfit.h"
 #include "grove/going.h"
 #include "grove/names.h"
 #include "grove/types.h"

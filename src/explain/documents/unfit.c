@@ -1,7 +1,7 @@
 /* See unfit.h. */
-#include "cli/unfit.h"
+#include "explain/documents/unfit.h"
 
-#include "cli/room.h"
+#include "explain/documents/room.h"
 #include "grove/types.h"
 
 static long long get(jval v, const char *key)

@@ -7,12 +7,12 @@
  * step before became ready, or was given up because it had no place; what follows until the next
  * one belongs to it.
  */
-#ifndef CLI_TRACE_H
-#define CLI_TRACE_H
+#ifndef EXPLAIN_TWIN_TRACE_H
+#define EXPLAIN_TWIN_TRACE_H
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "cli/twin.h"
+#include "explain/twin/twin.h"
 #include "grove/snapshot.h"
 
 /* A standalone clique (its units are pods) or a scaling group (its replicas). */

@@ -1,5 +1,5 @@
 /* See manifest.h. */
-#include "cli/manifest.h"
+#include "explain/documents/manifest.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* See trace.h. */
-#include "cli/trace.h"
+#include "explain/twin/trace.h"
 
-#include "cli/findings.h"
+#include "explain/documents/findings.h"
 #include "grove/names.h"
 #include "grove/types.h"
 

@@ -1,5 +1,5 @@
 /* See paint.h. */
-#include "cli/paint.h"
+#include "explain/documents/paint.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* See twin.h. */
-#include "cli/twin.h"
+#include "explain/twin/twin.h"
 
 #include "base/vec.h"
-#include "cli/findings.h"
-#include "cli/manifest.h"
+#include "explain/documents/findings.h"
+#include "explain/documents/manifest.h"
 #include "grove/names.h"
 #include "grove/snapshot.h"
 #include "grove/types.h"

@@ -3,11 +3,11 @@
  * what the components wrote (conditions of gangs, cliques and sets, lastErrors, pods' states and
  * gates, events); nothing is guessed that they did not say. Worst first.
  */
-#ifndef CLI_FINDINGS_H
-#define CLI_FINDINGS_H
+#ifndef EXPLAIN_DOCUMENTS_FINDINGS_H
+#define EXPLAIN_DOCUMENTS_FINDINGS_H
 
 #include "base/vec.h"
-#include "cli/picture.h"
+#include "explain/documents/picture.h"
 
 /* In the order they are told. */
 enum finding_state {
