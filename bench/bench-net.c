@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "net/client.h"
-#include "net/server.h"
+#include "net/http_server.h"
 
 enum { EVENT = 1024, MAX_CLIENTS = 128 };
 

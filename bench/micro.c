@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/quantity.h"
 #include "bench/case.h"
-#include "grove/admit.h"
+#include "grove/admission.h"
 #include "grove/types.h"
 #include "kube/schema.h"
 #include "kube/selector.h"

@@ -6,7 +6,7 @@
 #define APISERVER_ADMIT_H
 
 #include "client/api.h"
-#include "grove/admit.h"
+#include "grove/admission.h"
 #include "loop/loop.h"
 #include "store/store.h"
 #include "json/edit.h"

@@ -25,7 +25,7 @@
 #include "store/store.h"
 
 struct apiserver;
-struct grove_context; /* grove/admit.h */
+struct grove_context; /* grove/admission.h */
 struct metrics_feed;  /* grove/metrics_feed.h */
 struct metrics_names; /* apiserver/front/metrics_api.h */
 struct req;

@@ -157,8 +157,8 @@ void runtime_start(struct runtime *r);
 /* Instead of planning: fills the caches, keeps them, and waits for runtime_lead. Before
  * runtime_start, or when the lease is given back: what is planned already goes on. */
 void runtime_set_standby(struct runtime *r);
-/* We are the leader now (lease.h): every cache is read anew, consistently, so that the first plan
- * sees all that the leader before us did, and then controllers plan. */
+/* We are the leader now (election.h): every cache is read anew, consistently, so that the first
+ * plan sees all that the leader before us did, and then controllers plan. */
 void runtime_lead(struct runtime *r);
 bool runtime_is_synced(const struct runtime *r);
 /* Synced, nothing queued, nothing in flight, nothing waiting to be retried. Looks that a plan asked

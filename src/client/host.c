@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "client/lease.h"
+#include "client/election.h"
 #include "client/remote.h"
 
 #define STALL_TIMEOUT (3 * USEC_PER_MIN)

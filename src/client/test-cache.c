@@ -3,10 +3,10 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/test.h"
-#include "client/api_fake.h"
 #include "client/api_faulty.h"
 #include "client/cache.h"
 #include "client/strangers.h"
+#include "client/test-api-fake.h"
 
 #define START (1767225600 * USEC_PER_SEC)
 

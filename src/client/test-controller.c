@@ -1,8 +1,8 @@
 /* The whole ring over the fake API with the toy planner of test-toy.h. */
 #include "base/test.h"
-#include "client/api_fake.h"
 #include "client/api_faulty.h"
 #include "client/controller.h"
+#include "client/test-api-fake.h"
 #include "client/test-toy.h"
 
 #define CM (&kind_config_map)

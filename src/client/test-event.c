@@ -2,8 +2,8 @@
  * little. */
 #include "base/log.h"
 #include "base/test.h"
-#include "client/api_fake.h"
 #include "client/event.h"
+#include "client/test-api-fake.h"
 
 struct rig {
     struct loop *loop;

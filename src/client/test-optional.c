@@ -1,7 +1,7 @@
 /* Kinds that a server may lack. */
 #include "base/test.h"
-#include "client/api_fake.h"
 #include "client/controller.h"
+#include "client/test-api-fake.h"
 
 struct rig {
     struct loop *loop;

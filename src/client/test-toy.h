@@ -8,9 +8,9 @@
 #define CLIENT_TEST_TOY_H
 
 #include "base/test.h"
-#include "client/api_fake.h"
 #include "client/api_faulty.h"
 #include "client/controller.h"
+#include "client/test-api-fake.h"
 
 struct toy {
     unsigned plans;

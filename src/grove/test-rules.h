@@ -4,7 +4,7 @@
 #define GROVE_TEST_RULES_H
 
 #include "base/test.h"
-#include "grove/admit.h"
+#include "grove/admission.h"
 #include "grove/types.h"
 
 struct rule_case {

@@ -7,7 +7,7 @@
 #include "grove/test-world.h"
 
 #include "base/test.h"
-#include "grove/admit.h"
+#include "grove/admission.h"
 #include "kube/schema.h"
 #include "json/patch.h"
 #include "json/yaml.h"

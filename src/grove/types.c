@@ -1,4 +1,4 @@
-/* Views of what planners read; the field tables are in tables.c. */
+/* Views of what planners read; the field tables are in kind_tables.c. */
 #include "grove/types.h"
 
 static const struct view_field pcs_fields[] = {

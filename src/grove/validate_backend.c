@@ -6,8 +6,8 @@
  * Also what is not upstream's: how much an update may take away (12.2) and whether it waits, and
  * the spellings of older documents, which work and are said.
  */
-#include "grove/queue.h"
-#include "grove/validate.h"
+#include "grove/scheduler_queue.h"
+#include "grove/validate_set.h"
 
 #define TEMPLATE "spec.template"
 

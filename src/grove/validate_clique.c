@@ -1,5 +1,5 @@
 /* Cliques: names, numbers, pods, scheduler, startup order (G16-G39). */
-#include "grove/validate.h"
+#include "grove/validate_set.h"
 
 #include "kube/pod_rules.h"
 

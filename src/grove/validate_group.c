@@ -1,5 +1,5 @@
 /* Scaling groups (G40-G49), and the names that will have to be shortened (G19, G42). */
-#include "grove/validate.h"
+#include "grove/validate_set.h"
 
 #define GROUPS "spec.template.podCliqueScalingGroups"
 /* Names longer than this together are shortened in labels and host names. */

@@ -1,5 +1,5 @@
 /* Resource claim templates and who shares them (G5-G15). */
-#include "grove/validate.h"
+#include "grove/validate_set.h"
 
 #define TEMPLATE "spec.template"
 

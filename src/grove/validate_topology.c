@@ -2,7 +2,7 @@
  * Topology constraints of a new set against the binding they name (section 3.4 of the contract),
  * the rules of bindings themselves, and the annotation that groups pods of one NVLink domain.
  */
-#include "grove/validate.h"
+#include "grove/validate_set.h"
 
 /* A place that may carry a constraint. */
 struct place {

@@ -1,6 +1,6 @@
 /* What may not change once a set exists (U1-U14). Absent and empty count as equal, as they do to
  * the contract's comparison. */
-#include "grove/validate.h"
+#include "grove/validate_set.h"
 
 #define TEMPLATE "spec.template"
 #define CLIQUES TEMPLATE ".cliques"

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/test.h"
-#include "client/api_fake.h"
+#include "client/test-api-fake.h"
 #include "grove/names.h"
 #include "grove/types.h"
 #include "json/yaml.h"

@@ -7,7 +7,7 @@
 #include "json/edit.h"
 #include "json/patch.h"
 #include "json/tape.h"
-#include "json/test-random.h"
+#include "json/test-random-docs.h"
 #include "json/write.h"
 
 static struct doc *parse(const char *text)

@@ -5,7 +5,7 @@
 #include "base/test.h"
 #include "json/mtree.h"
 #include "json/patch.h"
-#include "json/test-random.h"
+#include "json/test-random-docs.h"
 #include "json/write.h"
 
 static struct doc *parse(str text)

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/test.h"
-#include "json/test-random.h"
+#include "json/test-random-docs.h"
 #include "json/write.h"
 
 TEST(writer_places_commas)

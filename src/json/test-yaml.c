@@ -3,7 +3,7 @@
  * and prints; where we differ on purpose the case says so.
  */
 #include "base/test.h"
-#include "json/test-random.h"
+#include "json/test-random-docs.h"
 #include "json/write.h"
 #include "json/yaml.h"
 

@@ -7,7 +7,7 @@
  * reply: the exchange is aborted (this is how clients cancel a watch). Once the reply is complete
  * it is written out regardless.
  */
-#include "net/server.h"
+#include "net/http_server.h"
 
 static struct server_conn *server_conn_of(struct conn *c)
 {

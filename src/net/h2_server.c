@@ -23,7 +23,7 @@
  *               nothing. RESET_BURST, RESET_RATE more each second, then GOAWAY. A reset after that,
  *               as clients end a watch, costs nothing.
  */
-#include "net/server.h"
+#include "net/http_server.h"
 
 enum {
     CONN_WINDOW = 1 << 20,

@@ -1,5 +1,5 @@
 /* The client against our own server, and against peers that misbehave. */
-#include "net/test-fixture.h"
+#include "net/test-net-fixture.h"
 
 TEST_BOTH(calls_are_answered_and_share_a_connection, FX_TCP_TLS)
 {

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "net/test-fixture.h"
+#include "net/test-net-fixture.h"
 
 enum { MAX_ARGS = 24 };
 

@@ -8,7 +8,7 @@
 
 #include <nghttp2/nghttp2.h>
 
-#include "net/test-fixture.h"
+#include "net/test-net-fixture.h"
 
 enum { PEER_STREAMS = 16384 };
 

@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "controllers/autoscaler.h"
 #include "controllers/controllers.h"
-#include "grove/admit.h"
+#include "grove/admission.h"
 #include "grove/metrics_feed.h"
 #include "grove/types.h"
 #include "operator/common/backend.h"

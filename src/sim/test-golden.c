@@ -3,7 +3,7 @@
  * simulated cluster, and what Grove made of it is compared with tests/golden/grove/NAME.objects:
  * each object with its labels, annotations, finalizers, owner and selectors, and of each clique the
  * first pod as it was created, with gates, host name, environment and init containers. (What
- * admission says of the same manifests is in NAME.txt, see grove/test-golden.c.)
+ * admission says of the same manifests is in NAME.txt, see grove/test-golden-admission.c.)
  *
  * UIDs, the random part of pods' names and hashes of templates are written as *; the other pods of
  * a clique must be like its first in everything but name, host name and index.

@@ -7,7 +7,7 @@
  *   record.c   one version of an object as bytes
  *   lmdb.c     the disk: knows the format, nothing of kinds or documents
  *   pages.c    whether LMDB can be let loose on a file
- *   room.c     space on the file system
+ *   reserve.c     space on the file system
  *   open.c     start-up: from records to the state in memory; close
  *   check.c    looks at a directory without starting; saves what can be saved
  *

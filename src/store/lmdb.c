@@ -15,7 +15,7 @@
  *    start-up. A lock file of LMDB's would be one more file that can be damaged, and it is written
  *    through a map, which on a full file system ends in SIGBUS.
  * 4. LMDB sees a file only after pages_verify() has walked it, and its map ends where the allocated
- *    part of the file ends (room.h).
+ *    part of the file ends (reserve.h).
  * 5. After an assertion inside LMDB has failed, LMDB is not called again.
  *
  * A value is put with MDB_RESERVE, that is written straight from the document into LMDB's page, and
@@ -32,7 +32,7 @@
 
 #include "store/internal.h"
 #include "store/pages.h"
-#include "store/room.h"
+#include "store/reserve.h"
 
 #define FORMAT 1
 #define MAP_NEW ((size_t)1 << 20) /* of a file that is being made */

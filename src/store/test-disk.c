@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "store/check.h"
-#include "store/test-fixture.h"
+#include "store/test-store-fixture.h"
 
 static void to_diary(void *ctx, const struct store_event *e)
 {

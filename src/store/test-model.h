@@ -1,12 +1,12 @@
 /*
  * The model that random tests compare the store with: nothing but the list of all writes ever made.
- * Every answer of the store is computed from that list by its definition. Used by test-random.c and
- * by the crash tests in tests/crash.
+ * Every answer of the store is computed from that list by its definition. Used by
+ * test-random-store.c and by the crash tests in tests/crash.
  */
 #ifndef STORE_TEST_MODEL_H
 #define STORE_TEST_MODEL_H
 
-#include "store/test-fixture.h"
+#include "store/test-store-fixture.h"
 
 #define MODEL_KEYS 40
 

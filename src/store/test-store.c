@@ -1,5 +1,5 @@
 /* The store in memory on the virtual loop: visibility, order, watching, the past. */
-#include "store/test-fixture.h"
+#include "store/test-store-fixture.h"
 #include "json/write.h"
 
 TEST(an_empty_store_is_at_revision_one)

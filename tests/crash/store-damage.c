@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/xxh.h"
 #include "store/check.h"
-#include "store/test-fixture.h"
+#include "store/test-store-fixture.h"
 
 #define PAGE 4096
 

@@ -2,7 +2,7 @@
  * the webhooks' own reading of it. Nothing crashes, defaults of defaults change nothing, an error
  * always has a path, and what is said can be written as text. */
 #include "fuzz.h"
-#include "grove/admit.h"
+#include "grove/admission.h"
 #include "grove/types.h"
 #include "kube/schema.h"
 #include "operator/webhook/grove_webhook.h"

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 #include "net/client.h"
-#include "net/server.h"
+#include "net/http_server.h"
 
 enum { CALLS = 4, MAX_STEPS = 100000 };
 

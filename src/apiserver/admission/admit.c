@@ -4,13 +4,13 @@
  *
  * Changes are edits, so a candidate that is complete already costs one look and no copy.
  */
-#include "grove/admit.h"
 #include "apiserver/admission/admit_impl.h"
 #include "apiserver/admission/policy.h"
 #include "apiserver/admission/quota.h"
 #include "apiserver/admission/webhook.h"
 #include "apiserver/crd.h"
 #include "base/b64.h"
+#include "grove/admission.h"
 #include "grove/types.h"
 #include "kube/selector.h"
 

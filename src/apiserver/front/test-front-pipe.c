@@ -1,6 +1,6 @@
 /* The part of test-front-fixture.h that looks inside net/: connections without sockets. */
 #include "net/client.h"
-#include "net/server.h"
+#include "net/http_server.h"
 
 #include "apiserver/front/test-front-pipe.h"
 

@@ -7,7 +7,7 @@
  * sent is a merge patch. And a list that says all we want is taken as it is, with whatever defaults
  * the other project's schema put into it: otherwise both would write for ever.
  */
-#include "grove/queue.h"
+#include "grove/scheduler_queue.h"
 #include "operator/common/backend.h"
 
 #include "base/map.h"

@@ -1,7 +1,7 @@
 /* PodClique objects; see clique.h. */
 #include "operator/common/clique.h"
 
-#include "grove/admit.h"
+#include "grove/admission.h"
 #include "operator/common/gangmap_world.h"
 #include "operator/common/mnnvl.h"
 #include "operator/common/revisions.h"

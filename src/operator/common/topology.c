@@ -1,7 +1,7 @@
 /* See topology.h. */
 #include "operator/common/topology.h"
 
-#include "grove/validate.h"
+#include "grove/validate_set.h"
 
 /* Calls fn for each constraint of the set in the order that counts: the set's own, those of groups,
  * those of cliques. Ends when fn says true. */

@@ -1,7 +1,7 @@
 /*
  * Admission webhooks for a real cluster: an AdmissionReview in, an answer out, as pure functions.
- * The rules are those of the embedded server (grove/admit.h); this file speaks the protocol, and
- * holds the one rule that only a cluster needs: who may touch what the operator manages.
+ * The rules are those of the embedded server (grove/admission.h); this file speaks the protocol,
+ * and holds the one rule that only a cluster needs: who may touch what the operator manages.
  *
  * Fail closed. A review that cannot be read is answered 400 with a text; one that can be read but
  * not judged is denied in an AdmissionReview whose message says why and what to do.
@@ -15,7 +15,7 @@
 #ifndef OPERATOR_WEBHOOK_GROVE_WEBHOOK_H
 #define OPERATOR_WEBHOOK_GROVE_WEBHOOK_H
 
-#include "grove/admit.h"
+#include "grove/admission.h"
 
 /* A review holds an object twice (3 MiB each at most in an API server), and what is around them. */
 enum { WEBHOOK_MAX_BODY = 8 << 20 };

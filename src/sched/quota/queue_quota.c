@@ -1,7 +1,7 @@
 /* See queue_quota.h. */
 #include "sched/quota/queue_quota.h"
 
-#include "grove/queue.h"
+#include "grove/scheduler_queue.h"
 #include "grove/types.h"
 #include "sched/model/fixed.h"
 #include "sched/model/tell.h"

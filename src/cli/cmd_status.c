@@ -1,0 +1,419 @@
+/*
+ * `grove status`: one screen per set. The verdict first; how far it is; then roles, scaling groups
+ * and gangs in numbers, what is wrong, and the conditions somebody wrote.
+ */
+#include "cli/cmd_status.h"
+
+#include "grove/names.h"
+#include "grove/types.h"
+
+enum { MAX_GANGS = 12, MAX_SHOWN_FINDINGS = 5, MAX_ROLES = 256 };
+
+static int64_t number(jval v, const char *field)
+{
+    return jint(jget(v, str_of(field)), 0);
+}
+
+/* ---- the document ---- */
+
+void status_put_verdict(struct jw *w, const struct picture *p, const struct obj *pcs,
+                        const struct findings *f, struct arena *a)
+{
+    struct pod_count n = count_pods(p, name_label(a, pcs->name));
+    int64_t available = number(obj_status(pcs), "availableReplicas");
+    int64_t desired = number(obj_spec(pcs), "replicas");
+    jw_put_object(w, "verdict");
+    if (f->items.len > 0) {
+        size_t more;
+        (void)findings_speaks(f, NULL, 0, &more);
+        jw_put_cstr(w, "state", finding_states[f->items.p[0].state]);
+        jw_put_str(w, "text", findings_text(a, &f->items.p[0], more));
+    } else {
+        jw_put_cstr(w, "state",
+                    desired == 0           ? "stopped"
+                    : available >= desired ? "available"
+                                           : "starting");
+        jw_put_str(w, "text",
+                   arena_printf(a, "%lld of %lld replicas, %lld of %lld pods ready",
+                                (long long)available, (long long)desired, (long long)n.ready,
+                                (long long)n.wanted));
+    }
+    jw_end(w);
+}
+
+static void put_pods(struct jw *w, struct pod_count n)
+{
+    jw_put_object(w, "pods");
+    jw_put_int(w, "desired", n.wanted);
+    jw_put_int(w, "exist", n.exist);
+    jw_put_int(w, "gated", n.gated);
+    jw_put_int(w, "onNodes", n.bound);
+    jw_put_int(w, "ready", n.ready);
+    jw_end(w);
+}
+
+/* Objects of one kind that play the same part, added up. */
+struct part {
+    str name;
+    int64_t desired, ready, updated, min, scheduled;
+};
+
+static struct part *find_part(struct part *parts, size_t *n, str name)
+{
+    for (size_t i = 0; i < *n; i++) {
+        if (str_eq(parts[i].name, name))
+            return &parts[i];
+    }
+    if (*n == MAX_ROLES)
+        return &parts[MAX_ROLES - 1];
+    parts[*n] = (struct part){.name = name};
+    return &parts[(*n)++];
+}
+
+/* Cliques and groups count what is as they are to be, which may be of an older version: those that
+ * wait for their turn, or that a partition holds. Of the set's version are those that say so, and
+ * what is new in those that are on their way to it. */
+static int64_t updated_of(jval status, str version)
+{
+    str its = jstr(jgetc(status, "currentPodCliqueSetGenerationHash"));
+    str next = jstr(jpath(status, "updateProgress.podCliqueSetGenerationHash"));
+    bool of_it = str_is_empty(version) || str_is_empty(its) || str_eq(its, version);
+    return of_it || str_eq(next, version) ? number(status, "updatedReplicas") : 0;
+}
+
+static void put_parts(struct jw *w, const struct picture *p, const struct obj *pcs, str label,
+                      enum picture_part which, struct arena *a)
+{
+    bool cliques = which == PICTURE_CLIQUES;
+    struct part *parts = arena_array(a, struct part, MAX_ROLES);
+    str version = jstr(jgetc(obj_status(pcs), "currentGenerationHash"));
+    size_t n = 0;
+    for (size_t i = 0; i < p->parts[which].n; i++) {
+        const struct obj *o = p->parts[which].items[i];
+        if (!is_of_set(o, label))
+            continue;
+        struct part *x = find_part(
+            parts, &n, cliques ? obj_label(o, STR(LABEL_ROLE)) : template_of_child(o, pcs));
+        jval status = obj_status(o);
+        x->desired += number(obj_spec(o), "replicas");
+        x->min += number(obj_spec(o), "minAvailable");
+        x->ready += number(status, cliques ? "readyReplicas" : "availableReplicas");
+        x->updated += updated_of(status, version);
+        x->scheduled += number(status, "scheduledReplicas");
+    }
+    jw_put_array(w, cliques ? "roles" : "scalingGroups");
+    for (size_t i = 0; i < n; i++) {
+        jw_object(w);
+        jw_put_str(w, "name", parts[i].name);
+        jw_put_int(w, "desired", parts[i].desired);
+        jw_put_int(w, "minAvailable", parts[i].min);
+        jw_put_int(w, "scheduled", parts[i].scheduled);
+        jw_put_int(w, "ready", parts[i].ready);
+        jw_put_int(w, "updated", parts[i].updated);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+static void put_gang(struct jw *w, const struct pod_groups *by_gang, const struct obj *gang,
+                     struct arena *a)
+{
+    jval status = obj_status(gang);
+    struct session_list its = pod_groups_get(by_gang, name_label(a, gang->name));
+    int64_t pods = 0, on_nodes = 0;
+    for (size_t i = 0; i < its.n; i++) {
+        const struct obj *o = its.items[i];
+        if (o->deleting)
+            continue;
+        pods++;
+        on_nodes += !str_is_empty(jstr(jgetc(obj_spec(o), "nodeName")));
+    }
+    jval unfit = condition_find(jgetc(status, "conditions"), STR("Unschedulable"));
+    jw_object(w);
+    jw_put_str(w, "name", gang->name);
+    jw_put_str(w, "phase", jstr(jgetc(status, "phase")));
+    jw_put_int(w, "pods", pods);
+    jw_put_int(w, "onNodes", on_nodes);
+    jw_put_bool(w, "ready", condition_is_true(jgetc(status, "conditions"), STR("Ready")));
+    if (j_has(jgetc(status, "placementScore")))
+        jw_put(w, "placementScore", jgetc(status, "placementScore"));
+    if (str_is(jstr(jgetc(unfit, "status")), "True"))
+        jw_put_str(w, "waits", jstr(jgetc(unfit, "message")));
+    jw_end(w);
+}
+
+static void put_gangs(struct jw *w, const struct picture *p, str label, struct arena *a)
+{
+    struct pod_groups by_gang;
+    pod_groups_init(&by_gang, p, pod_gang_label, a);
+    jw_put_array(w, "gangs");
+    struct session_list gangs = picture_counted(p, PICTURE_GANGS, a);
+    for (size_t i = 0; i < gangs.n; i++) {
+        if (is_of_set(gangs.items[i], label))
+            put_gang(w, &by_gang, gangs.items[i], a);
+    }
+    jw_end(w);
+    pod_groups_done(&by_gang);
+}
+
+static void put_findings(struct jw *w, const struct findings *f, struct arena *a)
+{
+    jw_put_array(w, "findings");
+    for (size_t i = 0; i < f->items.len; i++) {
+        const struct finding *x = &f->items.p[i];
+        size_t more;
+        if (!findings_speaks(f, NULL, i, &more))
+            continue;
+        jw_object(w);
+        jw_put_cstr(w, "state", finding_states[x->state]);
+        jw_put_str(w, "object", findings_reference(a, x->about));
+        jw_put_str(w, "text", findings_text(a, x, more));
+        jw_put_int(w, "alike", (int64_t)more);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+static void put_set(struct jw *w, const struct picture *p, const struct obj *pcs, struct arena *a)
+{
+    struct findings f;
+    str label = name_label(a, pcs->name);
+    findings_of_set(p, pcs, a, &f);
+    jw_object(w);
+    jw_put_str(w, "name", pcs->name);
+    jw_put_str(w, "phase", jstr(jgetc(obj_status(pcs), "phase")));
+    status_put_verdict(w, p, pcs, &f, a);
+    jw_put_object(w, "replicas");
+    jw_put_int(w, "desired", number(obj_spec(pcs), "replicas"));
+    jw_put_int(w, "available", number(obj_status(pcs), "availableReplicas"));
+    jw_put_int(w, "updated", number(obj_status(pcs), "updatedReplicas"));
+    jw_end(w);
+    put_pods(w, count_pods(p, label));
+    put_parts(w, p, pcs, label, PICTURE_GROUPS, a);
+    put_parts(w, p, pcs, label, PICTURE_CLIQUES, a);
+    put_gangs(w, p, label, a);
+    put_findings(w, &f, a);
+    jw_put(w, "conditions", jgetc(obj_status(pcs), "conditions"));
+    jw_end(w);
+    findings_done(&f);
+}
+
+struct doc *status_build(const struct picture *p, const struct view_target *t, struct arena *a,
+                         struct err *err)
+{
+    struct session_list sets;
+    struct jw w;
+    if (view_sets(p, t, &sets, a, err))
+        return NULL;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_str(&w, "namespace", p->ns);
+    if (!str_is_empty(findings_of_server(p)))
+        jw_put_str(&w, "server", findings_of_server(p));
+    jw_put_array(&w, "sets");
+    for (size_t i = 0; i < sets.n; i++)
+        put_set(&w, p, sets.items[i], a);
+    jw_end(&w);
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+/* ---- the text ---- */
+
+static long long get(jval v, const char *key)
+{
+    return jint(jget(v, str_of(key)), 0);
+}
+
+void status_write_verdict(jval verdict, struct strbuf *out)
+{
+    str state = jstr(jgetc(verdict, "state"));
+    paint_add(out, paint_of_state(state), state);
+    strbuf_printf(out, ": %.*s\n", STR_ARG(jstr(jgetc(verdict, "text"))));
+}
+
+static void add_headings(struct grid *g, const char *const *headings)
+{
+    for (size_t i = 0; headings[i]; i++)
+        grid_add(g, PAINT_DIM, str_of(headings[i]));
+}
+
+static void add_part_row(struct grid *g, const char *what, jval v)
+{
+    long long desired = get(v, "desired"), ready = get(v, "ready"), updated = get(v, "updated");
+    grid_add(g, PAINT_PLAIN, str_of(what));
+    grid_add(g, PAINT_PLAIN, jstr(jgetc(v, "name")));
+    grid_printf(g, PAINT_PLAIN, "%lld", desired);
+    grid_printf(g, PAINT_PLAIN, "%lld", get(v, "minAvailable"));
+    grid_printf(g, ready < desired ? PAINT_WAIT : PAINT_GOOD, "%lld", ready);
+    grid_printf(g, updated < desired ? PAINT_WAIT : PAINT_PLAIN, "%lld", updated);
+}
+
+static void write_parts(jval set, struct arena *a, struct strbuf *out)
+{
+    static const char *const headings[] = {"", "NAME", "DESIRED", "MIN", "READY", "UPDATED", NULL};
+    struct grid g;
+    grid_init(&g, a, ARRAY_LEN(headings) - 1);
+    g.indent = "  ";
+    add_headings(&g, headings);
+    for (struct jiter it = jiter(jgetc(set, "scalingGroups")); jnext(&it);)
+        add_part_row(&g, "group", it.value);
+    for (struct jiter it = jiter(jgetc(set, "roles")); jnext(&it);)
+        add_part_row(&g, "role", it.value);
+    strbuf_add_char(out, '\n');
+    grid_write(&g, out);
+}
+
+static void add_gang_row(struct grid *g, jval v)
+{
+    str phase = jstr(jgetc(v, "phase"));
+    jval score = jgetc(v, "placementScore");
+    grid_add(g, PAINT_PLAIN, jstr(jgetc(v, "name")));
+    grid_add(g, paint_of_state(phase), phase);
+    grid_printf(g, PAINT_PLAIN, "%lld", get(v, "pods"));
+    grid_printf(g, PAINT_PLAIN, "%lld", get(v, "onNodes"));
+    grid_add(g, PAINT_PLAIN, jbool(jgetc(v, "ready"), false) ? STR("yes") : STR("no"));
+    grid_add(g, PAINT_PLAIN, j_has(score) ? jtext(score) : STR("-"));
+}
+
+/* Those that wait first: there may be more than a screen holds. */
+static void write_gangs(jval set, bool wide, struct arena *a, struct strbuf *out)
+{
+    static const char *const headings[] = {"GANG",  "PHASE", "PODS", "ON NODES",
+                                           "READY", "SCORE", NULL};
+    jval gangs = jgetc(set, "gangs");
+    struct grid g;
+    size_t shown = 0;
+    if (jlen(gangs) == 0)
+        return;
+    grid_init(&g, a, ARRAY_LEN(headings) - 1);
+    g.indent = "  ";
+    add_headings(&g, headings);
+    for (int pass = 0; pass < 2; pass++) {
+        for (struct jiter it = jiter(gangs); jnext(&it);) {
+            bool good = jbool(jgetc(it.value, "ready"), false);
+            if (good == (pass == 1) && (wide || shown < MAX_GANGS)) {
+                add_gang_row(&g, it.value);
+                shown++;
+            }
+        }
+    }
+    strbuf_add_char(out, '\n');
+    grid_write(&g, out);
+    if (shown < jlen(gangs))
+        strbuf_printf(out, "  and %zu more (-o wide shows all)\n", jlen(gangs) - shown);
+}
+
+static void write_findings(jval set, bool wide, struct strbuf *out)
+{
+    jval findings = jgetc(set, "findings");
+    size_t n = jlen(findings), most = wide ? n : MIN(n, (size_t)MAX_SHOWN_FINDINGS + 1);
+    if (n > 1)
+        strbuf_add_char(out, '\n');
+    /* The first is the verdict. */
+    for (size_t i = 1; i < most; i++) {
+        strbuf_add_cstr(out, "  ");
+        status_write_verdict(jat(findings, i), out);
+    }
+    if (n > most)
+        strbuf_printf(out, "  and %zu more: grove explain pcs/%.*s\n", n - most,
+                      STR_ARG(jstr(jgetc(set, "name"))));
+}
+
+/* The verdict and the numbers above say it already. */
+static bool is_told_above(jval condition)
+{
+    static const char *const reasons[] = {"Complete", "WaitingForReplicas"};
+    str type = jstr(jgetc(condition, "type")), reason = jstr(jgetc(condition, "reason"));
+    bool told = str_is(type, "Available") || str_is(type, "Ready");
+    for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+        told = told || (str_is(type, "Progressing") && str_is(reason, reasons[i]));
+    return told || str_is(jstr(jgetc(condition, "status")), "False");
+}
+
+static void write_conditions(jval set, bool wide, struct arena *a, struct strbuf *out)
+{
+    struct grid g;
+    grid_init(&g, a, 4);
+    g.indent = "  ";
+    static const char *const headings[] = {"CONDITION", "STATUS", "REASON", "MESSAGE", NULL};
+    for (struct jiter it = jiter(jgetc(set, "conditions")); jnext(&it);) {
+        str status = jstr(jgetc(it.value, "status"));
+        if (!wide && is_told_above(it.value))
+            continue;
+        if (g.n_cells == 0)
+            add_headings(&g, headings);
+        grid_add(&g, PAINT_PLAIN, jstr(jgetc(it.value, "type")));
+        grid_add(&g, PAINT_PLAIN, status);
+        grid_add(&g, PAINT_PLAIN, jstr(jgetc(it.value, "reason")));
+        grid_add(&g, PAINT_PLAIN, jstr(jgetc(it.value, "message")));
+    }
+    if (g.n_cells > 0)
+        strbuf_add_char(out, '\n');
+    grid_write(&g, out);
+}
+
+static void write_set(jval set, bool wide, struct arena *a, struct strbuf *out)
+{
+    jval pods = jgetc(set, "pods"), replicas = jgetc(set, "replicas");
+    paint_add(out, PAINT_STRONG, arena_printf(a, "pcs/%.*s ", STR_ARG(jstr(jgetc(set, "name")))));
+    status_write_verdict(jgetc(set, "verdict"), out);
+    strbuf_add_cstr(out, "  ");
+    paint_bar(out, get(pods, "ready"), get(pods, "desired"));
+    strbuf_printf(out, " %lld/%lld pods ready, %lld on nodes, %lld gated\n", get(pods, "ready"),
+                  get(pods, "desired"), get(pods, "onNodes"), get(pods, "gated"));
+    strbuf_printf(out, "  replicas: %lld desired, %lld available, %lld updated\n",
+                  get(replicas, "desired"), get(replicas, "available"), get(replicas, "updated"));
+    write_parts(set, a, out);
+    write_gangs(set, wide, a, out);
+    write_findings(set, wide, out);
+    write_conditions(set, wide, a, out);
+}
+
+void status_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
+{
+    jval sets = jgetc(doc, "sets");
+    for (struct jiter it = jiter(sets); jnext(&it);) {
+        if (it.index > 0)
+            strbuf_add_char(out, '\n');
+        write_set(it.value, wide, a, out);
+    }
+    if (jlen(sets) > 0)
+        return;
+    /* Where there are sets it is the first thing that is said about each. */
+    if (j_has(jgetc(doc, "server")))
+        strbuf_printf(out, "%.*s\n", STR_ARG(jstr(jgetc(doc, "server"))));
+    strbuf_printf(out, "No PodCliqueSets in namespace %.*s.\n",
+                  STR_ARG(jstr(jgetc(doc, "namespace"))));
+}
+
+static int run_status(void *ctx, const void *opts, const struct command_call *call)
+{
+    static const struct view view = {.mask = PICTURE_WITH_REFUSALS | PICTURE_SERVER,
+                                     .build = status_build,
+                                     .write = status_write};
+    struct view_target t;
+    struct err err = ERR_INIT;
+    (void)ctx;
+    if (view_read_target(call, &kind_pcs, &t, &err))
+        return cli_fail(&err);
+    if (t.kind != &kind_pcs) {
+        (void)err_set(&err, ERR_USAGE, "status is of sets: grove status pcs/NAME");
+        return cli_fail(&err);
+    }
+    return view_run(&view, opts, &t);
+}
+
+const struct command cmd_status = {
+    .name = "status",
+    .summary = "Show how sets are doing, on one screen",
+    .description = "First the verdict: available, or what stands in the way. Then, for each role, "
+                   "scaling group and gang, how many are desired, ready and updated.",
+    .usage = "[pcs/NAME]",
+    .max_args = 2,
+    .opts = view_options_all,
+    .opts_size = sizeof(struct view_args),
+    .examples = "  $ grove status\n  $ grove status -A\n  $ grove status pcs/my-set --watch\n"
+                "  $ grove status my-set -o json",
+    .run = run_status,
+};
