@@ -59,7 +59,7 @@ const struct command cmd_sim = {
     .max_args = OPT_ANY_ARGS,
     .opts = sim_opts,
     .opts_size = sizeof(struct sim_args),
-    .examples = "  $ grove sim tests/sim/guide.yaml\n"
-                "  $ grove sim --seed 7 --log run.log tests/sim/restart.yaml",
+    .examples = "  $ grove sim tests/sim/deploy/user-guide.yaml\n"
+                "  $ grove sim --seed 7 --log run.log tests/sim/faults/controllers-killed.yaml",
     .run = run_sim,
 };
