@@ -3,6 +3,7 @@
 #   make            build build/grove              make check    format, lint, sanitized unit tests
 #   make demo       see it work                    make bench    figures
 #   make test       every test suite               make fuzz     FUZZ_SECONDS per target
+#   make test-fast  unit tests and some scenarios, within a minute
 #   make install    PREFIX=/usr/local              make soak     the tests with big case counts
 #   make test-kubernetes    against the real control plane (needs Go and kubectl)
 #   make test-conformance   Kubernetes' own specs against grove up (needs Go)
@@ -39,6 +40,10 @@ demo: all
 test: everything
 	@tools/deps test || true
 	@GROVE_TEST_SCALE=$(SCALE) tests/run $(BUILD)
+
+# The inner loop: within a minute on two cores.
+test-fast: everything
+	@tests/fast $(BUILD)
 
 # Against etcd, kube-apiserver, kube-controller-manager and helm, built through the Go module proxy.
 test-kubernetes: all
@@ -98,4 +103,4 @@ deb: $(BUILD)/build.ninja
 clean:
 	@rm -rf build build-*
 
-.PHONY: all everything deps demo test test-static sbom test-kubernetes test-conformance check bench fuzz soak install static chart deb clean
+.PHONY: all everything deps demo test test-fast test-static sbom test-kubernetes test-conformance check bench fuzz soak install static chart deb clean
