@@ -6,8 +6,8 @@
 #define APISERVER_METRICS_NAMES_H
 
 #include "grove/metrics_feed.h"
-#include "json/write.h"
 #include "store/store.h"
+#include "json/write.h"
 
 struct metrics_names;
 struct metrics_names *metrics_names_new(struct store *s, struct metrics_feed *feed);

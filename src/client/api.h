@@ -53,9 +53,9 @@ struct api_request {
     const struct kind *kind;
     str ns;
     str name;
-    str subresource;  /* "status", "scale", "binding", "eviction", ... or empty */
-    str path;         /* of what is no resource ("/debug/journal?name=x"): instead of kind and names;
-                         api_remote only, the answer is a document */
+    str subresource; /* "status", "scale", "binding", "eviction", ... or empty */
+    str path;        /* of what is no resource ("/debug/journal?name=x"): instead of kind and names;
+                        api_remote only, the answer is a document */
     struct doc *body; /* object, patch or options; NULL where the verb has none */
 
     enum api_patch_type patch;

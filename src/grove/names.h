@@ -20,8 +20,8 @@ str name_pclq(struct arena *a, str pcs, int64_t i, str clique);         /* P-i-C
 str name_member_pclq(struct arena *a, str pcsg, int64_t g, str clique); /* P-i-G-g-C */
 /* The gang of PCSG replica g: the base gang below min_available, else P-i-G-(g-M). */
 str name_scaled_gang(struct arena *a, str pcsg, int64_t g, int64_t min_available);
-/* The i for which OWNER-i-PART, or without a part OWNER-i, is this name; -1: there is none, or it is
- * above 63 and hidden: the name was shortened and PART has 100 characters or more. */
+/* The i for which OWNER-i-PART, or without a part OWNER-i, is this name; -1: there is none, or it
+ * is above 63 and hidden: the name was shortened and PART has 100 characters or more. */
 int64_t name_index(str name, str owner, str part);
 str name_role(struct arena *a, str pcs); /* grove.io:pcs:P */
 str name_initc_secret(struct arena *a, str pcs);

@@ -60,7 +60,8 @@ TEST(names_of_older_documents_lead_to_those_of_today)
     REQUIRE(pcs != NULL);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         str hint = old_name_hint(&a, pcs, rows[i].kind, str_of(rows[i].old));
-        str want = rows[i].now ? arena_printf(&a, "today it is called %s (", rows[i].now) : STR_NONE;
+        str want =
+            rows[i].now ? arena_printf(&a, "today it is called %s (", rows[i].now) : STR_NONE;
         if (!CHECK(rows[i].now ? str_find(hint, want) >= 0 : str_is_empty(hint)))
             test_note("%s: %.*s", rows[i].old, STR_ARG(hint));
         if (rows[i].now)

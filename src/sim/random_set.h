@@ -12,7 +12,7 @@ struct random_shape {
     size_t alone, members; /* cliques; members 0: no group */
     int64_t replicas[RANDOM_CLIQUES], min[RANDOM_CLIQUES];
     int64_t group_replicas, group_min, set_replicas;
-    size_t names; /* characters of each name; 0: few */
+    size_t names;                   /* characters of each name; 0: few */
     const char *startup;            /* type: AnyOrder, InOrder, Explicit */
     unsigned after[RANDOM_CLIQUES]; /* a bit for each clique that this one starts after */
 };

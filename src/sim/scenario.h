@@ -21,23 +21,17 @@
  *   scale: {pcs/NAME: 3}; patch: {object: WHICH, merge: {...}, subresource: status}
  *   change: {SET: {CLIQUE: 2}} (image busybox:2 in the first container of its template)
  *   metrics: {pcs/NAME: {load.cpu: 10, metric.q: null}} (said, or no more, see metrics_source.h)
- *   feed: {metric: q, value: 40, for: 10m, of: WHICH} (each of them; without `of` an external metric
- *                 of namespace default, with labels: queue=a,zone=z), see metrics_feed.h
- *   delete: WHICH (orphan: true: what it owns stays; grace: 0: by force); heal: WHICH
- *   crash: WHICH (failed: true: for good)
- *   cordon, uncordon, fail, recover: NODES
- *   stop, start, restart: all | api | operator | scheduler | nodes
- *                 (all, where they are one process)
- *   clock: {process: all | api | operator | scheduler | nodes, step: 1h, or drift: 200ppm}
- *                 its wall clock is set by so much (-5s: back), or runs so much faster from now on;
- *                 api has the clock by which objects are created
- *   break-watches: broken | expired
- *   faults: as above, from now on
- *   advance: 5s, or 0s..5s (drawn), or {revisions: 3}, or {revisions: seed} (as many as the number
- *                 of the seed: with each seed what follows comes one revision later)
- *   settle: {}, or {limit: 5m, check: false}
- *                 until nothing happens any more; then everything must be as the sets say
- *                 (oracle.h), and faults other than delay and lag are over
+ *   feed: {metric: q, value: 40, for: 10m, of: WHICH} (each of them; without `of` an external
+ * metric of namespace default, with labels: queue=a,zone=z), see metrics_feed.h delete: WHICH
+ * (orphan: true: what it owns stays; grace: 0: by force); heal: WHICH crash: WHICH (failed: true:
+ * for good) cordon, uncordon, fail, recover: NODES stop, start, restart: all | api | operator |
+ * scheduler | nodes (all, where they are one process) clock: {process: all | api | operator |
+ * scheduler | nodes, step: 1h, or drift: 200ppm} its wall clock is set by so much (-5s: back), or
+ * runs so much faster from now on; api has the clock by which objects are created break-watches:
+ * broken | expired faults: as above, from now on advance: 5s, or 0s..5s (drawn), or {revisions: 3},
+ * or {revisions: seed} (as many as the number of the seed: with each seed what follows comes one
+ * revision later) settle: {}, or {limit: 5m, check: false} until nothing happens any more; then
+ * everything must be as the sets say (oracle.h), and faults other than delay and lag are over
  *   expect: EXPECTATION or a list
  *   await: the same, or {until: ..., within: 30s}
  *   quiet: 30s    nothing may be written for so long
