@@ -267,8 +267,6 @@ void meta_validate(struct req *q, const struct doc *d);
 str meta_strings_fault(struct arena *a, jval map, bool labels);
 /* Makes up a name after generateName. */
 str meta_generate_name(struct req *q, str prefix);
-/* "2026-11-15T21:35:02Z" in the arena. */
-str meta_time(struct arena *a, usec wall);
 
 /* ---- typeerror.c ---- */
 

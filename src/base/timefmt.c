@@ -88,6 +88,15 @@ void time_format_rfc3339(usec wall, struct strbuf *b)
     strbuf_add_char(b, 'Z');
 }
 
+str time_text(struct arena *a, usec wall)
+{
+    struct strbuf text = STRBUF_INIT(64);
+    time_format_rfc3339(wall, &text);
+    str copy = arena_str(a, strbuf_str(&text));
+    strbuf_done(&text);
+    return copy;
+}
+
 void time_format_micro(usec wall, struct strbuf *b)
 {
     char fraction[] = ".000000Z";

@@ -5,6 +5,7 @@
 #ifndef BASE_TIMEFMT_H
 #define BASE_TIMEFMT_H
 
+#include "base/arena.h"
 #include "base/strbuf.h"
 
 /* Microseconds: since 1970 UTC for a wall time, otherwise a length of time. */
@@ -21,6 +22,8 @@ typedef int64_t usec;
 /* "2026-11-15T21:35:02Z" (metav1.Time): whole seconds, rounded down. Years outside 0..9999 are
  * clamped, so the text is always valid. */
 void time_format_rfc3339(usec wall, struct strbuf *b);
+/* The same, as a text in the arena. */
+str time_text(struct arena *a, usec wall);
 /* "2026-11-15T21:35:02.123456Z" (metav1.MicroTime). */
 void time_format_micro(usec wall, struct strbuf *b);
 /* Fractions (cut to microseconds) and offsets are accepted, nothing else beyond the RFC. */

@@ -328,15 +328,6 @@ static bool is_up_to_date(const struct obj *budget, const struct tally *t, int64
            jint(jgetc(c, "observedGeneration"), 0) == budget->generation;
 }
 
-static str time_text(struct arena *a, usec wall)
-{
-    struct strbuf b = STRBUF_INIT(64);
-    time_format_rfc3339(wall, &b);
-    str s = arena_str(a, strbuf_str(&b));
-    strbuf_done(&b);
-    return s;
-}
-
 static void plan_status(const struct world *w, const struct obj *budget, const struct tally *t,
                         struct plan *p)
 {

@@ -89,14 +89,6 @@ static usec now_of(const struct review_call *c)
     return loop_wall(apiserver_loop(c->authn->server));
 }
 
-static void put_time(struct jw *w, const char *key, usec wall)
-{
-    struct strbuf b = STRBUF_INIT(64);
-    time_format_rfc3339(wall, &b);
-    jw_put_str(w, key, strbuf_str(&b));
-    strbuf_done(&b);
-}
-
 /* ---- who am I ---- */
 
 static struct status *answer_self(struct review_call *c, struct jw *w)
@@ -325,7 +317,7 @@ struct doc *review_answer(const struct review *r, struct review_call *c, struct 
     put_head(&w, r->group, r->kind);
     jw_put_object(&w, "metadata");
     if (r->answer == answer_self)
-        put_time(&w, "creationTimestamp", now_of(c));
+        jw_put_time(&w, "creationTimestamp", now_of(c));
     jw_end(&w);
     jw_put(&w, "spec", jgetc(c->body, "spec"));
     *ret_why = r->answer(c, &w);
@@ -409,7 +401,7 @@ static struct doc *token_answer(struct review_call *c, const struct token_claims
     jw_put_object(&w, "metadata");
     jw_put_str(&w, "name", t->name);
     jw_put_str(&w, "namespace", t->ns);
-    put_time(&w, "creationTimestamp", t->not_before);
+    jw_put_time(&w, "creationTimestamp", t->not_before);
     jw_end(&w);
     jw_put_object(&w, "spec");
     put_strings(&w, "audiences", audiences, n);
@@ -419,7 +411,7 @@ static struct doc *token_answer(struct review_call *c, const struct token_claims
     jw_end(&w);
     jw_put_object(&w, "status");
     jw_put_str(&w, "token", token_sign(c->authn->key, t, audiences, n, c->arena));
-    put_time(&w, "expirationTimestamp", t->expires);
+    jw_put_time(&w, "expirationTimestamp", t->expires);
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);

@@ -253,7 +253,7 @@ struct doc *signing_isolate(const struct req *q, struct doc *d)
     struct jw w;
     jw_init(&w);
     edit_init(&e, &a);
-    put_conditions(&w, was, is, approval, meta_time(&a, loop_wall(q->server->loop)));
+    put_conditions(&w, was, is, approval, time_text(&a, loop_wall(q->server->loop)));
     if (j_has(was) || j_has(is))
         edit_set_raw(&e, STR("/status/conditions"), strbuf_str(&w.out));
     if (approval && j_has(jgetc(obj_status(q->base), "certificate")))

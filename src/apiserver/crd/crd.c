@@ -307,7 +307,7 @@ static void crd_judge(struct crd *c)
     c->conflict = n.reason;
     if (!c->busy) {
         struct doc *status = crd_status(c->obj, &n, c->served, going && !c->is_builtin,
-                                        meta_time(&a, loop_wall(c->all->server->loop)));
+                                        time_text(&a, loop_wall(c->all->server->loop)));
         bool wrote = write_status(c, status);
         doc_unref(status);
         if (!wrote && going)

@@ -360,15 +360,6 @@ static void put_metric_name(struct answer *a)
     jw_end(&a->w);
 }
 
-static str time_text(struct arena *a, usec now)
-{
-    struct strbuf b = STRBUF_INIT(64);
-    time_format_rfc3339(now, &b);
-    str text = arena_str(a, strbuf_str(&b));
-    strbuf_done(&b);
-    return text;
-}
-
 /* at: when it was fed; 0: it is measured over the window that ends now. */
 static void put_sample(struct answer *a, const struct quantity *value, usec at)
 {

@@ -84,7 +84,7 @@ static void mark_disrupted(struct marking *m)
     jw_put_cstr(&w, "status", "True");
     jw_key(&w, STR("lastProbeTime"));
     jw_null(&w);
-    jw_put_str(&w, "lastTransitionTime", meta_time(&m->q->arena, loop_wall(q->server->loop)));
+    jw_put_str(&w, "lastTransitionTime", time_text(&m->q->arena, loop_wall(q->server->loop)));
     jw_put_cstr(&w, "reason", "EvictionByEvictionAPI");
     jw_put_cstr(&w, "message", "Eviction API: evicting");
     jw_end(&w);
@@ -95,7 +95,7 @@ static void mark_disrupted(struct marking *m)
 
 static void mark_time(struct marking *m, usec at, int64_t grace)
 {
-    edit_set_str(&m->edit, STR("/metadata/deletionTimestamp"), meta_time(&m->q->arena, at));
+    edit_set_str(&m->edit, STR("/metadata/deletionTimestamp"), time_text(&m->q->arena, at));
     if (grace >= 0)
         edit_set_int(&m->edit, STR("/metadata/deletionGracePeriodSeconds"), grace);
 }

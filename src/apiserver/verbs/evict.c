@@ -136,7 +136,7 @@ static struct doc *booking_patch(const struct req *q, const struct obj *budget, 
 {
     jval status = obj_status(budget);
     int64_t left = jint(jgetc(status, "disruptionsAllowed"), 0) - 1;
-    str now = meta_time(a, loop_wall(q->server->loop));
+    str now = time_text(a, loop_wall(q->server->loop));
     struct jw w;
     jw_init(&w);
     jw_object(&w);

@@ -376,15 +376,6 @@ int64_t meta_generation(const struct kind *k, const struct obj *base, const stru
 
 /* ---- stamping ---- */
 
-str meta_time(struct arena *a, usec wall)
-{
-    struct strbuf b = STRBUF_INIT(64);
-    time_format_rfc3339(wall, &b);
-    str s = arena_str(a, strbuf_str(&b));
-    strbuf_done(&b);
-    return s;
-}
-
 static void stamp_version(struct req *q, struct edit *e, uint64_t rv)
 {
     edit_set_str(e, STR("/metadata/resourceVersion"), arena_uint(&q->arena, rv));
@@ -404,7 +395,7 @@ void meta_stamp_new(struct req *q, struct edit *e, uint64_t rv)
     if (kind_is(q->kind, KIND_GENERATION))
         edit_set_int(e, STR("/metadata/generation"), 1);
     edit_set_str(e, STR("/metadata/creationTimestamp"),
-                 meta_time(&q->arena, loop_wall(q->server->loop)));
+                 time_text(&q->arena, loop_wall(q->server->loop)));
 }
 
 void meta_stamp_update(struct req *q, struct edit *e, const struct doc *d, uint64_t rv)

@@ -293,7 +293,7 @@ static void set_scheduled(struct req *q, struct edit *e)
     jw_put_cstr(&w, "status", "True");
     jw_key(&w, STR("lastProbeTime"));
     jw_null(&w);
-    jw_put_str(&w, "lastTransitionTime", meta_time(&q->arena, loop_wall(q->server->loop)));
+    jw_put_str(&w, "lastTransitionTime", time_text(&q->arena, loop_wall(q->server->loop)));
     jw_end(&w);
     jw_end(&w);
     edit_set_raw(e, STR("/status/conditions"), strbuf_str(&w.out));

@@ -149,24 +149,16 @@ static str own_kubeconfig(struct session *s)
     return STR_NONE;
 }
 
-static str time_text(struct session *s)
-{
-    struct strbuf b = STRBUF_INIT(64);
-    time_format_rfc3339(loop_wall(s->loop), &b);
-    str text = arena_str(&s->arena, strbuf_str(&b));
-    strbuf_done(&b);
-    return text;
-}
-
 static str remedy_for_stranger(struct session *s, str message)
 {
     for (size_t i = 0; i < ARRAY_LEN(strangers); i++) {
         if (str_find(message, str_of(strangers[i].says)) < 0)
             continue;
         str own = strangers[i].asks_clock ? STR_NONE : own_kubeconfig(s);
-        return arena_printf(&s->arena, "%s%.*s%s%.*s", strangers[i].means,
-                            STR_ARG(strangers[i].asks_clock ? time_text(s) : STR_NONE),
-                            own.len ? ", export KUBECONFIG=" : "", STR_ARG(own));
+        return arena_printf(
+            &s->arena, "%s%.*s%s%.*s", strangers[i].means,
+            STR_ARG(strangers[i].asks_clock ? time_text(&s->arena, loop_wall(s->loop)) : STR_NONE),
+            own.len ? ", export KUBECONFIG=" : "", STR_ARG(own));
     }
     return STR_NONE;
 }

@@ -63,19 +63,10 @@ int64_t update_max_concurrent(const struct obj *pcs)
 
 /* ---- times ---- */
 
-static str format_time(struct arena *a, usec at)
-{
-    struct strbuf text = STRBUF_INIT(64);
-    time_format_rfc3339(at, &text);
-    str copy = arena_str(a, strbuf_str(&text));
-    strbuf_done(&text);
-    return copy;
-}
-
 str update_end_time(struct arena *a, str started, usec now)
 {
-    str ended = format_time(a, now);
-    return str_eq(ended, started) ? format_time(a, now + USEC_PER_SEC) : ended;
+    str ended = time_text(a, now);
+    return str_eq(ended, started) ? time_text(a, now + USEC_PER_SEC) : ended;
 }
 
 /* ---- revisions ---- */
