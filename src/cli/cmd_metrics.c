@@ -106,6 +106,42 @@ static int path_of(const struct session *s, const struct metrics_args *a, str me
 
 /* ---- set and unset ---- */
 
+static bool has_key(str labels, str key)
+{
+    while (labels.len > 0) {
+        str one = str_cut(&labels, ',');
+        if (str_eq(str_cut(&one, '='), key))
+            return true;
+    }
+    return false;
+}
+
+/* KEY=VALUE, each key once. What keys and values may hold is for the server to say. */
+static int check_labels(str labels, struct err *err)
+{
+    for (str rest = labels; rest.len > 0;) {
+        str one = str_cut(&rest, ','), value = one, key = str_cut(&value, '=');
+        if (key.len == 0 || key.len == one.len)
+            return err_set(err, ERR_USAGE, "\"%.*s\" is no label: --labels are KEY=VALUE,...",
+                           STR_ARG(one));
+        if (has_key(rest, key))
+            return err_set(err, ERR_USAGE, "--labels: %.*s is given twice", STR_ARG(key));
+    }
+    return 0;
+}
+
+static int check_set(const struct metrics_args *a, str value, struct err *err)
+{
+    struct quantity q;
+    if (quantity_parse(value, &q, NULL))
+        return err_set(err, ERR_USAGE, "\"%.*s\" is no quantity, such as 12, 1.5 or 300m",
+                       STR_ARG(value));
+    if (a->ttl < USEC_PER_SEC || a->ttl > METRICS_TTL_MAX)
+        return err_set(err, ERR_USAGE, "--for must be from 1s to %lldh",
+                       (long long)(METRICS_TTL_MAX / USEC_PER_HOUR));
+    return check_labels(a->labels, err);
+}
+
 static void put_labels(struct jw *w, str labels)
 {
     jw_put_object(w, "metricLabels");
@@ -123,7 +159,7 @@ static struct doc *body_of(const struct metrics_args *a, str value)
     jw_init(&w);
     jw_object(&w);
     jw_put_str(&w, "value", value);
-    jw_put_int(&w, "ttlSeconds", MAX(a->ttl / USEC_PER_SEC, (usec)1));
+    jw_put_int(&w, "ttlSeconds", a->ttl / USEC_PER_SEC);
     if (a->labels.len > 0)
         put_labels(&w, a->labels);
     jw_end(&w);
@@ -168,14 +204,10 @@ static int write_metric(const struct metrics_args *a, str metric, struct doc *bo
 static int run_set(void *ctx, const void *opts, const struct command_call *call)
 {
     const struct metrics_args *a = opts;
-    struct quantity q;
     struct err err = ERR_INIT;
     (void)ctx;
-    if (quantity_parse(call->args[1], &q, &err)) {
-        (void)err_set(&err, ERR_USAGE, "\"%.*s\" is no quantity, such as 12, 1.5 or 300m",
-                      STR_ARG(call->args[1]));
+    if (check_set(a, call->args[1], &err))
         return cli_fail(&err);
-    }
     return write_metric(a, call->args[0], body_of(a, call->args[1]));
 }
 
