@@ -433,6 +433,9 @@ static bool is_short_of(const struct invariants *v, const struct inv_deletes *d,
     const struct inv_owner *o = there ? find_owner(d, there->uid) : NULL;
     if (!o || there->deleting || is_surplus(v, d, o) || is_unmapped(v, d, o))
         return true;
+    /* Versions count what is above the number during an update; nobody waits for that. */
+    if (jint(jgetc(obj_spec(there), "replicas"), 0) < n)
+        return true;
     for (size_t i = version_at(v, o, inv_wall(v)); i < o->versions.len; i++) {
         if (o->versions.p[i].replicas < n)
             return true;
