@@ -153,12 +153,13 @@ str inv_template_name(const struct invariants *v, const struct obj *map, const s
     /* Or what is left of it. */
     const struct obj *pcs = inv_labelled(v, &kind_pcs, o->ns, obj_label(o, STR(LABEL_PCS)));
     int64_t replica = jint(jgetc(obj_spec(map), "podCliqueSetReplicaIndex"), -1);
-    jval list =
-        jpath(pcs ? obj_spec(pcs) : JVAL_ABSENT,
-              o->kind == &kind_pcsg ? "template.podCliqueScalingGroups" : "template.cliques");
-    for (struct jiter it = jiter(list); name_may_be_shortened(o->name) && jnext(&it);) {
+    if (!pcs || replica < 0 || !name_may_be_shortened(o->name))
+        return STR_NONE;
+    jval list = jpath(obj_spec(pcs), o->kind == &kind_pcsg ? "template.podCliqueScalingGroups"
+                                                           : "template.cliques");
+    for (struct jiter it = jiter(list); jnext(&it);) {
         str name = jstr(jgetc(it.value, "name"));
-        if (replica >= 0 && name_index(o->name, pcs->name, name) == replica)
+        if (name_index(o->name, pcs->name, name) == replica)
             return name;
     }
     return STR_NONE;
