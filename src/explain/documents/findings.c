@@ -6,9 +6,9 @@
 #include "explain/documents/unfit.h"
 #include "grove/going.h"
 #include "grove/names.h"
+#include "grove/termination_backoff.h"
 #include "grove/types.h"
 #include "grove/wait.h"
-#include "operator/common/termination.h"
 
 enum { MAX_FINDINGS = 200, MAX_ERRORS = 3 };
 #define LINGERS_AFTER (10 * USEC_PER_SEC)

@@ -1,39 +1,20 @@
 /* See termination.h. */
 #include "operator/common/termination.h"
 
+#include "grove/termination_backoff.h"
 #include "operator/common/gangmap_world.h"
 #include "operator/common/kept.h"
 #include "operator/common/rollup.h"
-#include "operator/common/termination_backoff.h"
 
 /* Clocks of servers differ a little: what is older than the deadline by less than this counts as
  * made after it. Half the delay when that is shorter. */
 #define SKEW (5 * USEC_PER_SEC)
-#define DELAY_DEFAULT (4 * USEC_PER_HOUR)
 
 enum { STAGE_KEEP, STAGE_OTHERS, STAGE_BREACHED };
 /* Gangs in a status; of more the first. */
 enum { MAX_LISTED = 64 };
 
 typedef VEC(struct obj *) obj_vec;
-
-static usec delay_of(const struct obj *pcs)
-{
-    usec delay;
-    str text = jstr(jpath(obj_root(pcs), "spec.template.terminationDelay"));
-    return duration_parse_usec(text, &delay) && delay >= 0 ? delay : DELAY_DEFAULT;
-}
-
-/* Since when; 0: it is not in breach. */
-static usec breached_since(const struct obj *child)
-{
-    jval c = condition_find(jgetc(obj_status(child), "conditions"), STR("MinAvailableBreached"));
-    usec since;
-    if (!str_is(jstr(jgetc(c, "status")), "True") ||
-        !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &since))
-        return 0;
-    return since;
-}
 
 /* What gangs of one set have behind them. */
 struct history {
@@ -43,7 +24,7 @@ struct history {
 
 static struct history history_of(const struct obj *pcs, struct arena *a)
 {
-    return (struct history){backoff_read(pcs, a), delay_of(pcs)};
+    return (struct history){backoff_read(pcs, a), termination_delay(pcs)};
 }
 
 /* One child in breach. */
@@ -55,39 +36,21 @@ struct breach {
     const struct obj *child;
 };
 
-/* Deadlines are moments of steady time; without a world, wall times as they stand. */
+/* Deadlines are moments of steady time. */
 static struct breach judge_breach(const struct world *w, const struct history *h, str gang,
                                   const struct obj *child, int64_t index, usec wall)
 {
     struct termination_record r = backoff_of(h->stored, gang);
-    usec since = w ? world_moment(w, wall) : wall;
-    r.at = w && r.count ? world_moment(w, r.at) : r.at;
+    usec since = world_moment(w, wall);
+    r.at = r.count ? world_moment(w, r.at) : r.at;
     int64_t before = backoff_before(r, since, h->delay);
     usec wait = backoff_wait(h->delay, before);
-    usec deadline = w && wait == 0 ? MIN(since, world_steady(w)) : since + wait;
+    usec deadline = wait == 0 ? MIN(since, world_steady(w)) : since + wait;
     return (struct breach){.index = index,
                            .deadline = deadline,
                            .before = before,
                            .counted = backoff_answers(r, since),
                            .child = child};
-}
-
-/* The gang that is answered for a clique or group: a member's is its copy of the group. */
-usec termination_deadline(const struct obj *pcs, const struct obj *child)
-{
-    struct arena a = ARENA_INIT;
-    jval owner = obj_controller_ref(child);
-    bool member = str_is(jstr(jgetc(owner, "kind")), kind_pcsg.kind);
-    int64_t index = label_index(child, member ? STR(LABEL_PCSG_INDEX) : STR(LABEL_PCS_INDEX));
-    usec since = breached_since(child), deadline = 0;
-    if (since) {
-        struct history h = history_of(pcs, &a);
-        struct obj named = {.name = member ? jstr(jgetc(owner, "name")) : pcs->name};
-        deadline =
-            judge_breach(NULL, &h, backoff_gang(&a, &named, index), child, index, since).deadline;
-    }
-    arena_done(&a);
-    return deadline;
 }
 
 /* The deadlines of one replica: the latest that has passed, and what gave it. */
@@ -117,14 +80,14 @@ static void note_breach(struct episode *e, const struct breach *b, usec now)
 /* It was there before the deadline. */
 static bool is_older(const struct world *w, const struct obj *pcs, const struct obj *o, usec due)
 {
-    return world_made(w, o) < due - MIN(SKEW, delay_of(pcs) / 2);
+    return world_made(w, o) < due - MIN(SKEW, termination_delay(pcs) / 2);
 }
 
 /* "PodClique x has been below its minimum for more than 4h" */
 static str reason_of(struct arena *a, const struct obj *pcs, const struct episode *e)
 {
     struct strbuf delay = STRBUF_INIT(64);
-    duration_format_usec(backoff_wait(delay_of(pcs), e->before), &delay);
+    duration_format_usec(backoff_wait(termination_delay(pcs), e->before), &delay);
     str text = arena_printf(a, "%s %.*s has been below its minimum for more than %.*s",
                             e->of->kind->kind, STR_ARG(e->of->name), STR_ARG(strbuf_str(&delay)));
     strbuf_done(&delay);
@@ -142,7 +105,7 @@ static void plan_deletes(const struct obj *pcs, const struct obj *component,
     str why = reason_of(p->arena, pcs, e);
     for (size_t i = 0; i < cliques->len; i++) {
         struct obj *o = cliques->p[i];
-        bool breached = breached_since(o) != 0;
+        bool breached = termination_breached_since(o) != 0;
         struct plan_write *w =
             plan_delete(p, stage + (breached ? STAGE_BREACHED : STAGE_OTHERS), o);
         w->component_uid = component->uid;
@@ -235,7 +198,7 @@ static void find_breaches(const struct world *w, const struct kind *k, const str
     const char *label = owner->kind == &kind_pcsg ? LABEL_PCSG_INDEX : LABEL_PCS_INDEX;
     for (struct cache_iter it = rollup_breached(w, k, owner->uid); (o = cache_next(&it));) {
         int64_t i = label_index(o, str_of(label));
-        usec since = breached_since(o);
+        usec since = termination_breached_since(o);
         if (since > 0 && is_wanted(w, a, pcs, owner, i))
             *vec_push(ret) = judge_breach(w, h, backoff_gang(a, owner, i), o, i, since);
     }

@@ -25,8 +25,6 @@ bool termination_plan_set(const struct world *w, const struct obj *pcs, unsigned
  * replica of the set is in breach, and its planner decides. */
 void termination_plan_group(const struct world *w, const struct obj *pcs, const struct obj *pcsg,
                             unsigned stage, struct plan *p);
-/* When the delay of this child's breach is over; 0: it is not in breach. */
-usec termination_deadline(const struct obj *pcs, const struct obj *child);
 /* Member gangTerminations of the set's status: those in a row, and when the next is due. */
 void termination_write_status(const struct world *w, const struct obj *pcs, struct arena *a,
                               struct jw *j);

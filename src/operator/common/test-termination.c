@@ -1,9 +1,9 @@
 /* Gang termination: when, what, once, and what survives it. */
 #include "base/test.h"
+#include "grove/termination_backoff.h"
 #include "operator/common/kept.h"
 #include "operator/common/rollup.h"
 #include "operator/common/termination.h"
-#include "operator/common/termination_backoff.h"
 #include "operator/operator.h"
 #include "operator/test-ring.h"
 

@@ -3,10 +3,10 @@
 
 #include "grove/types.h"
 #include "sched/model/claims.h"
+#include "sched/model/holds.h"
+#include "sched/model/queue_usage.h"
 #include "sched/model/reservation.h"
 #include "sched/model/terms.h"
-#include "sched/place/hold.h"
-#include "sched/quota/queue_quota.h"
 
 static void free_values(struct map *m)
 {

@@ -6,11 +6,10 @@
 
 #include "grove/names.h"
 #include "grove/types.h"
+#include "sched/model/holds.h"
+#include "sched/model/queue_usage.h"
 #include "sched/model/reservation.h"
 #include "sched/model/tell.h"
-#include "sched/place/hold.h"
-#include "sched/preempt/yield.h"
-#include "sched/quota/queue_quota.h"
 
 /* ---- coming and going ---- */
 

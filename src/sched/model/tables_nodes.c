@@ -6,9 +6,9 @@
 
 #include "grove/types.h"
 #include "sched/model/claims.h"
+#include "sched/model/holds.h"
 #include "sched/model/reservation.h"
 #include "sched/model/terms.h"
-#include "sched/place/hold.h"
 
 int32_t tables_node(const struct tables *t, str name)
 {

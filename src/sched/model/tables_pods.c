@@ -6,10 +6,10 @@
 
 #include "grove/types.h"
 #include "sched/model/claims.h"
+#include "sched/model/queue_usage.h"
 #include "sched/model/reservation.h"
 #include "sched/model/tell.h"
 #include "sched/model/terms.h"
-#include "sched/quota/queue_quota.h"
 
 bool tables_serve(const struct tables *t, const struct obj *pod)
 {

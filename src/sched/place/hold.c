@@ -3,8 +3,6 @@
 
 #include "sched/quota/queue_quota.h"
 
-/* ---- taking and giving ---- */
-
 struct thold *hold_of(const struct tables *t, const struct tgang *g)
 {
     for (size_t i = 0; i < t->holds.len; i++) {
@@ -12,69 +10,6 @@ struct thold *hold_of(const struct tables *t, const struct tgang *g)
             return &t->holds.p[i];
     }
     return NULL;
-}
-
-static void give(struct tables *t, struct thold *h)
-{
-    if (h->taken)
-        core_give_ops(t->core, h->ops.p, h->ops.len);
-    h->taken = false;
-}
-
-static void take(struct tables *t, struct thold *h)
-{
-    if (!h->taken)
-        core_take_ops(t->core, h->ops.p, h->ops.len);
-    h->taken = true;
-}
-
-/* News to those who were refused for it. */
-static void say_free(struct tables *t, const struct thold *h)
-{
-    for (size_t i = 0; i < h->ops.len; i++)
-        core_grow(t->core, h->ops.p[i].node);
-}
-
-static void drop(struct tables *t, size_t i)
-{
-    struct thold *h = &t->holds.p[i];
-    give(t, h);
-    say_free(t, h);
-    vec_done(&h->ops);
-    vec_remove(&t->holds, i);
-    t->moves++; /* others may be asked for it now */
-}
-
-void hold_gang_gone(struct tables *t, const struct tgang *g)
-{
-    for (size_t i = t->holds.len; i-- > 0;) {
-        if (t->holds.p[i].gang == g)
-            drop(t, i);
-    }
-}
-
-static bool is_on(const struct thold *h, int32_t node)
-{
-    for (size_t i = 0; i < h->ops.len; i++) {
-        if (h->ops.p[i].node == node)
-            return true;
-    }
-    return false;
-}
-
-void hold_node_lost(struct tables *t, int32_t node)
-{
-    for (size_t i = t->holds.len; i-- > 0;) {
-        if (is_on(&t->holds.p[i], node))
-            drop(t, i);
-    }
-}
-
-void hold_done(struct tables *t)
-{
-    for (size_t i = 0; i < t->holds.len; i++)
-        vec_done(&t->holds.p[i].ops);
-    vec_done(&t->holds);
 }
 
 /* ---- who may ---- */
@@ -231,7 +166,7 @@ static void look_at(struct round *r, struct tgang *g)
 static void end_in_vain(struct round *r, size_t i)
 {
     r->tables->holds.p[i].gang->hold_paused = round_now(r) + HOLD_PAUSE;
-    drop(r->tables, i);
+    hold_drop(r->tables, i);
 }
 
 static void give_all(struct round *r)
@@ -239,7 +174,7 @@ static void give_all(struct round *r)
     struct tables *t = r->tables;
     for (size_t i = t->holds.len; i-- > 0;) {
         struct thold *h = &t->holds.p[i];
-        give(t, h);
+        hold_give(t, h);
         if (h->since + HOLD_PATIENCE <= round_now(r)) {
             end_in_vain(r, i);
             continue;
@@ -339,7 +274,7 @@ static void note_progress(struct round *r, struct thold *h)
 
 void hold_keep(struct round *r, struct thold *h)
 {
-    take(r->tables, h);
+    hold_take(r->tables, h);
     h->growth = core_growth(r->tables->core);
     h->shape = r->tables->shape;
     note_progress(r, h);
@@ -354,9 +289,9 @@ void hold_set(struct round *r, struct tgang *g, const struct core_op *ops, size_
         h = vec_push(&t->holds);
         *h = (struct thold){.gang = g, .least = SIZE_MAX};
     }
-    give(t, h);
+    hold_give(t, h);
     if (!is_same(h, ops, n)) {
-        say_free(t, h);
+        hold_say_free(t, h);
         vec_clear(&h->ops);
         for (size_t i = 0; i < n; i++)
             *vec_push(&h->ops) = ops[i];
@@ -424,6 +359,6 @@ void hold_end(struct round *r)
     for (size_t i = t->holds.len; i-- > 0;) {
         /* Whose turn did not come in this call has it in the next. */
         if (!t->holds.p[i].taken && t->holds.p[i].gang->round != t->rounds)
-            drop(t, i);
+            hold_drop(t, i);
     }
 }

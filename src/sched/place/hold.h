@@ -19,6 +19,7 @@
 #ifndef SCHED_PLACE_HOLD_H
 #define SCHED_PLACE_HOLD_H
 
+#include "sched/model/holds.h"
 #include "sched/model/round.h"
 
 #define HOLD_PATIENCE (300 * USEC_PER_SEC)
@@ -48,9 +49,5 @@ void hold_set(struct round *r, struct tgang *g, const struct core_op *ops, size_
 void hold_keep(struct round *r, struct thold *h);
 /* It holds what it held: nothing has become better, and what it waits for is still to come. */
 bool hold_again(struct round *r, const struct ask *q);
-
-void hold_gang_gone(struct tables *t, const struct tgang *g);
-void hold_node_lost(struct tables *t, int32_t node);
-void hold_done(struct tables *t);
 
 #endif

@@ -283,17 +283,3 @@ bool yield_end(struct round *r)
     vec_done(&r->claims);
     return r->tables->claims_ended && r->tables->n_yielding > 0;
 }
-
-void yield_claim_ends(struct tables *t, struct tgang *g)
-{
-    t->claims_ended = t->claims_ended || g->claims;
-    g->claims = false;
-}
-
-void yield_forget(struct tables *t, struct tgang *g)
-{
-    t->n_yielding -= g->yields;
-    g->yields = false;
-    g->yield_since = 0;
-    g->yield_most = 0;
-}

@@ -37,6 +37,7 @@
 #ifndef SCHED_PREEMPT_YIELD_H
 #define SCHED_PREEMPT_YIELD_H
 
+#include "sched/model/holds.h"
 #include "sched/model/round.h"
 
 #define YIELD_PATIENCE (60 * USEC_PER_SEC)
@@ -69,10 +70,5 @@ void yield_note(struct round *r, struct tgang *g);
 str yield_text(const struct tgang *to, struct arena *a);
 /* At the end of a round. Something changed about those who wait: another one is needed. */
 bool yield_end(struct round *r);
-
-/* The gang does not wait any more for what was left to it, as far as is known. */
-void yield_claim_ends(struct tables *t, struct tgang *g);
-/* It leaves no room to others. */
-void yield_forget(struct tables *t, struct tgang *g);
 
 #endif

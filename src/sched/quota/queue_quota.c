@@ -54,85 +54,9 @@ static int64_t add_some(int64_t sum, int64_t count, int64_t amount)
 
 /* ---- tables ---- */
 
-static void set_amounts(const struct tables *t, const quota_amounts *amounts, int64_t *ret)
-{
-    for (size_t i = 0; i < amounts->len; i++) {
-        for (size_t r = 0; r < t->snap.n_resources; r++) {
-            if (str_eq(t->snap.resources[r], amounts->p[i].resource))
-                ret[r] = amounts->p[i].amount;
-        }
-    }
-}
-
-void quota_init(struct tables *t)
-{
-    const struct quota_config *config = t->sched->queues;
-    struct tquota *k = &t->quota;
-    if (!config)
-        return;
-    *k = (struct tquota){.config = config, .n = config->list.len, .open_for = -1};
-    k->queues = xcalloc(k->n, sizeof(*k->queues));
-    k->shares = xcalloc(k->n, sizeof(*k->shares));
-    k->used = xcalloc(k->n * RES_MAX, sizeof(*k->used));
-    for (size_t i = 0; i < k->n; i++) {
-        const struct quota_queue *from = &config->list.p[i];
-        struct queue *q = &k->queues[i];
-        *q = (struct queue){
-            .parent = from->parent, .weight = from->weight, .priority = from->priority};
-        for (size_t r = 0; r < RES_MAX; r++)
-            q->limit[r] = QUEUE_UNLIMITED;
-        set_amounts(t, &from->quota, q->quota);
-        set_amounts(t, &from->limit, q->limit);
-    }
-}
-
-void quota_done(struct tables *t)
-{
-    free(t->quota.queues);
-    free(t->quota.shares);
-    free(t->quota.used);
-    free(t->quota.owner);
-    vec_done(&t->quota.owned);
-}
-
 str quota_name(const struct tables *t, int32_t queue)
 {
     return queue < 0 ? STR_NONE : t->quota.config->list.p[queue].name;
-}
-
-/* ---- whose a gang is ---- */
-
-static str named_by(const struct obj *o)
-{
-    str label = o ? obj_label(o, STR(KAI_QUEUE)) : STR_NONE;
-    return str_trim(!o || !str_is_empty(label) ? label : obj_annotation(o, STR(KAI_QUEUE)));
-}
-
-/* Empty: nobody names one. False: they name several. */
-static bool name_of(const struct tgang *g, str *ret)
-{
-    *ret = named_by(g->obj);
-    if (!str_is_empty(*ret))
-        return true;
-    list_foreach (it, &g->pods) {
-        str name = named_by(list_entry(it, struct tpod, link)->obj);
-        if (str_is_empty(*ret))
-            *ret = name;
-        else if (!str_is_empty(name) && !str_eq(name, *ret))
-            return false;
-    }
-    return true;
-}
-
-int32_t quota_of(const struct tables *t, struct tgang *g)
-{
-    str name;
-    if (t->quota.n == 0 || g->queue != QUOTA_UNREAD)
-        return g->queue;
-    if (!name_of(g, &name))
-        return g->queue = QUOTA_CONFLICT;
-    int32_t i = quota_config_find(t->quota.config, str_is_empty(name) ? STR("default") : name);
-    return g->queue = i < 0 || t->quota.config->list.p[i].inner ? QUOTA_UNKNOWN : i;
 }
 
 usec quota_min_runtime(const struct tables *t, struct tgang *g)
@@ -141,23 +65,6 @@ usec quota_min_runtime(const struct tables *t, struct tgang *g)
     while (queue >= 0 && t->quota.config->list.p[queue].min_runtime == 0)
         queue = t->quota.queues[queue].parent;
     return queue < 0 ? 0 : t->quota.config->list.p[queue].min_runtime;
-}
-
-void quota_book(struct tables *t, const struct tpod *p, int sign)
-{
-    struct tquota *k = &t->quota;
-    if (k->n == 0)
-        return;
-    int32_t queue = tables_serve(t, p->obj) ? quota_of(t, p->gang) : QUOTA_UNKNOWN;
-    for (size_t r = 0; r < t->snap.n_resources; r++) {
-        int64_t amount = sign * core_amount_of(t->core, p->cls, (int32_t)r);
-        if (queue < 0) {
-            k->foreign[r] += amount;
-            continue;
-        }
-        k->used[(size_t)queue * RES_MAX + r] += amount;
-        queues_use(k->queues, k->shares, queue, r, amount);
-    }
 }
 
 /* ---- a round ---- */
@@ -317,7 +224,7 @@ bool quota_admits(struct round *r, struct ask *q)
         return true;
     int32_t queue = quota_of(t, q->gang);
     if (queue < 0) {
-        (void)name_of(q->gang, &name);
+        (void)quota_named(q->gang, &name);
         q->wrong_reason = "UnknownQueue";
         q->wrong = queue == QUOTA_CONFLICT
                        ? STR("its pods name several queues")

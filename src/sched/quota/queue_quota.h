@@ -1,29 +1,17 @@
 /*
  * Queues in the scheduler: which gang is in which, what each uses, who is next, who may claim what
  * back. Without a configuration all of it costs nothing and changes nothing.
- *
- * A gang is in the queue that its PodGang names by the label kai.scheduler/queue, else by that
- * annotation, else in the one that all its pods name; in "default" when nobody names one.
  */
 #ifndef SCHED_QUOTA_QUEUE_QUOTA_H
 #define SCHED_QUOTA_QUEUE_QUOTA_H
 
+#include "sched/model/queue_usage.h"
 #include "sched/model/round.h"
-#include "sched/quota/quota_config.h"
-
-enum { QUOTA_UNREAD = -1, QUOTA_UNKNOWN = -2, QUOTA_CONFLICT = -3 };
 
 /* The ConfigMap changed; the handler of its cache. */
 void quota_on_config(void *sched, const struct obj *old, const struct obj *new);
 /* An event when the configuration is wrong, once. */
 void quota_warn(struct round *r);
-
-void quota_init(struct tables *t);
-void quota_done(struct tables *t);
-/* The gang's queue, or why it has none; QUOTA_UNREAD without a configuration. */
-int32_t quota_of(const struct tables *t, struct tgang *g);
-/* The pod comes to a node, or leaves it. */
-void quota_book(struct tables *t, const struct tpod *p, int sign);
 
 /* Shares, once in a round. */
 void quota_begin(struct round *r);

@@ -1,9 +1,31 @@
 /* See termination_backoff.h. */
-#include "operator/common/termination_backoff.h"
+#include "grove/termination_backoff.h"
 
 #define LONGEST USEC_PER_DAY
 #define HEALTHY (10 * USEC_PER_MIN)
+#define DELAY_DEFAULT (4 * USEC_PER_HOUR)
 enum { DOUBLINGS = 4 };
+
+/* ---- breaches ---- */
+
+usec termination_delay(const struct obj *pcs)
+{
+    usec delay;
+    str text = jstr(jpath(obj_root(pcs), "spec.template.terminationDelay"));
+    return duration_parse_usec(text, &delay) && delay >= 0 ? delay : DELAY_DEFAULT;
+}
+
+usec termination_breached_since(const struct obj *child)
+{
+    jval c = condition_find(jgetc(obj_status(child), "conditions"), STR("MinAvailableBreached"));
+    usec since;
+    if (!str_is(jstr(jgetc(c, "status")), "True") ||
+        !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &since))
+        return 0;
+    return since;
+}
+
+/* ---- the arithmetic ---- */
 
 usec backoff_wait(usec delay, int64_t before)
 {
@@ -127,4 +149,19 @@ str backoff_text(const struct world *world, const struct obj *pcs, jval stored,
     doc_unref(d);
     *ret_news = !str_eq(text, obj_annotation(pcs, STR(ANNOTATION_TERMINATIONS)));
     return text;
+}
+
+/* A member's gang is its replica of the group. */
+usec termination_deadline(const struct obj *pcs, const struct obj *child)
+{
+    struct arena a = ARENA_INIT;
+    jval owner = obj_controller_ref(child);
+    bool member = str_is(jstr(jgetc(owner, "kind")), kind_pcsg.kind);
+    int64_t index = label_index(child, member ? STR(LABEL_PCSG_INDEX) : STR(LABEL_PCS_INDEX));
+    usec since = termination_breached_since(child), delay = termination_delay(pcs);
+    struct obj named = {.name = member ? jstr(jgetc(owner, "name")) : pcs->name};
+    struct termination_record r =
+        backoff_of(backoff_read(pcs, &a), backoff_gang(&a, &named, index));
+    arena_done(&a);
+    return since ? since + backoff_wait(delay, backoff_before(r, since, delay)) : 0;
 }

@@ -9,8 +9,8 @@
  *
  * Nothing is half believed: a list with a mistake is refused whole, and the one before stays.
  */
-#ifndef SCHED_QUOTA_QUOTA_CONFIG_H
-#define SCHED_QUOTA_QUOTA_CONFIG_H
+#ifndef SCHED_MODEL_QUOTA_CONFIG_H
+#define SCHED_MODEL_QUOTA_CONFIG_H
 
 #include "base/timefmt.h"
 #include "sched/model/queues.h"

@@ -1,8 +1,9 @@
 /*
- * How often gangs were terminated in a row (termination.h), and how long a breach lasts before the
- * next time. A gang that is in breach again and again, whatever place it is given, is not helped by
- * a new one at the same pace for ever: every time in a row the delay is doubled, up to sixteen
- * times the delay that the set says, and to a day at most unless that delay is longer.
+ * How often gangs were terminated in a row (operator/common/termination.h), and how long a breach
+ * lasts before the next time. A gang that is in breach again and again, whatever place it is given,
+ * is not helped by a new one at the same pace for ever: every time in a row the delay is doubled,
+ * up to sixteen times the delay that the set says, and to a day at most unless that delay is
+ * longer.
  *
  * "In a row" ends when a gang is not in breach for as long as the delay of the set, and at least
  * for ten minutes, after it was made anew.
@@ -15,8 +16,8 @@
  * A gang is the replica P-i of the set, or the copy j of a group, "group-j"; "at" is the deadline
  * of the last breach that was answered. An entry that cannot matter any more is forgotten.
  */
-#ifndef OPERATOR_COMMON_TERMINATION_BACKOFF_H
-#define OPERATOR_COMMON_TERMINATION_BACKOFF_H
+#ifndef GROVE_TERMINATION_BACKOFF_H
+#define GROVE_TERMINATION_BACKOFF_H
 
 #include "client/controller.h"
 #include "grove/make.h"
@@ -29,6 +30,15 @@ struct termination_record {
     int64_t count; /* in a row */
     usec at;       /* deadline of the last; whole seconds, rounded up */
 };
+
+/* ---- breaches ---- */
+
+/* terminationDelay of the set. */
+usec termination_delay(const struct obj *pcs);
+/* Since when a clique or group is below its minimum; 0: it is not. */
+usec termination_breached_since(const struct obj *child);
+/* When that is answered, in wall time as it stands; 0: it is not in breach. */
+usec termination_deadline(const struct obj *pcs, const struct obj *child);
 
 /* ---- the arithmetic ---- */
 

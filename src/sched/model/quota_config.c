@@ -1,5 +1,5 @@
 /* See quota_config.h. */
-#include "sched/quota/quota_config.h"
+#include "sched/model/quota_config.h"
 
 #include "base/quantity.h"
 #include "json/yaml.h"
