@@ -118,6 +118,20 @@ int64_t startup_need(const struct world *w, struct arena *a, const struct obj *p
     return MIN(need, MAX(replicas, 0));
 }
 
+/* What the waiting clique or pod must see of the parent. One whose own replica of its group is not
+ * wanted goes with it: until then it waits as it did. */
+static int64_t need_of(const struct world *w, struct arena *a, const struct obj *pcs,
+                       int64_t pcs_index, const struct obj *waiting, str pclq)
+{
+    str clique, group = obj_label(waiting, STR(LABEL_PCSG));
+    const struct obj *pcsg =
+        str_is_empty(group) ? NULL : labelled_obj(w, &kind_pcsg, waiting->ns, group);
+    bool stays =
+        !pcsg || gangmap_wants(w, a, pcs, pcsg, label_index(waiting, STR(LABEL_PCSG_INDEX)));
+    return stays ? startup_need(w, a, pcs, pcs_index, pclq)
+                 : full_need(a, pcs, pcs_index, pclq, &clique);
+}
+
 bool startup_is_short(const struct world *w, struct arena *a, const struct obj *pcs,
                       const struct obj *pclq)
 {
@@ -125,7 +139,7 @@ bool startup_is_short(const struct world *w, struct arena *a, const struct obj *
     str clique;
     for (struct jiter it = jiter(jgetc(obj_spec(pclq), "startsAfter")); jnext(&it);) {
         str parent = jstr(it.value);
-        if (startup_need(w, a, pcs, replica, parent) < full_need(a, pcs, replica, parent, &clique))
+        if (need_of(w, a, pcs, replica, pclq, parent) < full_need(a, pcs, replica, parent, &clique))
             return true;
     }
     return false;
@@ -140,7 +154,7 @@ bool startup_waits_in_vain(const struct world *w, struct arena *a, const struct 
         return false;
     size_t n = wait_of_pod(pod, a, &parents);
     for (size_t i = 0; i < n; i++) {
-        if (parents[i].need > startup_need(w, a, pcs, replica, parents[i].clique))
+        if (parents[i].need > need_of(w, a, pcs, replica, pod, parents[i].clique))
             return true;
     }
     return false;
@@ -216,7 +230,7 @@ void startup_write_container(struct jw *w, struct arena *a, const struct world *
     jw_put_array(w, "args");
     for (struct jiter it = jiter(jgetc(obj_spec(pclq), "startsAfter")); jnext(&it);) {
         str parent = jstr(it.value);
-        int64_t need = startup_need(world, a, pcs, replica, parent);
+        int64_t need = need_of(world, a, pcs, replica, pclq, parent);
         if (need > 0) /* one that is not to be would be waited for for ever */
             jw_printf(w, INITC_FLAG "%.*s:%lld", STR_ARG(parent), (long long)need);
     }

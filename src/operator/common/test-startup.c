@@ -287,6 +287,20 @@ TEST(what_is_not_wanted_is_not_waited_for)
     }
 }
 
+/* Its own replica is not wanted any more: it goes with that, and until then waits as it did. */
+TEST(a_pod_of_a_replica_that_goes_waits_as_it_did)
+{
+    struct ring r = ordered(ORDERED("Explicit", "a", "a, b"));
+    struct arena a = ARENA_INIT;
+    const struct obj *pod = any_pod(&r, "p-0-g-1-c"), *pcs = tw_must(r.world, &kind_pcs, "p");
+    tw_patch(r.world, &kind_pcsg, "p-0-g", "{spec: {replicas: 1}}");
+    CHECK(!startup_waits_in_vain(&r.world->world, &a, pcs, pod));
+    /* The one that stays waited for it. */
+    CHECK(startup_waits_in_vain(&r.world->world, &a, pcs, any_pod(&r, "p-0-g-0-c")));
+    arena_done(&a);
+    ring_free(&r);
+}
+
 /* One that was let through stays, whatever becomes of those that it waited for. */
 TEST(a_pod_that_was_let_through_waits_no_more)
 {
