@@ -73,12 +73,15 @@ static bool ends(const struct store_event *e)
                   jgetc(obj_status(e->prev), "currentGenerationHash"));
 }
 
-/* Of a set: by itself, for all of its replicas. */
+/* Of a set: by itself, for all of its replicas. With OnDelete an update ends when it begins, and
+ * pods are replaced when somebody deletes them. */
 static bool is_whole(const struct obj *o)
 {
     jval status = obj_status(o);
-    return o->kind == &kind_pcs && jequal(jgetc(status, "currentGenerationHash"),
-                                          jgetc(status, "lastCompleteGenerationHash"));
+    str type = jstr(jpath(obj_root(o), "spec.updateStrategy.type"));
+    return o->kind == &kind_pcs && !str_is(type, "OnDelete") &&
+           jequal(jgetc(status, "currentGenerationHash"),
+                  jgetc(status, "lastCompleteGenerationHash"));
 }
 
 static void check_lists(struct invariants *v, const struct store_event *e, jval rolling,

@@ -7,7 +7,7 @@
  *   parent alone                 its clique
  *   parent in the pod's group    the clique in the pod's own replica of the group
  *   parent in another group      the cliques of the replicas below that group's minAvailable;
- *                                where a map of gangs says who these are, of as many replicas
+ *                                where a map of gangs rules, of as many as are in the pod's gang
  *
  * for pods of base gangs and of scaled gangs alike. Who the parents are is read from the template
  * of the set: for InOrder the clique before, for Explicit those in startsAfter, for AnyOrder
@@ -206,18 +206,22 @@ static void fail(const struct start *s, str pclq, int64_t need)
              STR_ARG(s->pod->ns), STR_ARG(s->pod->name), (long long)need, STR_ARG(pclq));
 }
 
-/* Which replicas are those of the minimum is what the map says; so many of them there must be. */
+/* Where a map rules, the replicas in the pod's own gang stand for those of the minimum; where it
+ * has none of them, those of an anchor do, of which there is one at least. */
 static void judge_mapped(const struct start *s, str pcsg, str clique, int64_t min, int64_t need)
 {
     struct obj *o;
-    int64_t n = 0, index;
+    int64_t n = 0, together = 0, index;
+    str gang = obj_label(s->pod, STR(LABEL_PODGANG));
     struct store_iter it = store_range(inv_store(s->v), &kind_pclq, s->pod->ns, STR_NONE, STR_NONE);
     while ((o = store_next(&it))) {
-        if (str_to_int(obj_label(o, STR(LABEL_PCSG_INDEX)), &index) &&
-            str_eq(o->name, name_member_pclq(s->arena, pcsg, index, clique)))
-            n += is_up(s, o->name, need);
+        if (!str_to_int(obj_label(o, STR(LABEL_PCSG_INDEX)), &index) ||
+            !str_eq(o->name, name_member_pclq(s->arena, pcsg, index, clique)))
+            continue;
+        n += is_up(s, o->name, need);
+        together += str_eq(obj_label(o, STR(LABEL_PODGANG)), gang);
     }
-    if (n < min)
+    if (n < MIN(min, MAX(together, 1)))
         fail(s, arena_cat(s->arena, pcsg, STR("-*-"), clique), need);
 }
 
