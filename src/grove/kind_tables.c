@@ -269,12 +269,12 @@ OBJECT(budget, "ComponentRollingUpdate");
 
 static const struct field group_budget_fields[] = {
     ONE("maxUnavailable", int32,
-        DOC("How many copies an update may take away at once; 0 needs maxSurge.")),
+        DOC("How many replicas an update may take away at once; 0 needs maxSurge.")),
     ONE("maxSurge", int_or_string,
-        DOC("How many copies may be there above replicas during an update, or percent of them; "
+        DOC("How many replicas may be there above replicas during an update, or percent of them; "
             "the set's if unset.")),
     ONE("members", string, ENUM("All|Changed"),
-        DOC("Which cliques of a copy an update replaces: All of them, or only those whose "
+        DOC("Which cliques of a group replica an update replaces: All of them, or only those whose "
             "template Changed; All if unset. Not with Coherent.")),
 };
 OBJECT(group_budget, "ScalingGroupRollingUpdate");
@@ -301,7 +301,7 @@ static const struct field group_fields[] = {
     ONE("scaleConfig", auto_scaling, DOC("Lets an autoscaler set the number of copies.")),
     LIST("resourceSharing", resource_sharing, DOC("Claims that copies of the group share.")),
     ONE("topologyConstraint", topology_constraint, DOC("How close together each copy is placed.")),
-    ONE("rollingUpdate", group_budget, DOC("In copies of the group.")),
+    ONE("rollingUpdate", group_budget, DOC("In replicas of the group.")),
 };
 OBJECT(group, "PodCliqueScalingGroupConfig");
 
@@ -420,10 +420,13 @@ static const struct field pcs_progress_fields[] = {
     ONE("lastProgressAt", time,
         DOC("When something moved last; progressDeadline counts from here.")),
     ONE("updatedUnitsCount", int32,
-        DOC("Pods of cliques outside of groups and copies of groups that are of the new revision; "
+        DOC("Pods of cliques outside of groups and replicas of groups that are of the new "
+            "revision; "
             "while it runs, when something moved last.")),
     ONE("updatedMemberCliquesCount", int32,
-        DOC("While it runs, of the copies at work: cliques of copies of groups that are.")),
+        DOC("While it runs: cliques of group replicas that are of the new revision, in the "
+            "replicas "
+            "of the set that are being updated.")),
 };
 OBJECT(pcs_progress, "PodCliqueSetUpdateProgress");
 

@@ -159,8 +159,8 @@ struct part {
     size_t n_kids;
     int32_t *kids; /* parts, most constrained first */
     double weight;
-    bool follows; /* some of its pods want others to be there first */
-    int wish;     /* the narrowest level that it prefers and that may hold it; see soft.c */
+    bool follows;  /* some of its pods want others to be there first */
+    int preferred; /* the narrowest level that it prefers and that may hold it; see soft.c */
 };
 
 struct pick {

@@ -485,7 +485,7 @@ static bool place_part(struct search *s, int32_t part, int32_t domain)
     if (p->n_wants == 0)
         return true;
     if (s->strict && part > 0)
-        req = MAX(req, p->wish);
+        req = MAX(req, p->preferred);
     if (p->scope->pin >= 0 && topo_level(s->tree, p->scope->pin) > level) {
         if (!topo_contains(s->tree, domain, p->scope->pin))
             return false;

@@ -26,7 +26,7 @@
 enum { FEW = 8, TRIES = 64, OTHERS_MAX = 512 };
 
 struct soft {
-    const struct core_soft *wish;
+    const struct core_soft *prefers;
     bool whole;          /* with those that come later */
     VEC(int32_t) others; /* hosts of other replicas; */
     VEC(int32_t) taken;  /* and the domains above them, sorted */
@@ -45,11 +45,11 @@ static int32_t domain_at(const struct topo *t, int32_t node, int level)
     return topo_level(t, d) == level ? d : CORE_NONE;
 }
 
-static bool is_near(const struct core_soft *wish, int32_t node)
+static bool is_near(const struct core_soft *prefers, int32_t node)
 {
     bool near = false;
-    for (size_t i = 0; i < wish->n_near && !near; i++)
-        near = wish->near[i] == node;
+    for (size_t i = 0; i < prefers->n_near && !near; i++)
+        near = prefers->near[i] == node;
     return near;
 }
 
@@ -108,7 +108,7 @@ bool soft_likes(const struct search *s, int32_t node)
 
 static void note_other(struct soft *soft, const struct topo *t, int32_t node)
 {
-    if (is_near(soft->wish, node))
+    if (is_near(soft->prefers, node))
         return;
     soft->any = true;
     *vec_push(&soft->others) = node;
@@ -125,7 +125,7 @@ static int cmp_ids(const void *a, const void *b)
 /* Where so many hosts have replicas the domains above them do, too. */
 static void find_others(struct soft *soft, const struct topo *t)
 {
-    const struct sparse *apart = soft->wish->apart;
+    const struct sparse *apart = soft->prefers->apart;
     size_t n = !apart ? 0 : apart->all ? (size_t)apart->n : apart->cap;
     soft->known = n <= 2 * OTHERS_MAX;
     soft->any = !soft->known;
@@ -147,8 +147,8 @@ bool soft_is_taken(const struct search *s, int32_t domain)
     if (topo_level(t, domain) != s->avoid)
         return false;
     if (domain >= t->n_domains)
-        return sparse_get(soft->wish->apart, domain - t->n_domains) > 0 &&
-               !is_near(soft->wish, domain - t->n_domains);
+        return sparse_get(soft->prefers->apart, domain - t->n_domains) > 0 &&
+               !is_near(soft->prefers, domain - t->n_domains);
     return soft->taken.len > 0 &&
            bsearch(&domain, soft->taken.p, soft->taken.len, sizeof(int32_t), cmp_ids) != NULL;
 }
@@ -244,11 +244,11 @@ static bool try_apart(struct search *s, int32_t domain, int broad, int level)
 
 static bool try_near(struct search *s, int32_t domain, int level)
 {
-    const struct core_soft *wish = s->soft->wish;
+    const struct core_soft *prefers = s->soft->prefers;
     bool placed = false;
     for (int l = level; l > topo_level(s->tree, domain) && !placed; l--) {
-        for (size_t i = 0; i < wish->n_near && !placed; i++) {
-            int32_t d = near_domain(s->tree, wish->near, i, l);
+        for (size_t i = 0; i < prefers->n_near && !placed; i++) {
+            int32_t d = near_domain(s->tree, prefers->near, i, l);
             if (d == CORE_NONE || !topo_contains(s->tree, domain, d))
                 continue;
             placed = l == level ? try_one(s, d) : try_inside(s, d, level);
@@ -291,11 +291,11 @@ static bool place_level(struct search *s, int32_t domain, int level)
 /* The others of its pods are there: as near to them as possible. */
 static bool place_rest(struct search *s, int32_t domain, int req)
 {
-    const struct core_soft *wish = s->soft->wish;
+    const struct core_soft *prefers = s->soft->prefers;
     bool placed = false;
     for (int l = s->tree->host_level; l > topo_level(s->tree, domain) && l >= req && !placed; l--) {
-        for (size_t i = 0; i < wish->n_near && !placed; i++) {
-            int32_t d = near_domain(s->tree, wish->near, i, l);
+        for (size_t i = 0; i < prefers->n_near && !placed; i++) {
+            int32_t d = near_domain(s->tree, prefers->near, i, l);
             placed = d != CORE_NONE && topo_contains(s->tree, domain, d) && try_one(s, d);
         }
     }
@@ -305,7 +305,7 @@ static bool place_rest(struct search *s, int32_t domain, int req)
 bool soft_place(struct search *s, int32_t domain)
 {
     int level = topo_level(s->tree, domain), req = MAX(s->ask->gang.req, level);
-    bool placed = false, own = s->soft->wish->own;
+    bool placed = false, own = s->soft->prefers->own;
     if (s->soft->choosy)
         req = s->tree->host_level;
     s->strict = true;
@@ -323,8 +323,8 @@ bool soft_place(struct search *s, int32_t domain)
 int32_t soft_more(const struct search *s, int32_t cls)
 {
     int32_t n = 0;
-    for (size_t i = 0; s->soft->whole && i < s->soft->wish->n_more; i++)
-        n += s->soft->wish->more[i].cls == cls ? s->soft->wish->more[i].need : 0;
+    for (size_t i = 0; s->soft->whole && i < s->soft->prefers->n_more; i++)
+        n += s->soft->prefers->more[i].cls == cls ? s->soft->prefers->more[i].need : 0;
     return n;
 }
 
@@ -340,11 +340,11 @@ static bool level_may_hold(struct search *s, const struct want *w, int level)
 static void read_wish(struct search *s, struct part *p)
 {
     bool holds = false;
-    p->wish = p->scope->pref + 1;
-    while (!holds && --p->wish > p->scope->req) {
+    p->preferred = p->scope->pref + 1;
+    while (!holds && --p->preferred > p->scope->req) {
         holds = true;
         for (size_t i = 0; i < p->n_wants && holds; i++)
-            holds = level_may_hold(s, &p->wants[i], p->wish);
+            holds = level_may_hold(s, &p->wants[i], p->preferred);
     }
 }
 
@@ -397,33 +397,33 @@ static void trim(struct core *c, const struct core_ask *ask, struct core_result 
 /* All pods in one question; NULL: none come later, or it depends on those whether the others may
  * be where they are. */
 static struct core_leaf *add_more(struct core *c, const struct core_ask *ask,
-                                  const struct core_soft *wish)
+                                  const struct core_soft *prefers)
 {
-    bool looks = wish->n_more == 0;
-    for (size_t i = 0; i < wish->n_more && !looks; i++)
-        looks = core_class(c, wish->more[i].cls)->looks;
+    bool looks = prefers->n_more == 0;
+    for (size_t i = 0; i < prefers->n_more && !looks; i++)
+        looks = core_class(c, prefers->more[i].cls)->looks;
     if (looks)
         return NULL;
-    struct core_leaf *all = xcalloc(wish->n_more, sizeof(*all));
-    memcpy(all, wish->more, wish->n_more * sizeof(*all));
+    struct core_leaf *all = xcalloc(prefers->n_more, sizeof(*all));
+    memcpy(all, prefers->more, prefers->n_more * sizeof(*all));
     for (size_t i = 0; i < ask->n_leaves; i++) {
         all[i] = ask->leaves[i];
-        all[i].need += wish->more[i].need;
+        all[i].need += prefers->more[i].need;
     }
     return all;
 }
 
-bool core_place_whole(struct core *c, const struct core_ask *ask, const struct core_soft *wish,
+bool core_place_whole(struct core *c, const struct core_ask *ask, const struct core_soft *prefers,
                       struct core_result *ret)
 {
-    struct soft soft = {.wish = wish, .whole = true};
+    struct soft soft = {.prefers = prefers, .whole = true};
     struct core_ask whole = *ask;
-    struct core_leaf *all = add_more(c, ask, wish);
+    struct core_leaf *all = add_more(c, ask, prefers);
     *ret = (struct core_result){0};
     if (!all)
         return false;
     whole.leaves = all;
-    whole.n_leaves = wish->n_more;
+    whole.n_leaves = prefers->n_more;
     ret->placed = try_soft(c, &whole, &soft, ret);
     if (ret->placed)
         trim(c, ask, ret);
@@ -431,10 +431,10 @@ bool core_place_whole(struct core *c, const struct core_ask *ask, const struct c
     return ret->placed;
 }
 
-bool core_place_soft(struct core *c, const struct core_ask *ask, const struct core_soft *wish,
+bool core_place_soft(struct core *c, const struct core_ask *ask, const struct core_soft *prefers,
                      struct core_result *ret)
 {
-    struct soft soft = {.wish = wish};
+    struct soft soft = {.prefers = prefers};
     *ret = (struct core_result){0};
     ret->placed = try_soft(c, ask, &soft, ret);
     if (ret->placed)
