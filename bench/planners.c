@@ -120,7 +120,7 @@ static size_t status_op(void)
 
 static size_t gang_op(void)
 {
-    return plan_one(gang_plan, operator_gang_index(), &kind_pod_gang, "big-500");
+    return plan_one(gang_plan, NULL, &kind_pod_gang, "big-500");
 }
 
 static size_t members_op(void)
@@ -135,7 +135,7 @@ static size_t group_status_op(void)
 
 static size_t scaled_gang_op(void)
 {
-    return plan_one(gang_plan, operator_gang_index(), &kind_pod_gang, "big-0-g-500");
+    return plan_one(gang_plan, NULL, &kind_pod_gang, "big-0-g-500");
 }
 
 static size_t clique_op(void)

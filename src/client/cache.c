@@ -68,7 +68,7 @@ static struct cache_entry *find_entry(const struct cache *c, str ns, str name)
 
 /* ---- indexes ---- */
 
-static void index_owner(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
+void cache_index_owner(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
 {
     if (o->owner_uid.len)
         keys[(*n)++] = o->owner_uid;
@@ -177,13 +177,31 @@ static void index_all(struct cache *c, unsigned index)
     arena_clear(&c->scratch);
 }
 
-unsigned cache_add_index(struct cache *c, cache_index_fn *fn)
+/* A cache has about ten indexes, so that looking through them costs less than hashing the key. The
+ * number of indexes: it is not there. */
+static unsigned find_index(const struct cache *c, cache_index_fn *fn)
 {
+    unsigned i = 0;
+    while (i < c->indexes.len && c->indexes.p[i].fn != fn)
+        i++;
+    return i;
+}
+
+unsigned cache_index_number(const struct cache *c, cache_index_fn *fn)
+{
+    unsigned index = find_index(c, fn);
+    BUG_ON(!fn || index == c->indexes.len);
+    return index;
+}
+
+void cache_add_index(struct cache *c, cache_index_fn *fn)
+{
+    unsigned index = find_index(c, fn);
+    if (index < c->indexes.len)
+        return;
     BUG_ON(c->feed.state != FEED_IDLE);
     *vec_push(&c->indexes) = (struct cache_index){.fn = fn};
-    unsigned index = (unsigned)c->indexes.len - 1;
     index_all(c, index);
-    return index;
 }
 
 /* True: objects are sorted by it. */
@@ -509,7 +527,7 @@ struct cache *cache_new(struct loop *l, struct api *api, const struct cache_opti
     strangers_init(&c->strangers);
     loop_task_init(&c->bury, bury_run);
     feed_init(c);
-    cache_add_index(c, index_owner);
+    cache_add_index(c, cache_index_owner);
     return c;
 }
 
@@ -635,11 +653,15 @@ struct cache_iter cache_all(const struct cache *c, str ns)
     };
 }
 
-struct cache_iter cache_by(const struct cache *c, unsigned index, str key)
+struct cache_iter cache_by_number(const struct cache *c, unsigned index, str key)
 {
-    BUG_ON(index >= c->indexes.len);
     const struct index_group *g = map_get(&c->indexes.p[index].groups, key);
     return (struct cache_iter){.node = g ? tree_first(&g->refs) : NULL, .by_index = true};
+}
+
+struct cache_iter cache_by(const struct cache *c, cache_index_fn *fn, str key)
+{
+    return cache_by_number(c, cache_index_number(c, fn), key);
 }
 
 struct cache_iter cache_by_label(struct cache *c, str ns, str label, str value)
@@ -647,7 +669,7 @@ struct cache_iter cache_by_label(struct cache *c, str ns, str label, str value)
     if (!index_by_label(c, label))
         return cache_all(c, ns);
     struct arena a = ARENA_INIT;
-    struct cache_iter it = cache_by(c, c->labels_index, label_key(&a, ns, label, value));
+    struct cache_iter it = cache_by_number(c, c->labels_index, label_key(&a, ns, label, value));
     arena_done(&a);
     return it;
 }

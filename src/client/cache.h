@@ -41,8 +41,10 @@ typedef void cache_index_fn(const struct obj *o, struct arena *a, str *keys, siz
 
 struct cache *cache_new(struct loop *l, struct api *api, const struct cache_options *o);
 void cache_free(struct cache *c);
-/* Before start. Returns the number of the index. Index 0 always exists: controller owner UID. */
-unsigned cache_add_index(struct cache *c, cache_index_fn *fn);
+/* Before start. The function is the index's name in cache_by; adding it again changes nothing. */
+void cache_add_index(struct cache *c, cache_index_fn *fn);
+/* By the UID of the controller owner. Every cache has it. */
+cache_index_fn cache_index_owner;
 void cache_add_handler(struct cache *c, cache_handler *fn, void *ctx);
 void cache_start(struct cache *c);
 /* Asks no more and forgets what it knew (handlers are told); it is absent until it is started
@@ -75,8 +77,8 @@ struct cache_iter {
     bool by_index;
 };
 struct cache_iter cache_all(const struct cache *c, str ns);
-#define CACHE_INDEX_OWNER 0
-struct cache_iter cache_by(const struct cache *c, unsigned index, str key);
+/* The objects for which the function named this key. It must have been added. */
+struct cache_iter cache_by(const struct cache *c, cache_index_fn *fn, str key);
 struct obj *cache_next(struct cache_iter *it);
 /* Objects of the namespace that have the label with this value. The first question about a label
  * sorts all objects by it; from then on the answer costs what is in it, and each object that has
@@ -95,9 +97,11 @@ struct cache_iter cache_by_label(struct cache *c, str ns, str label, str value);
  *   static void counts_remove(void *agg, const struct obj *pod) { ... n->ready -= ... }
  *   static void counts_done(void *agg) { slots_done(&n->used); }
  *
- *   fold = cache_add_fold(pods, CACHE_INDEX_OWNER, &(struct cache_fold_def){
- *              sizeof(struct pod_counts), counts_add, counts_remove, counts_done});
- *   const struct pod_counts *n = cache_fold(pods, fold, pclq->uid);   in a planner
+ *   static const struct cache_fold_def counts = {
+ *       cache_index_owner, sizeof(struct pod_counts), counts_add, counts_remove, counts_done};
+ *
+ *   cache_add_fold(pods, &counts);
+ *   const struct pod_counts *n = cache_fold(pods, &counts, pclq->uid);   in a planner
  *
  * add and remove get an aggregate that began as zeros and may read nothing but the object; remove
  * with the same object undoes add exactly, in any order with others. What a plan intends to delete
@@ -110,15 +114,17 @@ struct cache_iter cache_by_label(struct cache *c, str ns, str label, str value);
  * for this (indices in use, the lowest free).
  */
 struct cache_fold_def {
-    size_t size; /* of the aggregate: plain data, zeros to begin with */
+    cache_index_fn *index; /* whose keys have aggregates; added with the fold */
+    size_t size;           /* of the aggregate: plain data, zeros to begin with */
     void (*add)(void *agg, const struct obj *o);
     void (*remove)(void *agg, const struct obj *o);
     void (*done)(void *agg); /* frees what it owns; NULL: nothing */
 };
-/* Before start. Returns the number of the fold. */
-unsigned cache_add_fold(struct cache *c, unsigned index, const struct cache_fold_def *def);
+/* Before start. The definition must outlive the cache, and its address is the fold's name in
+ * cache_fold; adding it again changes nothing. */
+void cache_add_fold(struct cache *c, const struct cache_fold_def *def);
 /* NULL when no object has this key. Borrowed until the next change. */
-const void *cache_fold(const struct cache *c, unsigned fold, str key);
+const void *cache_fold(const struct cache *c, const struct cache_fold_def *def, str key);
 /* Forgets all aggregates; they are made anew when asked for. */
 void cache_drop_folds(struct cache *c);
 

@@ -60,8 +60,8 @@ static inline str ref_key(const struct index_ref *r)
 }
 
 struct cache_fold {
-    struct cache_fold_def def;
-    unsigned index;
+    const struct cache_fold_def *def;
+    unsigned index;        /* number of the index */
     struct map aggregates; /* key → struct aggregate, of the keys asked for */
 };
 
@@ -162,6 +162,12 @@ bool cache_sync_sweep(struct cache *c, uint64_t rv, unsigned budget);
 void cache_sync_end(struct cache *c);
 /* Forgets old tombstones whose deletion the watch has shown. */
 void cache_forget_tombs(struct cache *c);
+
+/* ---- cache.c, for fold.c ---- */
+
+/* The number of an index that was added. */
+unsigned cache_index_number(const struct cache *c, cache_index_fn *fn);
+struct cache_iter cache_by_number(const struct cache *c, unsigned index, str key);
 
 /* ---- fold.c, for cache.c ---- */
 

@@ -136,7 +136,7 @@ struct obj *world_get(const struct world *w, const struct kind *k, str ns, str n
 
 struct cache_iter world_owned(const struct world *w, const struct kind *k, str owner_uid)
 {
-    return cache_by(must_cache(w, k), CACHE_INDEX_OWNER, owner_uid);
+    return cache_by(must_cache(w, k), cache_index_owner, owner_uid);
 }
 
 /* Once the cache shows it, it is terminating or gone and must not be counted twice. */

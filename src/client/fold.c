@@ -16,22 +16,34 @@ struct aggregate {
 
 static void aggregate_free(struct cache_fold *f, struct aggregate *g)
 {
-    if (f->def.done)
-        f->def.done(g->data);
+    if (f->def->done)
+        f->def->done(g->data);
     free(g);
 }
 
-unsigned cache_add_fold(struct cache *c, unsigned index, const struct cache_fold_def *def)
+static struct cache_fold *find_fold(const struct cache *c, const struct cache_fold_def *def)
 {
-    BUG_ON(c->feed.state != FEED_IDLE || index >= c->indexes.len);
-    *vec_push(&c->folds) = (struct cache_fold){.def = *def, .index = index};
-    return (unsigned)c->folds.len - 1;
+    for (size_t i = 0; i < c->folds.len; i++) {
+        if (c->folds.p[i].def == def)
+            return &c->folds.p[i];
+    }
+    return NULL;
+}
+
+void cache_add_fold(struct cache *c, const struct cache_fold_def *def)
+{
+    if (find_fold(c, def))
+        return;
+    BUG_ON(c->feed.state != FEED_IDLE);
+    cache_add_index(c, def->index);
+    *vec_push(&c->folds) =
+        (struct cache_fold){.def = def, .index = cache_index_number(c, def->index)};
 }
 
 static struct aggregate *aggregate_new(struct cache_fold *f, str key)
 {
-    struct aggregate *g = xcalloc(1, sizeof(*g) + f->def.size + key.len);
-    char *copy = (char *)g->data + f->def.size;
+    struct aggregate *g = xcalloc(1, sizeof(*g) + f->def->size + key.len);
+    char *copy = (char *)g->data + f->def->size;
     if (key.len)
         memcpy(copy, key.p, key.len);
     g->key = copy;
@@ -40,20 +52,20 @@ static struct aggregate *aggregate_new(struct cache_fold *f, str key)
     return g;
 }
 
-const void *cache_fold(const struct cache *c, unsigned fold, str key)
+const void *cache_fold(const struct cache *c, const struct cache_fold_def *def, str key)
 {
-    BUG_ON(fold >= c->folds.len);
-    struct cache_fold *f = &c->folds.p[fold];
+    struct cache_fold *f = find_fold(c, def);
+    BUG_ON(!f);
     struct aggregate *g = map_get(&f->aggregates, key);
     if (g)
         return g->data;
-    struct cache_iter it = cache_by(c, f->index, key);
+    struct cache_iter it = cache_by_number(c, f->index, key);
     const struct obj *o = cache_next(&it);
     if (!o)
         return NULL;
     g = aggregate_new(f, key);
     for (; o; o = cache_next(&it)) {
-        f->def.add(g->data, o);
+        f->def->add(g->data, o);
         g->members++;
     }
     return g->data;
@@ -84,7 +96,7 @@ void folds_done(struct cache *c)
 
 static void take_out(struct cache_fold *f, struct aggregate *g, const struct obj *o)
 {
-    f->def.remove(g->data, o);
+    f->def->remove(g->data, o);
     if (--g->members)
         return;
     map_del(&f->aggregates, str_n(g->key, g->key_len));
@@ -93,7 +105,7 @@ static void take_out(struct cache_fold *f, struct aggregate *g, const struct obj
 
 static void put_in(struct cache_fold *f, struct aggregate *g, const struct obj *o)
 {
-    f->def.add(g->data, o);
+    f->def->add(g->data, o);
     g->members++;
 }
 

@@ -467,13 +467,44 @@ TEST(cache_index_by_controller_owner)
     put(&r, "ns", "c", ",\"ownerReferences\":[{\"uid\":\"u10\",\"controller\":true}]");
     cache_start(r.cache);
     settle(&r);
-    CHECK_CSTR(names_of(cache_by(r.cache, CACHE_INDEX_OWNER, STR("u1")), &a), "ns/a ns/b ");
-    CHECK_CSTR(names_of(cache_by(r.cache, CACHE_INDEX_OWNER, STR("u2")), &a), "");
+    CHECK_CSTR(names_of(cache_by(r.cache, cache_index_owner, STR("u1")), &a), "ns/a ns/b ");
+    CHECK_CSTR(names_of(cache_by(r.cache, cache_index_owner, STR("u2")), &a), "");
     put(&r, "ns", "a", ",\"ownerReferences\":null");
     settle(&r);
-    CHECK_CSTR(names_of(cache_by(r.cache, CACHE_INDEX_OWNER, STR("u1")), &a), "ns/b ");
+    CHECK_CSTR(names_of(cache_by(r.cache, cache_index_owner, STR("u1")), &a), "ns/b ");
     arena_done(&a);
     rig_done(&r);
+}
+
+static void index_first(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
+{
+    (void)a;
+    (void)max;
+    keys[(*n)++] = str_sub(o->name, 0, 1);
+}
+
+/* Which other indexes a cache has, and in which order they came, changes no answer. */
+TEST(cache_finds_an_index_by_its_function)
+{
+    struct rig r[2];
+    struct arena a = ARENA_INIT;
+    rig_init(&r[0], NULL);
+    rig_init(&r[1], NULL);
+    cache_add_index(r[0].cache, index_color);
+    cache_add_index(r[0].cache, index_first);
+    cache_add_index(r[1].cache, index_first);
+    cache_add_index(r[1].cache, index_color);
+    for (int i = 0; i < 2; i++) {
+        put(&r[i], "ns", "b", ",\"labels\":{\"color\":\"red\"}");
+        put(&r[i], "ns", "ba", "");
+        cache_start(r[i].cache);
+        settle(&r[i]);
+        cache_add_index(r[i].cache, index_color); /* is there: nothing happens */
+        CHECK_CSTR(names_of(cache_by(r[i].cache, index_color, STR("c-red")), &a), "ns/b ");
+        CHECK_CSTR(names_of(cache_by(r[i].cache, index_first, STR("b")), &a), "ns/b ns/ba ");
+        rig_done(&r[i]);
+    }
+    arena_done(&a);
 }
 
 TEST(cache_own_indexes_follow_the_object)
@@ -481,19 +512,19 @@ TEST(cache_own_indexes_follow_the_object)
     struct rig r;
     struct arena a = ARENA_INIT;
     rig_init(&r, NULL);
-    unsigned color = cache_add_index(r.cache, index_color);
+    cache_add_index(r.cache, index_color);
     put(&r, "ns", "b", ",\"labels\":{\"color\":\"red\"}");
     put(&r, "ns", "a", ",\"labels\":{\"color\":\"red\",\"twice\":\"yes\"}");
     cache_start(r.cache);
     settle(&r);
-    CHECK_CSTR(names_of(cache_by(r.cache, color, STR("c-red")), &a), "ns/a ns/b ");
-    CHECK_CSTR(names_of(cache_by(r.cache, color, STR("c-both")), &a), "ns/a ");
+    CHECK_CSTR(names_of(cache_by(r.cache, index_color, STR("c-red")), &a), "ns/a ns/b ");
+    CHECK_CSTR(names_of(cache_by(r.cache, index_color, STR("c-both")), &a), "ns/a ");
     put(&r, "ns", "b", ",\"labels\":{\"color\":\"blue\"}");
     api_fake_remove(r.api, &kind_config_map, "ns", "a");
     settle(&r);
-    CHECK_CSTR(names_of(cache_by(r.cache, color, STR("c-red")), &a), "");
-    CHECK_CSTR(names_of(cache_by(r.cache, color, STR("c-both")), &a), "");
-    CHECK_CSTR(names_of(cache_by(r.cache, color, STR("c-blue")), &a), "ns/b ");
+    CHECK_CSTR(names_of(cache_by(r.cache, index_color, STR("c-red")), &a), "");
+    CHECK_CSTR(names_of(cache_by(r.cache, index_color, STR("c-both")), &a), "");
+    CHECK_CSTR(names_of(cache_by(r.cache, index_color, STR("c-blue")), &a), "ns/b ");
     arena_done(&a);
     rig_done(&r);
 }

@@ -38,8 +38,6 @@
     "behavior. To account for these pods please set \".spec.minAvailable\" field of the PDB to " \
     "an integer value."
 
-/* Numbers of the indexes over lanes; set anew by every pdb_add(), as in gc.c. */
-static unsigned pod_lanes, budget_lanes;
 static struct controller_watch watches[WATCHED_MAX];
 
 /* ---- which pods ---- */
@@ -137,7 +135,7 @@ static struct selected select_pods(const struct world *w, const struct obj *budg
     if (!pair_of_budget(budget, &label, &value))
         s.it = cache_all(pods, budget->ns);
     else if (str_is(label, LABEL_PCLQ))
-        s.it = cache_by(pods, pod_lanes, lane(a, budget->ns, label, value));
+        s.it = cache_by(pods, index_pod, lane(a, budget->ns, label, value));
     else
         s.it = cache_by_label(pods, budget->ns, label, value);
     return s;
@@ -382,13 +380,13 @@ static void pdb_plan(const struct world *w, const struct key *key, void *ctx, st
 
 static bool lane_is_empty(const struct world *w, str key)
 {
-    return cache_by(world_cache(w, &kind_pdb), budget_lanes, key).node == NULL;
+    return cache_by(world_cache(w, &kind_pdb), index_budget, key).node == NULL;
 }
 
 static void enqueue_lane(struct controller *c, const struct world *w, const struct obj *pod,
                          str key, struct arena *a)
 {
-    struct cache_iter it = cache_by(world_cache(w, &kind_pdb), budget_lanes, key);
+    struct cache_iter it = cache_by(world_cache(w, &kind_pdb), index_budget, key);
     for (const struct obj *budget; (budget = cache_next(&it));) {
         const struct selector *s = label_selector_from(a, selector_of(budget), NULL);
         if (s && label_selector_match(s, pod->labels))
@@ -465,8 +463,8 @@ void pdb_add(struct runtime *r, struct api *api)
         if (kind_is(k, KIND_SCALE) && k->scale_spec_path && kind_is(k, KIND_NAMESPACED))
             watches[n++] = (struct controller_watch){k, map_scale};
     }
-    pod_lanes = cache_add_index(runtime_cache(r, &kind_pod), index_pod);
-    budget_lanes = cache_add_index(runtime_cache(r, &kind_pdb), index_budget);
+    cache_add_index(runtime_cache(r, &kind_pod), index_pod);
+    cache_add_index(runtime_cache(r, &kind_pdb), index_budget);
     struct controller_def def = {
         .name = "disruption-controller",
         .plan = pdb_plan,

@@ -17,8 +17,6 @@
 /* Events deleted in one plan. */
 #define BATCH 500
 
-static unsigned by_minute; /* number of the index; set anew by every events_expiry_add() */
-
 static usec time_at(jval v)
 {
     usec at;
@@ -59,7 +57,7 @@ static void events_plan(const struct world *w, const struct key *key, void *ctx,
     uint64_t minute;
     if (!str_to_uint(key->name, &minute) || minute > INT64_MAX / USEC_PER_MIN - 1)
         return;
-    struct cache_iter it = cache_by(world_cache(w, &kind_event), by_minute, key->name);
+    struct cache_iter it = cache_by(world_cache(w, &kind_event), index_minute, key->name);
     /* The earliest of them was last seen then. */
     usec seen = world_moment(w, (usec)minute * USEC_PER_MIN - TTL);
     const struct obj *o = cache_next(&it);
@@ -88,7 +86,7 @@ static void map_event(struct controller *c, const struct world *w, const struct 
 void events_expiry_add(struct runtime *r, struct api *api)
 {
     static const struct controller_watch watches[] = {{&kind_event, map_event}};
-    by_minute = cache_add_index(runtime_cache(r, &kind_event), index_minute);
+    cache_add_index(runtime_cache(r, &kind_event), index_minute);
     struct controller_def def = {
         .name = "event-expiry",
         .plan = events_plan,

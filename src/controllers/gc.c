@@ -31,10 +31,9 @@
 #define FINALIZER_ORPHAN "orphan"
 #define FINALIZER_FOREGROUND "foregroundDeletion"
 
-/* Kinds looked at, and the number of the index over all owners in the cache of each; by kind id. */
+/* Kinds looked at, by kind id. */
 struct gc {
     bool follows[KINDS_MAX];
-    unsigned owner_index[KINDS_MAX];
 };
 
 static bool is_followed(const struct gc *gc, const struct kind *k)
@@ -135,7 +134,7 @@ static bool each_dependent(const struct gc *gc, const struct world *w, str uid, 
     for (size_t i = 0; i < kinds_count(); i++) {
         if (!is_followed(gc, kinds_at(i)))
             continue;
-        struct cache_iter it = cache_by(world_cache(w, kinds_at(i)), gc->owner_index[i], uid);
+        struct cache_iter it = cache_by(world_cache(w, kinds_at(i)), index_owners, uid);
         for (const struct obj *o; (o = cache_next(&it));)
             if (!fn(ctx, o))
                 return false;
@@ -367,7 +366,7 @@ static void gc_follow(struct controller *c)
         if (gc->follows[i] || !is_collected(gc, k))
             continue;
         gc->follows[i] = true;
-        gc->owner_index[i] = cache_add_index(runtime_cache(controller_runtime(c), k), index_owners);
+        cache_add_index(runtime_cache(controller_runtime(c), k), index_owners);
         controller_watch(c, k, gc_map);
     }
 }

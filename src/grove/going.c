@@ -5,10 +5,6 @@
 
 #define TAINT_UNREACHABLE "node.kubernetes.io/unreachable"
 
-/* The number of our index of the pod cache: the same in every runtime of a process, as all add
- * theirs in the same order. */
-static unsigned by_going;
-
 bool going_runs(const struct obj *pod)
 {
     return pod->deleting && pod_is_scheduled(pod) && !pod_is_finished(pod) &&
@@ -78,7 +74,7 @@ static void index_going(const struct obj *o, struct arena *a, str *keys, size_t 
 
 void going_add(struct runtime *r)
 {
-    by_going = cache_add_index(runtime_cache(r, &kind_pod), index_going);
+    cache_add_index(runtime_cache(r, &kind_pod), index_going);
     (void)runtime_cache_optional(r, &kind_node);
 }
 
@@ -86,7 +82,7 @@ static struct cache_iter pods_of(const struct world *w, const char *what, const 
 {
     struct arena a = ARENA_INIT;
     str key = key_of(&a, what, o->ns, name_label(&a, o->name));
-    struct cache_iter it = cache_by(world_cache(w, &kind_pod), by_going, key);
+    struct cache_iter it = cache_by(world_cache(w, &kind_pod), index_going, key);
     arena_done(&a);
     return it;
 }
@@ -156,7 +152,7 @@ int64_t going_count_of_replica(const struct world *w, const struct obj *pcs, int
     int64_t n = 0;
     struct arena a = ARENA_INIT;
     str key = replica_key(&a, pcs->ns, name_label(&a, pcs->name), arena_int(&a, replica));
-    struct cache_iter it = cache_by(world_cache(w, &kind_pod), by_going, key);
+    struct cache_iter it = cache_by(world_cache(w, &kind_pod), index_going, key);
     for (const struct obj *pod; (pod = cache_next(&it));)
         n += state_of(w, pod) == NODE_THERE && counts(ctx, pod);
     arena_done(&a);
@@ -178,7 +174,7 @@ void going_from_node(struct controller *c, const struct world *w, const struct o
     if (is_lost(old) == is_lost(new) && (!old) == (!new))
         return;
     str key = key_of(&a, "node ", STR_NONE, node->name);
-    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), by_going, key);
+    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), index_going, key);
          (pod = cache_next(&it));)
         fn(c, w, pod);
     arena_done(&a);

@@ -21,9 +21,8 @@
 #include "operator/common/upkeep.h"
 #include "operator/update/gangmap_watch.h"
 
-/* Numbers of our indexes of the clique cache and of the gang cache: the same in every runtime of a
- * process, as all add them in the same order. */
-static unsigned by_gang, by_base_gang, by_short_label;
+/* Indexes of the clique cache and of the gang cache. */
+static cache_index_fn index_by_base_gang, index_by_short_label;
 
 static const struct obj *either(const struct obj *old, const struct obj *new)
 {
@@ -392,7 +391,7 @@ static void enqueue_labelled_gang(struct controller *c, const struct world *w,
         return;
     controller_enqueue(c, &kind_pod_gang, pclq->ns, label);
     str key = arena_cat(&a, pclq->ns, STR("/"), label);
-    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod_gang), by_short_label, key);
+    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod_gang), index_by_short_label, key);
          (gang = cache_next(&it));)
         controller_enqueue(c, &kind_pod_gang, gang->ns, gang->name);
     arena_done(&a);
@@ -487,7 +486,7 @@ static void enqueue_waiting(struct controller *c, const struct world *w, str ns,
     struct arena a = ARENA_INIT;
     struct obj *o;
     str key = arena_cat(&a, ns, STR("/"), name_label(&a, base));
-    for (struct cache_iter it = cache_by(world_cache(w, &kind_pclq), by_base_gang, key);
+    for (struct cache_iter it = cache_by(world_cache(w, &kind_pclq), index_by_base_gang, key);
          (o = cache_next(&it));)
         controller_enqueue(c, &kind_pclq, o->ns, o->name);
     arena_done(&a);
@@ -501,7 +500,7 @@ static void enqueue_going(struct controller *c, const struct world *w, const str
     struct obj *o;
     str label = name_label(&a, gang->name);
     str key = arena_cat(&a, gang->ns, STR("/"), label);
-    for (struct cache_iter it = cache_by(world_cache(w, &kind_pclq), by_gang, key);
+    for (struct cache_iter it = cache_by(world_cache(w, &kind_pclq), cliques_by_gang, key);
          (o = cache_next(&it));) {
         if (o->deleting)
             controller_enqueue(c, &kind_pclq, o->ns, o->name);
@@ -547,25 +546,13 @@ static void map_pod_to_waiting(struct controller *c, const struct world *w, cons
         enqueue_waiting(c, w, new->ns, obj_label(new, STR(LABEL_PODGANG)));
 }
 
-/* "namespace/value of the label" */
-static void index_by_label(const struct obj *o, str label, struct arena *a, str *keys, size_t max,
-                           size_t *n)
-{
-    str value = obj_label(o, label);
-    *n = 0;
-    if (max > 0 && !str_is_empty(value))
-        keys[(*n)++] = arena_cat(a, o->ns, STR("/"), value);
-}
-
-static void index_by_gang(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
-{
-    index_by_label(o, STR(LABEL_PODGANG), a, keys, max, n);
-}
-
 static void index_by_base_gang(const struct obj *o, struct arena *a, str *keys, size_t max,
                                size_t *n)
 {
-    index_by_label(o, STR(LABEL_BASE_PODGANG), a, keys, max, n);
+    str base = obj_label(o, STR(LABEL_BASE_PODGANG));
+    *n = 0;
+    if (max > 0 && !str_is_empty(base))
+        keys[(*n)++] = arena_cat(a, o->ns, STR("/"), base);
 }
 
 /* Gangs whose names are too long for the label that names them. */
@@ -725,12 +712,12 @@ static const struct kind *const read_kinds[] = {
     &kind_pod_gang_map,
 };
 
-unsigned *operator_add_indexes(struct runtime *r)
+void operator_add_indexes(struct runtime *r)
 {
     struct cache *cliques = runtime_cache(r, &kind_pclq);
-    by_gang = cache_add_index(cliques, index_by_gang);
-    by_base_gang = cache_add_index(cliques, index_by_base_gang);
-    by_short_label = cache_add_index(runtime_cache(r, &kind_pod_gang), index_by_short_label);
+    cache_add_index(cliques, cliques_by_gang);
+    cache_add_index(cliques, index_by_base_gang);
+    cache_add_index(runtime_cache(r, &kind_pod_gang), index_by_short_label);
     mnnvl_add(r);
     sharing_add(r);
     tally_add_fold(r);
@@ -742,12 +729,6 @@ unsigned *operator_add_indexes(struct runtime *r)
         (void)runtime_cache(r, read_kinds[i]);
     /* Where no set has a start order the operator need not be allowed to see Secrets. */
     (void)runtime_cache_optional(r, &kind_secret);
-    return &by_gang;
-}
-
-unsigned *operator_gang_index(void)
-{
-    return &by_gang;
 }
 
 void operator_filter(struct runtime *r)
@@ -810,11 +791,10 @@ void operator_add(struct runtime *r, struct api *api)
          WATCHES(gangmap_watches)},
         {.name = "podgang-controller",
          .plan = gang_plan,
-         .ctx = &by_gang,
          .min_interval = GANG_INTERVAL,
          WATCHES(gang_watches)},
     };
-    (void)operator_add_indexes(r);
+    operator_add_indexes(r);
     pcs_children_watches[ARRAY_LEN(pcs_children_watches) - 1].kind = mnnvl_kind();
     metrics_watch(r);
     runtime_set_ledger(r, ledger_check, NULL);

@@ -14,15 +14,12 @@ void operator_add(struct runtime *r, struct api *api);
  * anew beside it, other children get their label back. */
 void operator_filter(struct runtime *r);
 
-/* The planners; that of gangs wants the number of the index of cliques by their gang. Those of sets
- * and groups consist of two halves that run apart: what they make, which is compared when its shape
- * or theirs changes, and what it amounts to, which is counted when a status changes. */
+/* The planners. Those of sets and groups consist of two halves that run apart: what they make,
+ * which is compared when its shape or theirs changes, and what it amounts to, which is counted when
+ * a status changes. */
 planner_fn pcs_plan, pcsg_plan, pclq_plan, gang_plan, gangmap_plan;
 planner_fn pcs_children_plan, pcs_status_plan, pcsg_members_plan, pcsg_status_plan;
-/* What operator_add adds to the caches, for those who call a planner themselves. Returns the number
- * that gang_plan wants. */
-unsigned *operator_add_indexes(struct runtime *r);
-/* That number, once a runtime of the process has it. */
-unsigned *operator_gang_index(void);
+/* What operator_add adds to the caches, for those who call a planner themselves. */
+void operator_add_indexes(struct runtime *r);
 
 #endif

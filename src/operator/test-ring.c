@@ -12,7 +12,7 @@ enum { MAX_TURNS = 60 };
 struct ring ring_new(void)
 {
     struct ring r = {.world = tw_new()};
-    r.by_gang = operator_add_indexes(r.world->runtime);
+    operator_add_indexes(r.world->runtime);
     return r;
 }
 
@@ -38,7 +38,7 @@ struct plan *ring_plan_pclq(struct ring *r, const char *name)
 
 struct plan *ring_plan_gang(struct ring *r, const char *name)
 {
-    return tw_plan(r->world, gang_plan, r->by_gang, &kind_pod_gang, name);
+    return tw_plan(r->world, gang_plan, NULL, &kind_pod_gang, name);
 }
 
 /* ---- settling ---- */

@@ -10,7 +10,6 @@
 
 struct ring {
     struct test_world *world;
-    unsigned *by_gang;
 };
 
 struct ring ring_new(void);

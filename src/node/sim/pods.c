@@ -10,10 +10,9 @@
 #define MANAGER "simulated-node"
 enum { FIRST_ADDRESS = 1, END_ADDRESS = 255 };
 
-/* Indexes of the pod cache, the same in every runtime of a process: by node, by node those that are
- * not settled, by clique, and those that have not started because they may wait for others, by whom
- * they wait for. */
-static unsigned pods_by_node, pods_restless, pods_by_clique, pods_waiting;
+/* Indexes of the pod cache: by node, by node those that are not settled, by clique, and those that
+ * have not started because they may wait for others, by whom they wait for. */
+static cache_index_fn index_by_node, index_restless, index_by_clique, index_waiting;
 
 /* ---- addresses ---- */
 
@@ -64,7 +63,7 @@ struct addresses {
 static unsigned take_address(const struct node_pods *n, struct addresses *a)
 {
     struct obj *pod;
-    struct cache_iter it = cache_by(world_cache(n->world, &kind_pod), pods_by_node, n->node->name);
+    struct cache_iter it = cache_by(world_cache(n->world, &kind_pod), index_by_node, n->node->name);
     while (!a->known && (pod = cache_next(&it))) {
         int k = address_of(pod);
         if (k >= 0 && !is_finished(pod))
@@ -125,7 +124,7 @@ static bool is_ready_enough(const struct world *w, const struct obj *pod, struct
 {
     str key = clique_key(a, pod->ns, p->label);
     struct obj *o;
-    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), pods_by_clique, key);
+    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), index_by_clique, key);
          p->ready < p->need && (o = cache_next(&it));)
         p->ready += wait_is_ready(o);
     return p->ready >= p->need;
@@ -216,7 +215,7 @@ void pods_plan(struct node_pods *n)
     struct cache *pods = world_cache(n->world, &kind_pod);
     struct obj *pod;
     /* Where containers exit of themselves nobody is settled. */
-    unsigned index = n->options->life.run > 0 ? pods_by_node : pods_restless;
+    cache_index_fn *index = n->options->life.run > 0 ? index_by_node : index_restless;
     for (struct cache_iter it = cache_by(pods, index, n->node->name); (pod = cache_next(&it));) {
         if (pod->deleting)
             plan_stop(n, pod);
@@ -275,7 +274,7 @@ void pods_plan_unreachable(struct node_pods *n, usec since)
 {
     struct cache *pods = world_cache(n->world, &kind_pod);
     struct obj *pod;
-    for (struct cache_iter it = cache_by(pods, pods_by_node, n->node->name);
+    for (struct cache_iter it = cache_by(pods, index_by_node, n->node->name);
          (pod = cache_next(&it));) {
         usec stays = tolerated(pod);
         plan_unready(n, pod);
@@ -306,7 +305,7 @@ void pods_plan_orphan(const struct world *w, struct plan *p, struct obj *pod)
 void pods_plan_orphans(const struct world *w, struct plan *p, str node)
 {
     struct obj *pod;
-    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), pods_by_node, node);
+    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), index_by_node, node);
          (pod = cache_next(&it));)
         pods_plan_orphan(w, p, pod);
 }
@@ -356,16 +355,17 @@ static void index_waiting(const struct obj *o, struct arena *a, str *keys, size_
 
 void pods_add_indexes(struct cache *pods)
 {
-    pods_by_node = cache_add_index(pods, index_by_node);
-    pods_restless = cache_add_index(pods, index_restless);
-    pods_by_clique = cache_add_index(pods, index_by_clique);
-    pods_waiting = cache_add_index(pods, index_waiting);
+    cache_add_index(pods, index_by_node);
+    cache_add_index(pods, index_restless);
+    cache_add_index(pods, index_by_clique);
+    cache_add_index(pods, index_waiting);
 }
 
 void pods_waiting_for(const struct cache *pods, const struct obj *pod, struct cache_iter ret[2])
 {
     struct arena a = ARENA_INIT;
-    ret[0] = cache_by(pods, pods_waiting, clique_key(&a, pod->ns, obj_label(pod, STR(LABEL_PCLQ))));
-    ret[1] = cache_by(pods, pods_waiting, replica_key(&a, pod));
+    ret[0] =
+        cache_by(pods, index_waiting, clique_key(&a, pod->ns, obj_label(pod, STR(LABEL_PCLQ))));
+    ret[1] = cache_by(pods, index_waiting, replica_key(&a, pod));
     arena_done(&a);
 }

@@ -303,6 +303,14 @@ str pod_gang(struct arena *a, const struct world *w, const struct obj *pod)
     return pcs ? mapped_gang(a, w, pcs, label_index(pod, STR(LABEL_PCS_INDEX)), label) : label;
 }
 
+void cliques_by_gang(const struct obj *pclq, struct arena *a, str *keys, size_t max, size_t *n)
+{
+    str gang = obj_label(pclq, STR(LABEL_PODGANG));
+    *n = 0;
+    if (max > 0 && !str_is_empty(gang))
+        keys[(*n)++] = arena_cat(a, pclq->ns, STR("/"), gang);
+}
+
 str clique_gang(struct arena *a, const struct world *w, const struct obj *pclq, str *ret_base)
 {
     const struct obj *pcs = owner_pcs(w, pclq);

@@ -51,6 +51,9 @@ str pod_gang(struct arena *a, const struct world *w, const struct obj *pod);
  * names, this never does. */
 str clique_gang(struct arena *a, const struct world *w, const struct obj *pclq, str *ret_base);
 
+/* An index of cliques by "namespace/gang" as their label names it; names may be shortened there. */
+cache_index_fn cliques_by_gang;
+
 /* All its pods are of the template it has now, those of others have stopped, and as many of them
  * exist as it needs. */
 bool clique_is_updated(const struct obj *pclq);

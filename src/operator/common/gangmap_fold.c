@@ -8,10 +8,6 @@
 #include "grove/types.h"
 #include "operator/common/gangmap_units.h"
 
-/* Numbers of our index and fold: the same in every runtime of a process, as all add them in the
- * same order. */
-static unsigned by_uid, fold;
-
 /* The aggregate of one UID. */
 struct reading {
     const struct obj *obj;
@@ -51,6 +47,10 @@ static void reading_done(void *agg)
     reading_remove(agg, NULL);
 }
 
+static cache_index_fn index_uid;
+static const struct cache_fold_def fold = {index_uid, sizeof(struct reading), reading_add,
+                                           reading_remove, reading_done};
+
 static bool is_for(const struct reading *r, const struct gangmap_component *c, size_t n)
 {
     if (!r->components || r->map.n_components != n)
@@ -80,7 +80,7 @@ const struct gangmap *gangmap_parsed(const struct world *w, const struct obj *o,
 {
     /* Aggregates are handed out to be read; this one is completed at the first reading. */
     struct reading *r =
-        (struct reading *)cache_fold(world_cache(w, &kind_pod_gang_map), fold, o->uid);
+        (struct reading *)cache_fold(world_cache(w, &kind_pod_gang_map), &fold, o->uid);
     BUG_ON(!r || !r->obj);
     if (!is_for(r, c, n))
         read_map(r, c, n);
@@ -96,10 +96,6 @@ static void index_uid(const struct obj *o, struct arena *a, str *keys, size_t ma
 
 void gangmap_add_fold(struct runtime *r)
 {
-    static const struct cache_fold_def def = {sizeof(struct reading), reading_add, reading_remove,
-                                              reading_done};
-    struct cache *maps = runtime_cache(r, &kind_pod_gang_map);
     gangmap_add_units(r);
-    by_uid = cache_add_index(maps, index_uid);
-    fold = cache_add_fold(maps, by_uid, &def);
+    cache_add_fold(runtime_cache(r, &kind_pod_gang_map), &fold);
 }

@@ -6,10 +6,6 @@
 #include "operator/common/clique.h"
 #include "operator/common/rollup.h"
 
-/* Numbers of our indexes and fold: the same in every runtime of a process, as all add them in the
- * same order. */
-static unsigned by_group, held, fold;
-
 /* ---- ready pods by copy of a group ---- */
 
 static void index_by_group(const struct obj *pod, struct arena *a, str *keys, size_t max, size_t *n)
@@ -47,12 +43,16 @@ void gangmap_ready_done(void *ready)
     vec_done(&r->sums);
 }
 
+static const struct cache_fold_def fold = {index_by_group, sizeof(struct gangmap_ready),
+                                           gangmap_ready_add, gangmap_ready_remove,
+                                           gangmap_ready_done};
+
 const struct gangmap_ready *gangmap_ready_of(const struct world *w, const struct obj *pcsg)
 {
     static const struct gangmap_ready none;
     struct arena a = ARENA_INIT;
     str key = arena_cat(&a, pcsg->ns, STR("/"), name_label(&a, pcsg->name));
-    const struct gangmap_ready *r = cache_fold(world_cache(w, &kind_pod), fold, key);
+    const struct gangmap_ready *r = cache_fold(world_cache(w, &kind_pod), &fold, key);
     arena_done(&a);
     return r ? r : &none;
 }
@@ -81,16 +81,13 @@ static void index_held(const struct obj *pod, struct arena *a, str *keys, size_t
 struct cache_iter gangmap_held(const struct world *w, struct arena *a, const struct obj *pcs,
                                int64_t replica)
 {
-    return cache_by(world_cache(w, &kind_pod), held,
+    return cache_by(world_cache(w, &kind_pod), index_held,
                     held_key(a, pcs->ns, name_label(a, pcs->name), replica));
 }
 
 void gangmap_add_units(struct runtime *r)
 {
-    static const struct cache_fold_def def = {sizeof(struct gangmap_ready), gangmap_ready_add,
-                                              gangmap_ready_remove, gangmap_ready_done};
     struct cache *pods = runtime_cache(r, &kind_pod);
-    by_group = cache_add_index(pods, index_by_group);
-    held = cache_add_index(pods, index_held);
-    fold = cache_add_fold(pods, by_group, &def);
+    cache_add_index(pods, index_held);
+    cache_add_fold(pods, &fold);
 }

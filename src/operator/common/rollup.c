@@ -4,11 +4,6 @@
 #include "client/slots.h"
 #include "operator/common/clique.h"
 
-/* Numbers of our indexes and folds: the same in every runtime of a process, as all add them in the
- * same order. */
-static unsigned breached_cliques, breached_groups, failing_cliques, failing_groups, clique_fold,
-    group_fold, not_running;
-
 static jval conditions_of(const struct obj *o)
 {
     return jgetc(obj_status(o), "conditions");
@@ -124,11 +119,13 @@ void rollup_done(void *rollup)
     vec_done(&r->replicas);
 }
 
+static const struct cache_fold_def fold = {cache_index_owner, sizeof(struct rollup), rollup_add,
+                                           rollup_remove, rollup_done};
+
 const struct rollup *rollup_of(const struct world *w, const struct kind *k, str owner_uid)
 {
     static const struct rollup none;
-    const struct rollup *r =
-        cache_fold(world_cache(w, k), k == &kind_pclq ? clique_fold : group_fold, owner_uid);
+    const struct rollup *r = cache_fold(world_cache(w, k), &fold, owner_uid);
     return r ? r : &none;
 }
 
@@ -187,8 +184,7 @@ static void index_breached(const struct obj *o, struct arena *a, str *keys, size
 
 struct cache_iter rollup_breached(const struct world *w, const struct kind *k, str owner_uid)
 {
-    return cache_by(world_cache(w, k), k == &kind_pclq ? breached_cliques : breached_groups,
-                    owner_uid);
+    return cache_by(world_cache(w, k), index_breached, owner_uid);
 }
 
 static void index_failing(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
@@ -201,8 +197,7 @@ static void index_failing(const struct obj *o, struct arena *a, str *keys, size_
 
 struct cache_iter rollup_failing(const struct world *w, const struct kind *k, str owner_uid)
 {
-    return cache_by(world_cache(w, k), k == &kind_pclq ? failing_cliques : failing_groups,
-                    owner_uid);
+    return cache_by(world_cache(w, k), index_failing, owner_uid);
 }
 
 static void index_not_running(const struct obj *gang, struct arena *a, str *keys, size_t max,
@@ -216,19 +211,16 @@ static void index_not_running(const struct obj *gang, struct arena *a, str *keys
 
 struct cache_iter gangs_not_running(const struct world *w, str pcs_uid)
 {
-    return cache_by(world_cache(w, &kind_pod_gang), not_running, pcs_uid);
+    return cache_by(world_cache(w, &kind_pod_gang), index_not_running, pcs_uid);
 }
 
 void rollup_add_folds(struct runtime *r)
 {
-    static const struct cache_fold_def def = {sizeof(struct rollup), rollup_add, rollup_remove,
-                                              rollup_done};
-    struct cache *cliques = runtime_cache(r, &kind_pclq), *groups = runtime_cache(r, &kind_pcsg);
-    breached_cliques = cache_add_index(cliques, index_breached);
-    breached_groups = cache_add_index(groups, index_breached);
-    failing_cliques = cache_add_index(cliques, index_failing);
-    failing_groups = cache_add_index(groups, index_failing);
-    not_running = cache_add_index(runtime_cache(r, &kind_pod_gang), index_not_running);
-    clique_fold = cache_add_fold(cliques, CACHE_INDEX_OWNER, &def);
-    group_fold = cache_add_fold(groups, CACHE_INDEX_OWNER, &def);
+    struct cache *children[] = {runtime_cache(r, &kind_pclq), runtime_cache(r, &kind_pcsg)};
+    for (size_t i = 0; i < ARRAY_LEN(children); i++) {
+        cache_add_index(children[i], index_breached);
+        cache_add_index(children[i], index_failing);
+        cache_add_fold(children[i], &fold);
+    }
+    cache_add_index(runtime_cache(r, &kind_pod_gang), index_not_running);
 }

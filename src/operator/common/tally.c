@@ -3,10 +3,6 @@
 
 #include "grove/pod.h"
 
-/* The number of the fold: the same in every runtime of a process, as all add theirs in the same
- * order. */
-static unsigned fold;
-
 /* All a tally knows of one pod. */
 struct mark {
     enum { MARK_TERMINATING, MARK_FINISHED, MARK_ACTIVE } class;
@@ -91,17 +87,18 @@ void tally_done(void *tally)
     vec_done(&t->hashes);
 }
 
+static const struct cache_fold_def fold = {cache_index_owner, sizeof(struct tally), tally_add,
+                                           tally_remove, tally_done};
+
 void tally_add_fold(struct runtime *r)
 {
-    static const struct cache_fold_def def = {sizeof(struct tally), tally_add, tally_remove,
-                                              tally_done};
-    fold = cache_add_fold(runtime_cache(r, &kind_pod), CACHE_INDEX_OWNER, &def);
+    cache_add_fold(runtime_cache(r, &kind_pod), &fold);
 }
 
 const struct tally *tally_of(const struct world *w, str pclq_uid)
 {
     static const struct tally none;
-    const struct tally *t = cache_fold(world_cache(w, &kind_pod), fold, pclq_uid);
+    const struct tally *t = cache_fold(world_cache(w, &kind_pod), &fold, pclq_uid);
     return t ? t : &none;
 }
 

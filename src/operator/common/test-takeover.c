@@ -66,10 +66,9 @@ static void check_no_writes(struct ring *r, planner_fn *fn, const struct kind *k
 {
     struct arena a = ARENA_INIT;
     struct obj *o;
-    void *ctx = fn == gang_plan ? r->by_gang : NULL;
     for (struct cache_iter it = cache_all(world_cache(&r->world->world, k), STR_NONE);
          (o = cache_next(&it));) {
-        if (tw_plan(r->world, fn, ctx, k, arena_str(&a, o->name).p)->writes.len > 0)
+        if (tw_plan(r->world, fn, NULL, k, arena_str(&a, o->name).p)->writes.len > 0)
             test_note("%.*s", STR_ARG(tw_text(r->world)));
         CHECK_INT(r->world->plan.writes.len, 0);
     }

@@ -25,12 +25,11 @@ enum { MAX_GROUPS = 10000 };
 #define PODS_PATIENCE (30 * USEC_PER_SEC)
 
 /* A clique of this gang, by the label index; the label may be shortened, so the name is checked. */
-static const struct obj *any_clique(const struct world *w, unsigned index, const struct key *key,
-                                    struct arena *a)
+static const struct obj *any_clique(const struct world *w, const struct key *key, struct arena *a)
 {
     struct obj *o;
     str ikey = arena_printf(a, "%.*s/%.*s", STR_ARG(key->ns), STR_ARG(name_label(a, key->name)));
-    for (struct cache_iter it = cache_by(world_cache(w, &kind_pclq), index, ikey);
+    for (struct cache_iter it = cache_by(world_cache(w, &kind_pclq), cliques_by_gang, ikey);
          (o = cache_next(&it));) {
         str base;
         if (!o->deleting && str_eq(clique_gang(a, w, o, &base), key->name))
@@ -769,10 +768,10 @@ static bool lacks_map(const struct world *w, const struct obj *pclq)
 
 void gang_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
-    unsigned index = *(const unsigned *)ctx;
+    (void)ctx;
     struct gangmap_view gangs;
     const struct gangmap_entry *entry;
-    const struct obj *pclq = any_clique(w, index, key, p->arena);
+    const struct obj *pclq = any_clique(w, key, p->arena);
     struct gang_work g = {.world = w,
                           .plan = p,
                           .gang = world_get(w, &kind_pod_gang, key->ns, key->name),
