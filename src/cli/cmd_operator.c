@@ -194,7 +194,9 @@ static void add(void *ctx, struct runtime *r, struct api *api)
     if (!o->webhooks_only) {
         if (!o->config || o->config->mnnvl)
             mnnvl_assume_served();
-        operator_add(r, api);
+        operator_add(r, api,
+                     &(struct operator_options){.initc_image =
+                                                    str_of(getenv("GROVE_INIT_CONTAINER_IMAGE"))});
         o->backends = backend_add(r, api);
     }
     o->endpoints = endpoints_new(runtime_loop(r), &eo, &o->err);

@@ -416,6 +416,7 @@ static void set_options(const struct up_args *a, struct up_options *o)
                              .kubeconfig = a->kubeconfig,
                              .nodes = nodes_defaults,
                              .without = a->without,
+                             .initc_image = str_of(getenv("GROVE_INIT_CONTAINER_IMAGE")),
                              .tls_cert = a->tls_cert,
                              .tls_key = a->tls_key,
                              .client_ca = a->client_ca,

@@ -31,14 +31,11 @@
 #define PATIENCE (500 * USEC_PER_MSEC)
 /* A budget is usually made before its pods, and those take a moment to be ready. */
 #define SILENT (2 * USEC_PER_SEC) /* about: creation times are in whole seconds */
-#define WATCHED_MAX 256
 #define UNMANAGED                                                                                \
     "Pods selected by this PodDisruptionBudget were found to be unmanaged. As a result, the "    \
     "status of the PDB cannot be calculated correctly, which may result in undefined "           \
     "behavior. To account for these pods please set \".spec.minAvailable\" field of the PDB to " \
     "an integer value."
-
-static struct controller_watch watches[WATCHED_MAX];
 
 /* ---- which pods ---- */
 
@@ -455,23 +452,21 @@ static void map_scale(struct controller *c, const struct world *w, const struct 
 
 void pdb_add(struct runtime *r, struct api *api)
 {
-    size_t n = 0;
-    watches[n++] = (struct controller_watch){&kind_pdb, map_self};
-    watches[n++] = (struct controller_watch){&kind_pod, map_pod};
-    for (size_t i = 0; i < kinds_count() && n < WATCHED_MAX; i++) {
-        const struct kind *k = kinds_at(i);
-        if (kind_is(k, KIND_SCALE) && k->scale_spec_path && kind_is(k, KIND_NAMESPACED))
-            watches[n++] = (struct controller_watch){k, map_scale};
-    }
+    static const struct controller_watch watches[] = {{&kind_pdb, map_self}, {&kind_pod, map_pod}};
     cache_add_index(runtime_cache(r, &kind_pod), index_pod);
     cache_add_index(runtime_cache(r, &kind_pdb), index_budget);
     struct controller_def def = {
         .name = "disruption-controller",
         .plan = pdb_plan,
         .watches = watches,
-        .n_watches = n,
+        .n_watches = ARRAY_LEN(watches),
         .min_interval = INTERVAL,
         .patience = PATIENCE,
     };
-    (void)runtime_add(r, &def, api);
+    struct controller *c = runtime_add(r, &def, api);
+    for (size_t i = 0; i < kinds_count(); i++) {
+        const struct kind *k = kinds_at(i);
+        if (kind_is(k, KIND_SCALE) && k->scale_spec_path && kind_is(k, KIND_NAMESPACED))
+            controller_watch(c, k, map_scale);
+    }
 }

@@ -606,8 +606,7 @@ static void map_node_to_cliques(struct controller *c, const struct world *w, con
     going_from_node(c, w, old, new, enqueue_clique_of);
 }
 
-/* The last one is filled in: it is of a kind that other programs define. */
-static struct controller_watch pcs_children_watches[] = {
+static const struct controller_watch pcs_children_watches[] = {
     {&kind_pcs, map_shape_to_self},
     {&kind_pcsg, map_presence_to_owner},
     {&kind_pcsg, kept_from_group},
@@ -621,7 +620,6 @@ static struct controller_watch pcs_children_watches[] = {
     {&kind_controller_revision, map_shape_to_owner},
     {&kind_resource_claim, map_shape_to_owner},
     {&kind_resource_claim_template, map_template_to_sets},
-    {NULL, map_presence_to_owner},
 };
 static const struct controller_watch pcs_status_watches[] = {
     {&kind_pcs, map_self},
@@ -749,12 +747,23 @@ void operator_filter(struct runtime *r)
         runtime_filter(r, kinds[i], STR(LABEL_MANAGED_BY "=" MANAGED_BY_GROVE));
 }
 
-/* What the installation says; the same for every runtime of a process. */
-static struct pclq_config pclq_config;
-
-void operator_add(struct runtime *r, struct api *api)
+static struct pclq_config *clique_config_new(const struct operator_options *o)
 {
-    static const struct controller_def defs[] = {
+    struct pclq_config *c = xnew(struct pclq_config);
+    c->initc_image = startup_image(&c->arena, o ? o->initc_image : STR_NONE);
+    return c;
+}
+
+static void clique_config_free(void *ctx)
+{
+    struct pclq_config *c = ctx;
+    arena_done(&c->arena);
+    free(c);
+}
+
+void operator_add(struct runtime *r, struct api *api, const struct operator_options *o)
+{
+    const struct controller_def defs[] = {
         {.name = "podcliqueset-controller",
          .plan = pcs_children_plan,
          .min_interval = ROLLUP_INTERVAL,
@@ -781,7 +790,8 @@ void operator_add(struct runtime *r, struct api *api)
          WATCHES(upkeep_watches)},
         {.name = "podclique-controller",
          .plan = pclq_plan,
-         .ctx = &pclq_config,
+         .ctx = clique_config_new(o),
+         .ctx_free = clique_config_free,
          .min_interval = PCLQ_INTERVAL,
          WATCHES(pclq_watches)},
         {.name = "podgangmap-controller",
@@ -795,10 +805,12 @@ void operator_add(struct runtime *r, struct api *api)
          WATCHES(gang_watches)},
     };
     operator_add_indexes(r);
-    pcs_children_watches[ARRAY_LEN(pcs_children_watches) - 1].kind = mnnvl_kind();
     metrics_watch(r);
     runtime_set_ledger(r, ledger_check, NULL);
-    pclq_config.initc_image = startup_image(getenv("GROVE_INIT_CONTAINER_IMAGE"));
-    for (size_t i = 0; i < ARRAY_LEN(defs); i++)
-        (void)runtime_add(r, &defs[i], api);
+    for (size_t i = 0; i < ARRAY_LEN(defs); i++) {
+        struct controller *c = runtime_add(r, &defs[i], api);
+        /* Not in the table: the kind is one that other programs define. */
+        if (defs[i].plan == pcs_children_plan)
+            controller_watch(c, mnnvl_kind(), map_presence_to_owner);
+    }
 }

@@ -7,8 +7,14 @@
 
 #include "client/controller.h"
 
-/* Adds all of them, acting through `api`. */
-void operator_add(struct runtime *r, struct api *api);
+/* What the installation says. */
+struct operator_options {
+    str initc_image; /* of the init container of pods that wait for others to start; see startup.h
+                      */
+};
+
+/* Adds all of them, acting through `api`. NULL: nothing is said. */
+void operator_add(struct runtime *r, struct api *api, const struct operator_options *o);
 /* Before it, in a process of their own: of kinds that others use too they keep what Grove made,
  * never all pods or secrets of a cluster. What lost its label is not seen any more: a pod is made
  * anew beside it, other children get their label back. */

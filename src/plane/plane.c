@@ -113,7 +113,7 @@ static void add_operator(struct plane *p, struct runtime *r, struct api *api)
 {
     if (p->options.split)
         operator_filter(r);
-    operator_add(r, api);
+    operator_add(r, api, &(struct operator_options){.initc_image = p->options.initc_image});
     if (p->options.config)
         p->backends = backend_add(r, api);
     else

@@ -158,6 +158,7 @@ static int open_plane(struct up *u, const struct up_options *o, struct err *err)
                                    .nodes = o->nodes,
                                    .without = o->without,
                                    .config = o->config,
+                                   .initc_image = o->initc_image,
                                    .ca_pem = strbuf_str(&u->pki.ca.cert_pem),
                                    .token_key = u->token_key,
                                    .kept = u->journal};

@@ -13,7 +13,7 @@ struct up_options {
     str kubeconfig; /* empty: in the state directory */
     struct nodes_options nodes;
     const struct operator_config *config; /* NULL: none; must outlive it */
-    str without;                          /* as plane_options has it; must outlive it */
+    str without, initc_image;             /* as plane_options has them; must outlive it */
     struct front_limits limits;
     size_t object_memory; /* for what is stored; 0: no limit */
     /* Files; empty: our own. Looked at again when they change. */

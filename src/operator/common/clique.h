@@ -7,7 +7,8 @@
 
 /* What the planner of cliques is told; its ctx. NULL: the defaults. */
 struct pclq_config {
-    str initc_image; /* of the init container of pods that wait for others to start */
+    struct arena arena; /* of what follows */
+    str initc_image;    /* of the init container of pods that wait for others to start */
 };
 #define INITC_IMAGE "grove-initc:" GROVE_VERSION
 

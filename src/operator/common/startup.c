@@ -165,17 +165,14 @@ bool startup_waits_in_vain(const struct world *w, struct arena *a, const struct 
 #define VOLUME_TOKEN "sa-token-secret-vol"
 #define VOLUME_POD_INFO "pod-info-vol"
 
-str startup_image(const char *configured)
+str startup_image(struct arena *a, str configured)
 {
-    static char image[512];
-    str name = str_of(configured);
-    if (str_is_empty(name))
+    if (str_is_empty(configured))
         return STR(INITC_IMAGE);
     /* A colon after the last slash begins a tag; one before belongs to a port. */
-    ptrdiff_t slash = str_rfind_char(name, '/'), colon = str_rfind_char(name, ':');
-    bool tagged = colon > slash || str_find_char(name, '@') >= 0;
-    int len = snprintf(image, sizeof(image), "%s%s", configured, tagged ? "" : ":" GROVE_VERSION);
-    return str_n(image, MIN((size_t)MAX(len, 0), sizeof(image) - 1));
+    ptrdiff_t slash = str_rfind_char(configured, '/'), colon = str_rfind_char(configured, ':');
+    bool tagged = colon > slash || str_find_char(configured, '@') >= 0;
+    return arena_cat(a, configured, tagged ? STR_NONE : STR(":" GROVE_VERSION));
 }
 
 bool startup_waits(const struct obj *pclq)

@@ -55,9 +55,9 @@ bool startup_is_short(const struct world *w, struct arena *a, const struct obj *
 bool startup_waits_in_vain(const struct world *w, struct arena *a, const struct obj *pcs,
                            const struct obj *pod);
 
-/* The image of the init container, given what the operator's environment names: that, with this
- * version as its tag when it has none; by default one of our own name. */
-str startup_image(const char *configured);
+/* The image of the init container, given what the installation names: that, with this version as
+ * its tag when it has none; where it names none, one of our own name. */
+str startup_image(struct arena *a, str configured);
 /* The init container that waits, and the volumes it reads; nothing when the clique waits for
  * nobody. */
 void startup_write_container(struct jw *w, struct arena *a, const struct world *world,

@@ -349,8 +349,11 @@ TEST(a_name_that_ends_alike_is_another_clique)
 
 TEST(the_image_is_what_the_installation_says)
 {
-    CHECK_CSTR(startup_image(NULL), "grove-initc:" GROVE_VERSION);
-    CHECK_CSTR(startup_image("reg:5000/x/initc"), "reg:5000/x/initc:" GROVE_VERSION);
-    CHECK_CSTR(startup_image("reg:5000/x/initc:v9"), "reg:5000/x/initc:v9");
-    CHECK_CSTR(startup_image("x/initc@sha256:00"), "x/initc@sha256:00");
+    struct arena a = ARENA_INIT;
+    str port = startup_image(&a, STR("reg:5000/x/initc"));
+    CHECK_CSTR(startup_image(&a, STR_NONE), "grove-initc:" GROVE_VERSION);
+    CHECK_CSTR(startup_image(&a, STR("reg:5000/x/initc:v9")), "reg:5000/x/initc:v9");
+    CHECK_CSTR(startup_image(&a, STR("x/initc@sha256:00")), "x/initc@sha256:00");
+    CHECK_CSTR(port, "reg:5000/x/initc:" GROVE_VERSION);
+    arena_done(&a);
 }
