@@ -184,11 +184,20 @@ static void add_webhooks(struct operator_run *o, struct runtime *r, struct api *
     }
 }
 
+/* Without a file it makes what `grove scheduler` without options places. */
+static void use_backends(const struct operator_config *c, struct runtime *r)
+{
+    unsigned used = c ? c->backends : 1u << BACKEND_DEFAULT | 1u << BACKEND_GROVE;
+    backend_register_kinds(used);
+    backend_use(r, used, c ? c->backend : &backends[BACKEND_GROVE]);
+}
+
 static void add(void *ctx, struct runtime *r, struct api *api)
 {
     struct operator_run *o = ctx;
     struct endpoints_options eo = {
         .health = o->health, .metrics = o->metrics, .not_ready = not_ready, .ctx = o};
+    use_backends(o->config, r);
     operator_filter(r);
     add_webhooks(o, r, api);
     if (!o->webhooks_only) {
@@ -283,9 +292,6 @@ static int run_with(const struct operator_args *a, const struct operator_config 
     if (c && c->mnnvl && check_mnnvl(a, err) < 0)
         return err->code;
     operator_run_init(&o, a, c);
-    unsigned used = 1u << BACKEND_DEFAULT | 1u << BACKEND_GROVE;
-    /* Without a file it makes what `grove scheduler` without options places. */
-    backend_use(c ? c->backends : used, c ? c->backend : &backends[BACKEND_GROVE]);
     char *kubeconfig = str_is_empty(a->kubeconfig) ? NULL : str_dup(a->kubeconfig);
     char *context = str_is_empty(a->context) ? NULL : str_dup(a->context);
     struct host_options host = {.kubeconfig = kubeconfig,

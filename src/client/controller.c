@@ -53,6 +53,11 @@ struct controller {
     struct controller_metrics metrics;
 };
 
+struct config {
+    const void *tag;
+    void *data;
+};
+
 struct runtime {
     struct loop *loop;
     struct api *api;
@@ -63,6 +68,7 @@ struct runtime {
     VEC(str) filters;             /* of these, by number too */
     VEC(struct cache *) optional; /* of them */
     struct named_caches named;
+    VEC(struct config) configs; /* a few */
     VEC(struct controller *) controllers;
     struct intents intents;
     struct unsure unsure;
@@ -118,6 +124,16 @@ static struct cache *find_cache_of(const struct runtime *r, const struct kind *k
 struct cache *world_cache(const struct world *w, const struct kind *k)
 {
     return find_cache(w->runtime, k);
+}
+
+const void *world_config(const struct world *w, const void *tag)
+{
+    const struct runtime *r = w->runtime;
+    for (size_t i = 0; i < r->configs.len; i++) {
+        if (r->configs.p[i].tag == tag)
+            return r->configs.p[i].data;
+    }
+    return NULL;
 }
 
 static struct cache *must_cache(const struct world *w, const struct kind *k)
@@ -734,6 +750,20 @@ struct runtime *runtime_new(struct loop *l, struct api *cache_api)
     return r;
 }
 
+void runtime_configure(struct runtime *r, const void *tag, const void *data, size_t size)
+{
+    struct config c = {tag, xmalloc(size)};
+    memcpy(c.data, data, size);
+    for (size_t i = 0; i < r->configs.len; i++) {
+        if (r->configs.p[i].tag != tag)
+            continue;
+        free(r->configs.p[i].data);
+        r->configs.p[i] = c;
+        return;
+    }
+    *vec_push(&r->configs) = c;
+}
+
 static bool is_lacking(const struct runtime *r, const struct cache *c)
 {
     if (kind_is(cache_kind(c), KIND_DEFINED))
@@ -964,6 +994,9 @@ void runtime_free(struct runtime *r)
     intents_done(&r->intents);
     unsure_done(&r->unsure);
     disputes_done(&r->disputes);
+    for (size_t i = 0; i < r->configs.len; i++)
+        free(r->configs.p[i].data);
+    vec_done(&r->configs);
     vec_done(&r->controllers);
     vec_done(&r->caches);
     vec_done(&r->filters);

@@ -70,6 +70,8 @@ bool world_has_passed(const struct world *w, usec moment, usec delay, struct pla
 
 /* NULL when the runtime has no cache of that kind (a bug of the caller). */
 struct cache *world_cache(const struct world *w, const struct kind *k);
+/* What runtime_configure said under this tag; NULL: nothing. */
+const void *world_config(const struct world *w, const void *tag);
 struct obj *world_get(const struct world *w, const struct kind *k, str ns, str name);
 /* Objects whose controller owner has this UID, in name order. */
 struct cache_iter world_owned(const struct world *w, const struct kind *k, str owner_uid);
@@ -180,6 +182,10 @@ struct world runtime_world(struct runtime *r);
 void runtime_set_forgetful(struct runtime *r, uint64_t seed);
 /* Tests of planners: as if a create of this name might still happen (world_is_unsure). */
 void runtime_note_unsure(struct runtime *r, const struct kind *k, str ns, str name);
+/* What a component is told beside objects, for its planners: a copy of the data is found by
+ * world_config under the tag, which is an address of the component's own. Said again it replaces
+ * what was said. */
+void runtime_configure(struct runtime *r, const void *tag, const void *data, size_t size);
 /* The ledger's say (design: one availability ledger): asked at acceptance, for each write with a
  * component_uid in the order planned, whether it still fits; deletes accepted before, those of the
  * same plan included, are in the world (world_is_intended, world_intended_count). It is not asked

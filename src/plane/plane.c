@@ -113,8 +113,11 @@ static void add_operator(struct plane *p, struct runtime *r, struct api *api)
 {
     if (p->options.split)
         operator_filter(r);
+    const struct operator_config *c = p->options.config;
+    if (c)
+        backend_use(r, c->backends, c->backend);
     operator_add(r, api, &(struct operator_options){.initc_image = p->options.initc_image});
-    if (p->options.config)
+    if (c)
         p->backends = backend_add(r, api);
     else
         backend_add_embedded(r, api);
@@ -423,7 +426,7 @@ static void use_config(struct plane *p)
     p->grove = grove_default_context;
     if (!c)
         return;
-    backend_use(c->backends, c->backend);
+    backend_register_kinds(c->backends);
     p->grove.topology_enabled = c->topology;
     p->grove.mnnvl_enabled = c->mnnvl;
     p->grove.schedulers = c->schedulers;

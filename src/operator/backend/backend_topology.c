@@ -149,7 +149,7 @@ static void look_at_kai(struct work *k, str bound)
 
 static void look_at_all(struct work *k)
 {
-    bool kai = backend_is_used(&backends[BACKEND_KAI]);
+    bool kai = backend_is_used(k->world, &backends[BACKEND_KAI]);
     str bound = STR_NONE;
     for (struct jiter it = jiter(jgetc(obj_spec(k->ctb), "schedulerTopologyBindings"));
          jnext(&it);) {
@@ -272,6 +272,7 @@ static struct controller *add_controller(struct backend_env *e, struct runtime *
     struct controller_def def = {.name = "clustertopology-controller",
                                  .plan = backend_topology_plan,
                                  .ctx = e,
+                                 .ctx_free = e->embedded ? free : NULL,
                                  .watches = watches,
                                  .n_watches = ARRAY_LEN(watches)};
     return runtime_add(r, &def, api);
@@ -279,15 +280,17 @@ static struct controller *add_controller(struct backend_env *e, struct runtime *
 
 void backend_add_embedded(struct runtime *r, struct api *api)
 {
-    static struct backend_env env = {.embedded = true}; /* nothing in it changes */
-    (void)add_controller(&env, r, api);
+    struct backend_env *e = xnew(struct backend_env);
+    e->embedded = true;
+    (void)add_controller(e, r, api);
 }
 
 void backend_topology_add(struct backend_env *e, struct runtime *r, struct api *api)
 {
     e->topology_controller = add_controller(e, r, api);
     e->bindings = runtime_cache(r, &kind_ctb);
-    if (!backend_is_used(&backends[BACKEND_KAI]))
+    struct world w = runtime_world(r);
+    if (!backend_is_used(&w, &backends[BACKEND_KAI]))
         return;
     struct cache_options o = {.kind = &kind_kai_topology, .stall_timeout = 3 * USEC_PER_MIN};
     struct cache *c = cache_new(runtime_loop(r), api, &o);

@@ -41,7 +41,7 @@ struct fixture {
 static struct fixture fixture_new(void)
 {
     struct fixture f = {.world = tw_new(), .arena = ARENA_INIT};
-    backend_use((1u << N_BACKENDS) - 1, &backends[BACKEND_DEFAULT]);
+    backend_register_kinds((1u << N_BACKENDS) - 1);
     f.env.started = TW_START;
     for (size_t i = 0; i < N_BACKENDS; i++) {
         if (backends[i].kind)
@@ -404,10 +404,27 @@ TEST(a_scheduler_not_in_use_gives_way_to_the_default)
 {
     struct fixture f = fixture_new();
     load(&f, KAI_SET, "kai-scheduler", GANG, "");
-    backend_use(1u << BACKEND_DEFAULT | 1u << BACKEND_VOLCANO, &backends[BACKEND_VOLCANO]);
+    backend_use(f.world->runtime, 1u << BACKEND_DEFAULT | 1u << BACKEND_VOLCANO,
+                &backends[BACKEND_VOLCANO]);
     plan(&f);
     CHECK(tw_write(f.world, &kind_volcano_pod_group, "svc-0", "") != NULL);
     fixture_free(&f);
+}
+
+TEST(what_one_runtime_uses_is_nothing_to_another)
+{
+    struct fixture f = fixture_new(), other = fixture_new();
+    load(&f, KAI_SET, "kai-scheduler", GANG, "");
+    load(&other, KAI_SET, "kai-scheduler", GANG, "");
+    backend_use(f.world->runtime, 1u << BACKEND_VOLCANO, &backends[BACKEND_VOLCANO]);
+    backend_use(other.world->runtime, 1u << BACKEND_DEFAULT, &backends[BACKEND_DEFAULT]);
+    backend_use(other.world->runtime, 1u << BACKEND_KAI, &backends[BACKEND_KAI]); /* it counts */
+    plan(&f);
+    plan(&other);
+    CHECK(tw_write(f.world, &kind_volcano_pod_group, "svc-0", "") != NULL);
+    CHECK(tw_write(other.world, &kind_kai_pod_group, "svc-0", "") != NULL);
+    fixture_free(&f);
+    fixture_free(&other);
 }
 
 TEST(a_kind_that_is_not_installed_is_told_and_waited_for)
@@ -596,7 +613,7 @@ TEST(a_topology_of_somebody_else_or_none_at_all_is_said)
 TEST(a_binding_to_a_scheduler_without_topologies_is_unknown)
 {
     struct fixture f = fixture_new();
-    backend_use(1u << BACKEND_DEFAULT, &backends[BACKEND_DEFAULT]);
+    backend_use(f.world->runtime, 1u << BACKEND_DEFAULT, &backends[BACKEND_DEFAULT]);
     load_binding(&f, ", schedulerTopologyBindings: [{schedulerName: kai-scheduler, "
                      "topologyReference: theirs}]");
     plan_topology(&f);
@@ -663,12 +680,12 @@ TEST(pods_that_name_no_scheduler_get_the_installations)
 {
     struct fixture f = fixture_new();
     load(&f, SET(""), "x", GANG, "");
-    backend_use(1u << BACKEND_DEFAULT | 1u << BACKEND_KAI, &backends[BACKEND_KAI]);
+    backend_use(f.world->runtime, 1u << BACKEND_DEFAULT | 1u << BACKEND_KAI,
+                &backends[BACKEND_KAI]);
     struct doc *d = pod_for(&f, "");
     CHECK_CSTR(jstr(jpath(doc_root(d), "spec.schedulerName")), "kai-scheduler");
     CHECK_CSTR(jstr(jpath(doc_root(d), "metadata.annotations.pod-group-name")), "svc-0");
     doc_unref(d);
-    backend_use((1u << N_BACKENDS) - 1, &backends[BACKEND_DEFAULT]);
     fixture_free(&f);
 }
 
@@ -691,7 +708,7 @@ TEST(long_names_are_whole_in_annotations_and_short_in_labels)
     struct labels l, annotations;
     labels_init(&l, &f.arena);
     labels_init(&annotations, &f.arena);
-    backend_prepare(&f.arena, tw_must(f.world, &kind_pcs, name.p),
+    backend_prepare(&f.arena, &f.world->world, tw_must(f.world, &kind_pcs, name.p),
                     tw_must(f.world, &kind_pclq, clique.p), &l, &annotations);
     REQUIRE(annotations.n == 2 && l.n == 1);
     CHECK_STR(annotations.items[1].value, gang);

@@ -55,44 +55,60 @@ const struct backend *backend_find(str name)
 
 /* ---- what the installation uses ---- */
 
-/* Said once, before anything runs; the same for every runtime of a process. */
-static unsigned used = (1u << N_BACKENDS) - 1;
-static const struct backend *used_default = &backends[BACKEND_DEFAULT];
+/* Where nothing is said; its address is the tag of what is. */
+static const struct backend_choice all_backends = {(1u << N_BACKENDS) - 1,
+                                                   &backends[BACKEND_DEFAULT]};
 
-void backend_use(unsigned enabled, const struct backend *dflt)
+void backend_use(struct runtime *r, unsigned enabled, const struct backend *dflt)
 {
-    used = enabled;
-    used_default = dflt;
+    struct backend_choice c = {enabled, dflt};
+    runtime_configure(r, &all_backends, &c, sizeof(c));
+}
+
+static const struct backend_choice *choice_of(const struct world *w)
+{
+    const struct backend_choice *c = world_config(w, &all_backends);
+    return c ? c : &all_backends;
+}
+
+static bool is_enabled(unsigned enabled, const struct backend *b)
+{
+    return enabled & 1u << (b - backends);
+}
+
+void backend_register_kinds(unsigned enabled)
+{
     for (size_t i = 0; i < N_BACKENDS; i++) {
-        if (backend_is_used(&backends[i]) && backends[i].kind)
+        if (is_enabled(enabled, &backends[i]) && backends[i].kind)
             kinds_register(backends[i].kind);
     }
-    if (backend_is_used(&backends[BACKEND_KAI]))
+    if (is_enabled(enabled, &backends[BACKEND_KAI]))
         kinds_register(&kind_kai_topology);
 }
 
-bool backend_is_used(const struct backend *b)
+bool backend_is_used(const struct world *w, const struct backend *b)
 {
-    return used & 1u << (b - backends);
+    return is_enabled(choice_of(w)->enabled, b);
 }
 
-static const struct backend *backend_named(str name)
+static const struct backend *backend_named(const struct world *w, str name)
 {
+    const struct backend_choice *c = choice_of(w);
     for (size_t i = 0; i < N_BACKENDS; i++) {
-        if (str_is(name, backends[i].name) && backend_is_used(&backends[i]))
+        if (str_is(name, backends[i].name) && is_enabled(c->enabled, &backends[i]))
             return &backends[i];
     }
-    return used_default;
+    return c->dflt;
 }
 
-const struct backend *backend_of_set(const struct obj *pcs)
+const struct backend *backend_of_set(const struct world *w, const struct obj *pcs)
 {
     for (struct jiter it = jiter(jpath(obj_root(pcs), "spec.template.cliques")); jnext(&it);) {
         str name = jstr(jpath(it.value, "spec.podSpec.schedulerName"));
         if (!str_is_empty(name))
-            return backend_named(name);
+            return backend_named(w, name);
     }
-    return used_default;
+    return choice_of(w)->dflt;
 }
 
 /* ---- pods ---- */
@@ -118,20 +134,20 @@ static str gang_name(struct arena *a, const struct obj *pcs, const struct obj *p
     return label;
 }
 
-void backend_prepare(struct arena *a, const struct obj *pcs, const struct obj *pclq,
-                     struct labels *labels, struct labels *annotations)
+void backend_prepare(struct arena *a, const struct world *w, const struct obj *pcs,
+                     const struct obj *pclq, struct labels *labels, struct labels *annotations)
 {
     str name = jstr(jpath(obj_root(pclq), "spec.podSpec.schedulerName"));
-    const struct backend *b = backend_named(name);
+    const struct backend *b = backend_named(w, name);
     if (b->prepare && !str_is_empty(obj_label(pclq, STR(LABEL_PODGANG))))
         b->prepare(gang_name(a, pcs, pclq), name_label(a, pclq->name), labels, annotations);
 }
 
-void backend_write_scheduler(struct jw *w, jval pod_spec)
+void backend_write_scheduler(struct jw *w, const struct world *world, jval pod_spec)
 {
-    if (str_is_empty(jstr(jgetc(pod_spec, "schedulerName"))) &&
-        used_default != &backends[BACKEND_DEFAULT])
-        jw_put_cstr(w, "schedulerName", used_default->name);
+    const struct backend *dflt = choice_of(world)->dflt;
+    if (str_is_empty(jstr(jgetc(pod_spec, "schedulerName"))) && dflt != &backends[BACKEND_DEFAULT])
+        jw_put_cstr(w, "schedulerName", dflt->name);
 }
 
 /* ---- the planner ---- */
@@ -257,7 +273,7 @@ void backend_plan(const struct world *w, const struct key *key, void *ctx, struc
         plan_orphans(e, key, p);
     if (!pcs || pcs->deleting)
         return;
-    const struct backend *b = backend_of_set(pcs);
+    const struct backend *b = backend_of_set(w, pcs);
     const struct backend_groups *groups = &e->groups[b - backends];
     plan_leftovers(e, b, gang, p);
     if (!b->kind) {
@@ -327,6 +343,7 @@ struct backend_env *backend_add(struct runtime *r, struct api *api)
     static const struct controller_watch watches[] = {{&kind_pod_gang, map_gang},
                                                       {&kind_pcs, map_set_to_gangs}};
     struct backend_env *e = xnew(struct backend_env);
+    struct world w = runtime_world(r);
     struct controller_def def = {.name = "scheduler-backend",
                                  .plan = backend_plan,
                                  .ctx = e,
@@ -336,7 +353,7 @@ struct backend_env *backend_add(struct runtime *r, struct api *api)
     e->gangs = runtime_cache(r, &kind_pod_gang);
     e->started = clock_steady(runtime_clock(r));
     for (size_t i = 0; i < N_BACKENDS; i++) {
-        if (!backends[i].kind || !backend_is_used(&backends[i]))
+        if (!backends[i].kind || !backend_is_used(&w, &backends[i]))
             continue;
         struct cache_options o = {.kind = backends[i].kind, .stall_timeout = 3 * USEC_PER_MIN};
         struct cache *c = cache_new(runtime_loop(r), api, &o);

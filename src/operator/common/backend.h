@@ -9,8 +9,8 @@
  *   volcano              + two annotations             PodGroup scheduling.volcano.sh/v1beta1
  *   lpx-scheduler        schedulerName                 nothing
  *
- * Which of them an installation uses is said once, before anything runs. The embedded control plane
- * uses all with its own scheduler behind every name, and makes no PodGroups.
+ * Which of them an installation uses is said to each runtime before it starts. The embedded control
+ * plane uses all with its own scheduler behind every name, and makes no PodGroups.
  *
  * backend_plan is the planner of PodGroups: one for each gang, repaired when it drifts, gone with
  * its gang. Their kinds belong to other projects: they are not registered unless
@@ -62,20 +62,27 @@ extern const struct kind kind_kai_pod_group, kind_volcano_pod_group, kind_kai_to
 
 /* ---- what the installation uses ---- */
 
-/* enabled: bits 1 << BACKEND_x. Registers the kinds that they need. */
-void backend_use(unsigned enabled, const struct backend *dflt);
-bool backend_is_used(const struct backend *b);
+struct backend_choice {
+    unsigned enabled; /* bits 1 << BACKEND_x */
+    const struct backend *dflt;
+};
+/* What the planners of a runtime go by; unless it is called they use all, and the default scheduler
+ * by default. */
+void backend_use(struct runtime *r, unsigned enabled, const struct backend *dflt);
+/* Registers the kinds that these need. */
+void backend_register_kinds(unsigned enabled);
+bool backend_is_used(const struct world *w, const struct backend *b);
 /* That of the set: what the first clique that names one names when it is in use, else the default.
  */
-const struct backend *backend_of_set(const struct obj *pcs);
+const struct backend *backend_of_set(const struct world *w, const struct obj *pcs);
 
 /* ---- pods ---- */
 
 /* Puts on a pod of the clique what its backend reads. */
-void backend_prepare(struct arena *a, const struct obj *pcs, const struct obj *pclq,
-                     struct labels *labels, struct labels *annotations);
+void backend_prepare(struct arena *a, const struct world *w, const struct obj *pcs,
+                     const struct obj *pclq, struct labels *labels, struct labels *annotations);
 /* Writes schedulerName where the pod spec has none and the API's own default is not meant. */
-void backend_write_scheduler(struct jw *w, jval pod_spec);
+void backend_write_scheduler(struct jw *w, const struct world *world, jval pod_spec);
 
 /* ---- PodGroups ---- */
 

@@ -208,7 +208,7 @@ static void write_spec(struct jw *w, struct arena *a, const struct pod_recipe *r
         write_init_containers(w, a, r, JVAL_ABSENT, x);
     if (startup_waits(r->pclq) && j_is_absent(jgetc(spec, "volumes")))
         write_volumes(w, a, r, JVAL_ABSENT);
-    backend_write_scheduler(w, spec);
+    backend_write_scheduler(w, r->world, spec);
     jw_put_str(w, "hostname", hostname);
     jw_put_str(w, "subdomain", service);
     write_gates(w, jgetc(spec, "schedulingGates"));
@@ -235,7 +235,7 @@ struct doc *pod_make(struct arena *a, const struct pod_recipe *r, int64_t index,
     str host = name_hostname(a, pclq->name, index);
     labels_set_full_name(&annotations, host,
                          arena_cat(a, pclq->name, STR("-"), arena_int(a, index)));
-    backend_prepare(a, r->pcs, pclq, &l, &annotations);
+    backend_prepare(a, r->world, r->pcs, pclq, &l, &annotations);
     pod_env(a, r->pcs, pclq, service, env);
     struct extras x = {.env = env, .n_env = N_ENV, .arena = a};
     sharing_claims_of_pod(a, r->pcs, pclq, index, &x.claims);

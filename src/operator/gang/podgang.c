@@ -466,7 +466,7 @@ static struct doc *make_gang(struct gang_work *g)
     labels_init(&l, a);
     str mirrored = mirror(&l, "labels", g->pcs->labels, STR_NONE);
     labels_common(&l, g->pcs->name, "podgang");
-    labels_set(&l, LABEL_SCHEDULER, str_of(backend_of_set(g->pcs)->name));
+    labels_set(&l, LABEL_SCHEDULER, str_of(backend_of_set(g->world, g->pcs)->name));
     labels_set(&l, LABEL_PODGANG_ROLE, str_of(role_of(g)));
     if (g->pcsg)
         labels_set(&l, LABEL_PCSG, name_label(a, g->pcsg->name));
