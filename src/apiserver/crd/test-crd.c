@@ -105,6 +105,7 @@ TEST(definition_is_answered_before_it_is_established)
 TEST(defined_kind_is_known_by_all_its_names)
 {
     struct fixture f;
+    struct discovery_pages pages = {0};
     fixture_init(&f);
     CHECK(!gang_kind());
     define(&f, GANGS);
@@ -114,13 +115,14 @@ TEST(defined_kind_is_known_by_all_its_names)
     CHECK_CSTR(str_of(k->categories), "all");
     CHECK_CSTR(str_of(k->field_selectors), "spec.mode");
     CHECK_INT(k->n_columns, 3);
-    CHECK(str_find(doc_text(discovery_aggregated(false, NULL)->doc),
+    CHECK(str_find(doc_text(discovery_aggregated(&pages, false, NULL)->doc),
                    STR("\"resource\":\"gangs\"")) > 0);
     CHECK(openapi_v3(STR("example.org"), STR("v1")) != NULL);
     fixture_done(&f);
     CHECK(!gang_kind());
-    CHECK(str_find(doc_text(discovery_aggregated(false, NULL)->doc),
+    CHECK(str_find(doc_text(discovery_aggregated(&pages, false, NULL)->doc),
                    STR("\"resource\":\"gangs\"")) < 0);
+    discovery_pages_done(&pages);
 }
 
 TEST(schema_of_a_defined_kind_is_published_as_it_was_written)

@@ -331,21 +331,24 @@ static struct doc *make_aggregated(bool core, struct metrics_names *names)
     return jw_doc(&w);
 }
 
-const struct page *discovery_aggregated(bool core, struct metrics_names *names)
+const struct page *discovery_aggregated(struct discovery_pages *d, bool core,
+                                        struct metrics_names *names)
 {
-    static struct page pages[2];
-    static const struct metrics_names *told; /* of the second page */
-    static uint64_t version;
-    struct page *p = &pages[core];
+    struct page *p = core ? &d->core : &d->groups;
     uint64_t now = names ? metrics_names_version(names) : 0;
-    if (page_is_fresh(p) && (core || (told == names && version == now)))
+    if (page_is_fresh(p) && (core || d->names == now))
         return p;
     page_set(p, make_aggregated(core, names));
-    if (!core) {
-        told = names;
-        version = now;
-    }
+    if (!core)
+        d->names = now;
     return p;
+}
+
+void discovery_pages_done(struct discovery_pages *d)
+{
+    doc_unref(d->groups.doc);
+    doc_unref(d->core.doc);
+    *d = (struct discovery_pages){0};
 }
 
 /* ---- one list per group version ---- */

@@ -283,7 +283,8 @@ static void serve_roots(struct call *c, bool core)
     if (wants_aggregated(c))
         serve_page(c, STR("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
                    STR("public"),
-                   discovery_aggregated(core, apiserver_metric_names(c->front->server)));
+                   discovery_aggregated(&c->front->discovery, core,
+                                        apiserver_metric_names(c->front->server)));
     else
         call_reply_doc(c, 200,
                        core ? discovery_legacy_versions(str_of(front_address(c->front)))
@@ -636,5 +637,6 @@ void front_free(struct front *f)
         http_server_free(f->http);
     turns_done(f);
     authn_done(&f->authn);
+    discovery_pages_done(&f->discovery);
     free(f);
 }

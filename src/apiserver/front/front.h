@@ -61,8 +61,15 @@ void page_set(struct page *p, struct doc *d);
 /* Made, and no kind was registered since. */
 bool page_is_fresh(const struct page *p);
 
-/* /api, /apis as APIGroupDiscoveryList. names: of metrics, or NULL. */
-const struct page *discovery_aggregated(bool core, struct metrics_names *names);
+/* Those of one server, made when they are asked for. Zeros to begin with. */
+struct discovery_pages {
+    struct page groups, core;
+    uint64_t names; /* version of the names of metrics that the groups have */
+};
+void discovery_pages_done(struct discovery_pages *d);
+/* /api, /apis as APIGroupDiscoveryList. names: of the server's metrics, or NULL. */
+const struct page *discovery_aggregated(struct discovery_pages *d, bool core,
+                                        struct metrics_names *names);
 struct doc *discovery_legacy_versions(str address); /* /api; address: where this server is */
 struct doc *discovery_legacy_groups(struct metrics_names *names); /* /apis */
 struct doc *discovery_legacy_group(str group);                    /* NULL: no such group */

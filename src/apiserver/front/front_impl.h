@@ -17,6 +17,8 @@ struct front {
     struct http_server *http;
     struct authn authn;
     const struct journal *journal; /* may be NULL */
+    struct discovery_pages discovery;
+    size_t n_squeezing; /* lists that are being compressed */
     bool ready;
     usec began;       /* monotonic */
     size_t n_calls;   /* open at present */

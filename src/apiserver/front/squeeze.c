@@ -10,18 +10,18 @@ enum { MAX_AT_ONCE = 32, OUT_PIECE = 16 << 10 };
 
 struct squeeze {
     z_stream z;
+    size_t *n_open; /* the server's */
 };
 
-static size_t n_open; /* the loop thread's */
-
-struct squeeze *squeeze_new(void)
+struct squeeze *squeeze_new(size_t *n_open)
 {
-    if (n_open >= MAX_AT_ONCE)
+    if (*n_open >= MAX_AT_ONCE)
         return NULL;
     struct squeeze *s = xnew(struct squeeze);
     BUG_ON(deflateInit2(&s->z, LEVEL, Z_DEFLATED, WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) !=
            Z_OK);
-    n_open++;
+    s->n_open = n_open;
+    ++*n_open;
     return s;
 }
 
@@ -29,7 +29,7 @@ void squeeze_free(struct squeeze *s)
 {
     if (!s)
         return;
-    n_open--;
+    --*s->n_open;
     (void)deflateEnd(&s->z);
     free(s);
 }

@@ -12,8 +12,8 @@ struct squeeze;
 /* Bytes of one step: about 2 ms. */
 enum { SQUEEZE_STEP = 256 << 10 };
 
-/* NULL when there are too many at present: each takes 260 KB. */
-struct squeeze *squeeze_new(void);
+/* n_open counts those of one server. NULL when there are too many at present: each takes 260 KB. */
+struct squeeze *squeeze_new(size_t *n_open);
 /* Accepts NULL. */
 void squeeze_free(struct squeeze *s);
 /* Takes the slices over; what comes out may be empty until the last. */

@@ -37,11 +37,14 @@ static jval find(jval list, const char *member, const char *value)
 
 /* ---- aggregated ---- */
 
+/* Of all tests, which borrow from them: kinds do not change here. */
+static struct discovery_pages pages;
+
 /* One resource of the preferred version of a group. */
 static jval aggregated(const char *group, const char *resource)
 {
     grove_kinds_init();
-    jval items = jgetc(doc_root(discovery_aggregated(*group == '\0', NULL)->doc), "items");
+    jval items = jgetc(doc_root(discovery_aggregated(&pages, *group == '\0', NULL)->doc), "items");
     jval g = *group ? find(items, "metadata.name", group) : jat(items, 0);
     return find(jgetc(jat(jgetc(g, "versions"), 0), "resources"), "resource", resource);
 }
@@ -49,7 +52,7 @@ static jval aggregated(const char *group, const char *resource)
 TEST(aggregated_discovery_of_core)
 {
     grove_kinds_init();
-    jval d = doc_root(discovery_aggregated(true, NULL)->doc);
+    jval d = doc_root(discovery_aggregated(&pages, true, NULL)->doc);
     CHECK(json_is(jgetc(d, "kind"), "'APIGroupDiscoveryList'"));
     CHECK(json_is(jgetc(d, "apiVersion"), "'apidiscovery.k8s.io/v2'"));
     CHECK(json_is(jgetc(d, "metadata"), "{}"));
@@ -100,7 +103,7 @@ TEST(aggregated_discovery_of_groups)
                   "[{'subresource':'scale','responseKind':{'group':'autoscaling','version':'v1',"
                   "'kind':'Scale'},'verbs':" WRITE_VERBS "},{'subresource':'status','responseKind':"
                   "{'group':'','version':'','kind':'PodCliqueSet'},'verbs':" WRITE_VERBS "}]"));
-    jval items = jgetc(doc_root(discovery_aggregated(false, NULL)->doc), "items");
+    jval items = jgetc(doc_root(discovery_aggregated(&pages, false, NULL)->doc), "items");
     CHECK_CSTR(jstr(jpath(jat(items, 0), "metadata.name")), "apps");
     for (struct jiter it = jiter(items); jnext(&it);) {
         str name = jstr(jpath(it.value, "metadata.name"));
@@ -119,11 +122,11 @@ TEST(aggregated_discovery_of_groups)
 TEST(aggregated_discovery_is_made_once)
 {
     grove_kinds_init();
-    const struct page *p = discovery_aggregated(true, NULL);
+    const struct page *p = discovery_aggregated(&pages, true, NULL);
     const struct doc *d = p->doc;
-    CHECK(discovery_aggregated(true, NULL)->doc == d);
-    CHECK(discovery_aggregated(false, NULL)->doc != d);
-    CHECK(strcmp(discovery_aggregated(false, NULL)->hash, p->hash) != 0);
+    CHECK(discovery_aggregated(&pages, true, NULL)->doc == d);
+    CHECK(discovery_aggregated(&pages, false, NULL)->doc != d);
+    CHECK(strcmp(discovery_aggregated(&pages, false, NULL)->hash, p->hash) != 0);
 }
 
 /* ---- one list per group version ---- */

@@ -377,13 +377,14 @@ TEST(discovery_lists_the_metrics_there_are_by_name)
 TEST(a_group_without_metrics_is_served_but_not_listed)
 {
     struct fixture f;
+    struct discovery_pages pages = {0};
     fixture_init(&f);
     struct metrics_names *names = apiserver_metric_names(f.server);
     struct doc *d = discovery_legacy_groups(names);
     CHECK(str_find(doc_text(d), STR("\"metrics.k8s.io\"")) > 0);
     CHECK(str_find(doc_text(d), STR("custom.metrics.k8s.io")) < 0);
     doc_unref(d);
-    CHECK(str_find(doc_text(discovery_aggregated(false, names)->doc),
+    CHECK(str_find(doc_text(discovery_aggregated(&pages, false, names)->doc),
                    STR("external.metrics.k8s.io")) < 0);
     check_listed(&f, "custom.metrics.k8s.io", "v1beta1", "");
     CHECK_INT(put(&f, E "namespaces/ns/jobs", "", "1"), 200);
@@ -391,20 +392,22 @@ TEST(a_group_without_metrics_is_served_but_not_listed)
     CHECK(str_find(doc_text(d), STR("external.metrics.k8s.io")) > 0);
     CHECK(str_find(doc_text(d), STR("custom.metrics.k8s.io")) < 0);
     doc_unref(d);
-    CHECK(str_find(doc_text(discovery_aggregated(false, names)->doc),
+    CHECK(str_find(doc_text(discovery_aggregated(&pages, false, names)->doc),
                    STR("external.metrics.k8s.io")) > 0);
+    discovery_pages_done(&pages);
     fixture_done(&f);
 }
 
 TEST(aggregated_discovery_has_the_same_names)
 {
     struct fixture f;
+    struct discovery_pages pages = {0};
     setup(&f);
     CHECK_INT(put(&f, C "namespaces/ns/pods/a/x", "", "1"), 200);
     CHECK_INT(put(&f, C "nodes/n1/heat", "", "1"), 200);
     CHECK_INT(put(&f, E "namespaces/ns/jobs", "", "1"), 200);
     struct metrics_names *names = apiserver_metric_names(f.server);
-    str text = doc_text(discovery_aggregated(false, names)->doc);
+    str text = doc_text(discovery_aggregated(&pages, false, names)->doc);
     CHECK(str_find(text, STR("{\"resource\":\"pods\",\"responseKind\":{\"group\":\"\",\"version\":"
                              "\"\",\"kind\":\"\"},\"scope\":\"Namespaced\",\"singularResource\":"
                              "\"\",\"verbs\":[],\"subresources\":[")) > 0);
@@ -412,11 +415,12 @@ TEST(aggregated_discovery_has_the_same_names)
                              "\"\",\"kind\":\"MetricValueList\"},\"verbs\":[\"get\"]}")) > 0);
     CHECK(str_find(text, STR("{\"resource\":\"jobs\",\"responseKind\":{\"group\":\"\",\"version\":"
                              "\"\",\"kind\":\"ExternalMetricValueList\"}")) > 0);
-    const struct doc *d = discovery_aggregated(false, names)->doc;
-    CHECK(discovery_aggregated(false, names)->doc == d);
+    const struct doc *d = discovery_aggregated(&pages, false, names)->doc;
+    CHECK(discovery_aggregated(&pages, false, names)->doc == d);
     CHECK_INT(unset(&f, E "namespaces/ns/jobs", ""), 200);
-    CHECK(str_find(doc_text(discovery_aggregated(false, names)->doc),
+    CHECK(str_find(doc_text(discovery_aggregated(&pages, false, names)->doc),
                    STR("ExternalMetricValueList")) < 0);
+    discovery_pages_done(&pages);
     fixture_done(&f);
 }
 
