@@ -110,6 +110,11 @@ struct pcsg_view {
 };
 void pcsg_view(const struct obj *pcsg, struct pcsg_view *ret);
 
+/* Did a PodGang ever have the minimum of every clique on nodes? Its condition Scheduled says
+ * whether it has now, status.lastScheduled when it came to that last; gangs of 0.1.0 have a
+ * condition that stays True, and no time. */
+bool gang_was_scheduled(const struct obj *gang);
+
 /* The template of that name in the set; false when there is none. */
 bool pcs_find_clique(const struct pcs_view *pcs, str name, struct clique_view *ret);
 bool pcs_find_group(const struct pcs_view *pcs, str name, struct group_view *ret);

@@ -355,6 +355,12 @@ bool plane_is_idle(const struct plane *p)
     return true;
 }
 
+void plane_replan(struct plane *p, bool begin)
+{
+    for (size_t i = 0; i < p->n_parts; i++)
+        runtime_replan(p->parts[i].runtime, begin);
+}
+
 void plane_each_wrapper(struct plane *p,
                         void (*fn)(void *ctx, struct api *api, const char *component,
                                    unsigned layer),

@@ -78,6 +78,8 @@ usec plane_wall(const struct plane *p, size_t part);
 void plane_set_wall_by(struct plane *p, size_t part, usec by);
 /* All parts run and are idle; see runtime_is_idle. */
 bool plane_is_idle(const struct plane *p);
+/* Of all parts, which run; see runtime_replan. */
+void plane_replan(struct plane *p, bool begin);
 /* Every wrapper there is at present. */
 void plane_each_wrapper(struct plane *p,
                         void (*fn)(void *ctx, struct api *api, const char *component,

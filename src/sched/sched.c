@@ -636,6 +636,13 @@ static void next_round(struct controller *c)
     controller_enqueue(c, &kind_pod_gang, STR_NONE, STR("round"));
 }
 
+/* It is on a node, and room was kept for pods of a gang: perhaps for this one, elsewhere. */
+static bool leaves_room(const struct sched *s, const struct obj *old, const struct obj *new)
+{
+    return s->tables && s->tables->leases.len > 0 && new &&pod_holds_node(new) &&
+           !(old && pod_holds_node(old));
+}
+
 static void map_pod(struct controller *c, const struct world *w, const struct obj *old,
                     const struct obj *new)
 {
@@ -644,7 +651,7 @@ static void map_pod(struct controller *c, const struct world *w, const struct ob
     bool freed = old && pod_holds_node(old) && !(new &&pod_holds_node(new));
     bool gone = !new; /* what it said of others, too */
     bool claims = old && new &&claims_differ(old, new);
-    if (waits || freed || gone || claims)
+    if (waits || freed || gone || claims || leaves_room(controller_ctx(c), old, new))
         next_round(c);
 }
 
@@ -657,12 +664,19 @@ static void map_node(struct controller *c, const struct world *w, const struct o
         next_round(c);
 }
 
+/* What was kept when this was written may have been used before it came back. */
+static bool reserves_anew(const struct obj *old, const struct obj *new)
+{
+    jval kept = jgetc(obj_status(new), "reservations");
+    return jlen(kept) > 0 && !jequal(kept, jgetc(obj_status(old), "reservations"));
+}
+
 static void map_gang(struct controller *c, const struct world *w, const struct obj *old,
                      const struct obj *new)
 {
     (void)w;
     bool gone = !new || (old && new->deleting && !old->deleting);
-    if (gone || !old || old->generation != new->generation)
+    if (gone || !old || old->generation != new->generation || reserves_anew(old, new))
         next_round(c);
 }
 
