@@ -227,6 +227,23 @@ int pki_issue(const struct pki_identity *ca, const char *common_name,
     return write_pem(cert, key, ret, err);
 }
 
+/* By their DER: the same text in the same order makes the same bytes. */
+bool pki_has_names(str cert_pem, const char *san)
+{
+    CLEANUP(X509_free_p) X509 *cert = read_cert(cert_pem, NULL);
+    int at = cert ? X509_get_ext_by_NID(cert, NID_subject_alt_name, -1) : -1;
+    if (at < 0)
+        return false;
+    X509V3_CTX ctx;
+    X509V3_set_ctx(&ctx, cert, cert, NULL, NULL, 0);
+    X509_EXTENSION *want = X509V3_EXT_conf_nid(NULL, &ctx, NID_subject_alt_name, san);
+    bool same = want && ASN1_STRING_cmp(X509_EXTENSION_get_data(want),
+                                        X509_EXTENSION_get_data(X509_get_ext(cert, at))) == 0;
+    X509_EXTENSION_free(want);
+    ERR_clear_error();
+    return same;
+}
+
 int pki_not_after(str cert_pem, usec *ret, struct err *err)
 {
     CLEANUP(X509_free_p) X509 *cert = read_cert(cert_pem, err);

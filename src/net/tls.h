@@ -42,6 +42,8 @@ int pki_renew_ca(const struct pki_identity *ca, usec now, usec lifetime, struct 
 int pki_issue(const struct pki_identity *ca, const char *common_name,
               const char *const *organizations, const char *san, usec now, usec lifetime,
               struct pki_identity *ret, struct err *err);
+/* The certificate is good for exactly these names, given as pki_issue() takes them. */
+bool pki_has_names(str cert_pem, const char *san);
 /* When the certificate ends, microseconds since 1970. */
 int pki_not_after(str cert_pem, usec *ret, struct err *err);
 
