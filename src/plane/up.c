@@ -216,6 +216,7 @@ static int open_plane(struct up *u, const struct up_options *o, struct err *err)
                                    .config = o->config,
                                    .initc_image = o->initc_image,
                                    .ca_pem = strbuf_str(&u->pki.ca.cert_pem),
+                                   .ca = &u->pki.ca,
                                    .token_key = u->token_key,
                                    .kept = u->journal};
         u->plane = plane_new(u->loop, &po, on_plane_ready, u, err);

@@ -39,7 +39,7 @@ bool user_is_node(const struct user *u, str *ret_name)
     return found;
 }
 
-str pod_node(const struct obj *pod)
+str node_of_pod(const struct obj *pod)
 {
     return jstr(jgetc(obj_spec(pod), "nodeName"));
 }
@@ -72,10 +72,10 @@ void nodes_event(struct nodes *n, const struct store_event *e)
 {
     if (!n->asked.len || e->obj->kind != &kind_pod)
         return;
-    struct node *node = map_get(&n->asked, pod_node(e->obj));
+    struct node *node = map_get(&n->asked, node_of_pod(e->obj));
     if (node && e->type == STORE_DELETED)
         remove_pod(node, e->obj);
-    else if (node && !(e->prev && str_eq(pod_node(e->prev), pod_node(e->obj))))
+    else if (node && !(e->prev && str_eq(node_of_pod(e->prev), node_of_pod(e->obj))))
         add_pod(node, e->obj);
 }
 
@@ -89,7 +89,7 @@ static struct node *find_node(struct nodes *n, str name)
     memcpy(node->name, name.p, name.len);
     struct store_iter it = store_range(n->store, &kind_pod, STR_NONE, STR_NONE, STR_NONE);
     while ((o = store_next(&it)))
-        if (str_eq(pod_node(o), name))
+        if (str_eq(node_of_pod(o), name))
             add_pod(node, o);
     (void)map_put(&n->asked, str_of(node->name), node);
     return node;
@@ -189,7 +189,7 @@ static bool is_own_pod(struct nodes *n, str node, const struct access *x)
 {
     /* Of one that is not there the answer may be that it is not there. */
     const struct obj *pod = store_newest(n->store, &kind_pod, x->ns, x->name);
-    return x->name.len && (!pod || str_eq(pod_node(pod), node));
+    return x->name.len && (!pod || str_eq(node_of_pod(pod), node));
 }
 
 /* "spec.nodeName=NODE" is among what a list is limited to. */
@@ -382,7 +382,7 @@ struct status *node_token_status(struct apiserver *a, struct arena *arena, const
                                          "match the UID in record. The object might have been "
                                          "deleted and then recreated",
                                          STR_ARG(uid)));
-    if (!str_eq(pod_node(pod), node))
+    if (!str_eq(node_of_pod(pod), node))
         return refuse_token(
             arena, account,
             STR("node requested token bound to a pod scheduled on a different node"));

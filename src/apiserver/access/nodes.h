@@ -24,7 +24,7 @@ bool nodes_allow(struct nodes *n, const struct user *u, const struct access *x);
 
 /* The user is in system:nodes; *ret_name is empty when its name is not that of a node. */
 bool user_is_node(const struct user *u, str *ret_name);
-str pod_node(const struct obj *pod);
+str node_of_pod(const struct obj *pod);
 /* NULL, or why this node may not have the token that is asked for (a TokenRequest): only for pods
  * bound to it, named with their UID, for an audience that the pod asks for. */
 struct status *node_token_status(struct apiserver *a, struct arena *arena, const struct user *u,
