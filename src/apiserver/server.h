@@ -73,6 +73,7 @@ struct metrics_names *apiserver_metric_names(struct apiserver *a);
 struct access {
     str verb;
     str group, resource, sub, ns, name;
+    str fields; /* field selector of a list or watch */
     str path;
 };
 

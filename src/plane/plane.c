@@ -86,6 +86,12 @@ static void add_tokens(struct plane *p, struct runtime *r, struct api *api)
         p->ca_keepers[1] = satokens_add(r, api, &p->tokens);
 }
 
+static void add_certificates(struct plane *p, struct runtime *r, struct api *api)
+{
+    if (p->options.ca)
+        certificates_add(r, api, p->options.ca);
+}
+
 static void add_budgets(struct plane *p, struct runtime *r, struct api *api)
 {
     (void)p;
@@ -143,6 +149,7 @@ static const struct component {
     {"api", "garbage-collector", add_gc},
     {"api", "namespace-controller", add_namespaces},
     {"api", "tokens-controller", add_tokens},
+    {"api", "certificate-controller", add_certificates},
     {"api", "disruption-controller", add_budgets},
     {"api", "event-expiry", add_events},
     {"api", "role-aggregator", add_roles},

@@ -27,6 +27,8 @@ struct plane_options {
     size_t object_memory; /* limit for what the store holds; 0: none */
     struct nodes_options nodes;
     str ca_pem; /* for the root CA ConfigMap of every namespace; may be empty */
+    /* Signs certificates that are asked for; NULL: nothing is signed. Must outlive the plane. */
+    const struct pki_identity *ca;
     /* Signs what token Secrets hold; NULL: they stay empty. Must outlive the plane. */
     const struct token_key *token_key;
     /* Names of parts whose components are left out, because processes of their own do their work:
