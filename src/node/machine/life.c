@@ -2,6 +2,7 @@
 #include "node/machine/life.h"
 
 #include "base/hash.h"
+#include "grove/pod.h"
 
 #define BACKOFF_FIRST (10 * USEC_PER_SEC)
 #define BACKOFF_MAX (5 * USEC_PER_MIN)
@@ -84,12 +85,6 @@ static usec time_at(jval v, const char *path)
     return t;
 }
 
-usec life_bound_at(const struct obj *pod)
-{
-    jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled"));
-    return time_at(c, "lastTransitionTime");
-}
-
 static void set_since(const struct world *w, const struct obj *pod, struct progress *p, usec since)
 {
     p->since = MAX(since, 1); /* what cannot be read was long ago; 0 means never */
@@ -138,7 +133,7 @@ struct progress progress_of(const struct world *w, const struct obj *pod)
     jval status = obj_status(pod), inits = jgetc(obj_spec(pod), "initContainers");
     str phase = jstr(jgetc(status, "phase"));
     struct progress p = {.stage = LIFE_BOUND, .inits = jlen(inits)};
-    set_since(w, pod, &p, life_bound_at(pod));
+    set_since(w, pod, &p, pod_bound_at(pod));
     if (str_is(phase, "Succeeded") || str_is(phase, "Failed")) {
         p.stage = LIFE_ENDED;
     } else if (str_is(phase, "Running")) {

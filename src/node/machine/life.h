@@ -70,8 +70,6 @@ struct progress progress_of(const struct world *w, const struct obj *pod);
 bool life_is_settled(const struct obj *pod);
 /* Every container that was added to look around has a status. */
 bool life_shows_all(const struct obj *pod);
-/* When it was bound to its node; 0: that is not recorded. */
-usec life_bound_at(const struct obj *pod);
 /* Does all that is due; whether that was anything. What is due next is in *ret_due (0: nothing is,
  * before something changes). held: an init container waits for others to become ready, so it does
  * not finish. */

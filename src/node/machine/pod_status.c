@@ -35,7 +35,7 @@ static void put_conditions(const struct pod_status *s, struct jw *w)
     const struct condition list[] = {
         {"PodReadyToStartContainers", p->stage != LIFE_BOUND && !ended, NULL},
         {"Initialized", p->inits_done == p->inits, "ContainersNotInitialized"},
-        {"Ready", ready && !s->unreachable, ready ? "NodeNotReady" : why},
+        {"Ready", ready, why},
         {"ContainersReady", ready, why},
     };
     jw_put_array(w, "conditions");
@@ -202,9 +202,6 @@ struct doc *pod_status_doc(const struct pod_status *s)
     jw_put_object(&w, "metadata");
     jw_put_str(&w, "name", s->pod->name);
     jw_put_str(&w, "namespace", s->pod->ns);
-    /* Said by others than its node, of the pod as they saw it: what has ended since stays so. */
-    if (s->unreachable)
-        jw_put(&w, "resourceVersion", jgetc(s->pod->meta, "resourceVersion"));
     jw_end(&w);
     jw_put_object(&w, "status");
     put_conditions(s, &w);

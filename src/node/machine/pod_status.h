@@ -10,8 +10,7 @@ struct pod_status {
     const struct obj *node;
     const struct progress *progress;
     const struct life *life;
-    str ip;           /* empty: it has none yet */
-    bool unreachable; /* its node is: not ready, whatever its containers do */
+    str ip; /* empty: it has none yet */
     usec now;
 };
 
