@@ -62,6 +62,9 @@ usec world_rebased(const struct world *w, const struct obj *o, usec wall);
  * take, until something else of the object changes; then, and after a restart, it may be up to a
  * second late. */
 usec world_rebased_seen(const struct world *w, const struct obj *o, usec wall);
+/* When the object, and this version of it, came into our cache, as steady time; false: it is not
+ * there, or nobody knows. Whatever its own times say. */
+bool world_seen(const struct world *w, const struct obj *o, struct cache_seen *ret);
 /* What our wall clock showed at a moment. */
 usec world_shown(const struct world *w, usec moment);
 /* Has the delay since a moment passed? Else the plan is to be looked at again when it has. A delay
