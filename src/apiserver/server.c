@@ -5,7 +5,7 @@
  * Bootstrapping creates what every cluster has through the ordinary verbs; what is there already is
  * left alone.
  */
-#include "apiserver/access/nodes.h"
+#include "apiserver/access/node_rights.h"
 #include "apiserver/access/rbac.h"
 #include "apiserver/access/rbac_boot.h"
 #include "apiserver/admission/quota.h"

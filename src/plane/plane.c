@@ -84,6 +84,7 @@ static void add_tokens(struct plane *p, struct runtime *r, struct api *api)
     p->tokens = (struct satokens_options){p->options.token_key, p->options.ca_pem};
     if (p->tokens.key)
         p->ca_keepers[1] = satokens_add(r, api, &p->tokens);
+    bootstrap_tokens_add(r, api);
 }
 
 static void add_certificates(struct plane *p, struct runtime *r, struct api *api)
