@@ -252,6 +252,11 @@ void apiserver_write_definitions(struct apiserver *a,
     crd_boot(a, done, ctx);
 }
 
+void apiserver_set_token_volumes(struct apiserver *a, bool on)
+{
+    a->token_volumes = on;
+}
+
 void apiserver_set_grove_context(struct apiserver *a, const struct grove_context *context)
 {
     a->grove = context;

@@ -457,6 +457,7 @@ struct plane *plane_new(struct loop *l, const struct plane_options *o,
         init_record(p, &p->parts[i]);
     p->server = apiserver_new(l, store);
     apiserver_set_grove_context(p->server, &p->grove);
+    apiserver_set_token_volumes(p->server, o->token_volumes);
     metrics_feed_on_change(apiserver_feed(p->server), on_fed, p);
     p->admin = apiserver_local(p->server, NULL);
     apiserver_bootstrap(p->server, on_bootstrap, p);
