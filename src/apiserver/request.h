@@ -57,7 +57,8 @@ struct apiserver {
     } denials;
     struct hooks *hooks;             /* webhooks */
     struct conversions *conversions; /* between versions of kinds that users define */
-    bool booting; /* writing what every cluster has: nobody is asked about that */
+    bool booting;       /* writing what every cluster has: nobody is asked about that */
+    bool token_volumes; /* pods get a volume with a token of their account */
     struct quotas *quotas;
     struct admit_pools pools;
     const struct grove_context *grove; /* never NULL */

@@ -5,7 +5,7 @@
  * Bootstrapping creates what every cluster has through the ordinary verbs; what is there already is
  * left alone.
  */
-#include "apiserver/access/nodes.h"
+#include "apiserver/access/node_rights.h"
 #include "apiserver/access/rbac.h"
 #include "apiserver/access/rbac_boot.h"
 #include "apiserver/admission/quota.h"
@@ -250,6 +250,11 @@ void apiserver_write_definitions(struct apiserver *a,
                                  void (*done)(void *ctx, const struct err *err), void *ctx)
 {
     crd_boot(a, done, ctx);
+}
+
+void apiserver_set_token_volumes(struct apiserver *a, bool on)
+{
+    a->token_volumes = on;
 }
 
 void apiserver_set_grove_context(struct apiserver *a, const struct grove_context *context)

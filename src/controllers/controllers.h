@@ -33,6 +33,9 @@ void satokens_ca_changed(struct controller *c);
  */
 void certificates_add(struct runtime *r, struct api *api, const struct pki_identity *ca);
 
+/* Deletes bootstrap tokens whose time is over. */
+void bootstrap_tokens_add(struct runtime *r, struct api *api);
+
 /* Keeps the rules of ClusterRoles that are made of others. */
 void roles_add(struct runtime *r, struct api *api);
 

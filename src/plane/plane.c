@@ -86,6 +86,7 @@ static void add_tokens(struct plane *p, struct runtime *r, struct api *api)
     p->tokens = (struct satokens_options){p->options.token_key, p->options.ca_pem};
     if (p->tokens.key)
         p->ca_keepers[1] = satokens_add(r, api, &p->tokens);
+    bootstrap_tokens_add(r, api);
 }
 
 static void add_certificates(struct plane *p, struct runtime *r, struct api *api)
@@ -490,6 +491,7 @@ struct plane *plane_new(struct loop *l, const struct plane_options *o,
         init_record(p, &p->parts[i]);
     p->server = apiserver_new(l, store);
     apiserver_set_grove_context(p->server, &p->grove);
+    apiserver_set_token_volumes(p->server, o->token_volumes);
     metrics_feed_on_change(apiserver_feed(p->server), on_fed, p);
     p->admin = apiserver_local(p->server, NULL);
     apiserver_bootstrap(p->server, on_bootstrap, p);

@@ -38,6 +38,7 @@ struct plane_options {
      * everything is enabled, and nobody else's objects are made. Must outlive the plane. */
     const struct operator_config *config;
     str initc_image;    /* as operator_options has it; must outlive the plane */
+    bool token_volumes; /* pods get a volume with a token; see apiserver_set_token_volumes */
     bool definitions;   /* those of Grove's kinds are written, for tools that read them */
     bool split;         /* parts "api", "operator", "scheduler", "nodes" instead of one, "all" */
     usec stall_timeout; /* of the caches' watches; 0: none, for an API that does not fall silent */

@@ -210,6 +210,7 @@ static int open_plane(struct up *u, const struct up_options *o, struct err *err)
     if (r == 0) {
         struct plane_options po = {.data_dir = dir.p,
                                    .definitions = true,
+                                   .token_volumes = true,
                                    .object_memory = o->object_memory,
                                    .nodes = o->nodes,
                                    .without = o->without,

@@ -1,10 +1,10 @@
 /*
  * Authorization: the one question every request is asked before it is looked at, and the words of
- * the answer when it is no. Who may do what is in rbac.h, and for nodes in nodes.h. Refusals are
- * logged: who, verb, what; never what was sent. A flood of them is counted, not written: the log is
- * not for the flooder.
+ * the answer when it is no. Who may do what is in rbac.h, and for nodes in node_rights.h. Refusals
+ * are logged: who, verb, what; never what was sent. A flood of them is counted, not written: the
+ * log is not for the flooder.
  */
-#include "apiserver/access/nodes.h"
+#include "apiserver/access/node_rights.h"
 #include "apiserver/access/rbac.h"
 #include "apiserver/request.h"
 #include "base/log.h"

@@ -5,7 +5,7 @@
  *   volumes[].projected.sources[].secret.name   is   {"volumes", "projected.sources",
  * "secret.name"}
  */
-#include "apiserver/access/nodes.h"
+#include "apiserver/access/node_rights.h"
 
 struct place {
     enum pod_ref what;

@@ -4,7 +4,7 @@
  */
 #include "apiserver/access/review.h"
 
-#include "apiserver/access/nodes.h"
+#include "apiserver/access/node_rights.h"
 #include "apiserver/access/rbac.h"
 #include "base/uuid.h"
 

@@ -1,12 +1,12 @@
 /*
- * NodeRestriction: what a node (access/nodes.h) may not write although its rights allow the verb,
- * because of what stands in the object. The rules and the words are those of kube-apiserver's
+ * NodeRestriction: what a node (access/node_rights.h) may not write although its rights allow the
+ * verb, because of what stands in the object. The rules and the words are those of kube-apiserver's
  * admission of the same name; the table at the end names a function per resource.
  *
  * Objects with a content of the client's (create, update, status) are judged with the candidate,
  * deletions and evictions with what is there.
  */
-#include "apiserver/access/nodes.h"
+#include "apiserver/access/node_rights.h"
 #include "apiserver/access/rbac.h"
 #include "apiserver/admission/admit_impl.h"
 #include "apiserver/request.h"

@@ -416,6 +416,7 @@ static struct admit admit_of(struct req *q, struct status **refused)
         .user = q->user,
         .store = q->server->store,
         .pools = &q->server->pools,
+        .token_volumes = q->server->token_volumes,
         .grove = q->server->grove,
         .now = loop_wall(q->server->loop),
         .arena = &q->arena,

@@ -1,7 +1,7 @@
-/* See nodes.h. The first table row that fits a question and whose scope holds allows it; there are
- * no rows that deny. What only the content of a write can tell is NodeRestriction's
+/* See node_rights.h. The first table row that fits a question and whose scope holds allows it;
+ * there are no rows that deny. What only the content of a write can tell is NodeRestriction's
  * (admission/node_restriction.c). */
-#include "apiserver/access/nodes.h"
+#include "apiserver/access/node_rights.h"
 
 #include "apiserver/request.h"
 #include "base/map.h"

@@ -2,7 +2,7 @@
  * Nodes as users: what the Node authorizer and NodeRestriction of Kubernetes let a kubelet do, and
  * what they do not. Two nodes, n1 and n2, with a pod each; everything is asked as n1.
  */
-#include "apiserver/access/nodes.h"
+#include "apiserver/access/node_rights.h"
 #include "apiserver/test-apiserver-fixture.h"
 #include "base/log.h"
 

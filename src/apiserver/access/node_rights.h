@@ -1,14 +1,14 @@
 /*
  * Nodes as users: a kubelet is `system:node:NAME` in the group `system:nodes`, and may do for its
- * own node and the pods bound to it what Kubernetes' Node authorizer allows: nodes.c has the table.
- * Everything else about such a user is RBAC, as for everybody.
+ * own node and the pods bound to it what Kubernetes' Node authorizer allows: node_rights.c has the
+ * table. Everything else about such a user is RBAC, as for everybody.
  *
  * A Secret, ConfigMap, claim or service account is a node's business while a pod that is bound to
  * it refers to it (pod_refs.c). Which pods are bound to a node is found once, when that node first
  * asks, and kept up to date from then on; nodes that never ask (simulated ones) cost nothing.
  */
-#ifndef APISERVER_ACCESS_NODES_H
-#define APISERVER_ACCESS_NODES_H
+#ifndef APISERVER_ACCESS_NODE_RIGHTS_H
+#define APISERVER_ACCESS_NODE_RIGHTS_H
 
 #include "apiserver/server.h"
 
