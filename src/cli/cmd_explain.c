@@ -4,6 +4,7 @@
  */
 #include "cli/cmd_status.h"
 #include "explain/documents/room.h"
+#include "explain/documents/set_status.h"
 #include "explain/documents/unfit.h"
 #include "grove/names.h"
 #include "grove/types.h"
@@ -287,7 +288,7 @@ static void put_verdict(struct jw *w, const struct picture *p, const struct subj
     if (s->obj->kind == &kind_pod) {
         put_pod_verdict(w, s->obj, a);
     } else if (s->obj == s->pcs) {
-        status_put_verdict(w, p, s->pcs, f, a);
+        set_status_put_verdict(w, p, s->pcs, f, a);
     } else {
         put_part_verdict(w, p, s->obj, a);
     }

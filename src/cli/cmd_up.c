@@ -19,6 +19,7 @@
 #include "plane/up.h"
 #include "store/check.h"
 #include "store/store.h"
+#include "ui/ui.h"
 
 /* How long to wait for the nodes to register before saying what there is. */
 #define NODES_PATIENCE (700 * USEC_PER_MSEC)
@@ -36,6 +37,8 @@ struct up_args {
     str check, save;
     int64_t connections, user_connections, user_requests, user_watches;
     usec request_timeout, cert_lifetime;
+    str ui_listen;
+    bool no_ui;
 };
 
 static const char *const log_levels[] = {"debug", "info", "warn", "error", "off", NULL};
@@ -62,6 +65,10 @@ static const struct opt up_opts[] = {
                "apply"),
     OPT_FLAG(struct up_args, detach, 0, "detach",
              "Return when it is up and leave it running; grove down stops it"),
+    OPT_STRING_DEF(struct up_args, ui_listen, 0, "ui-listen", "ADDR:PORT", "127.0.0.1:0",
+                   "Where to serve the page for browsers: a loopback address; port 0 picks a free "
+                   "one"),
+    OPT_FLAG(struct up_args, no_ui, 0, "no-ui", "Serve no page"),
     OPT_DURATION(struct up_args, start_delay, 0, "start-delay", "300ms",
                  "How long a simulated pod takes from bound to running"),
     OPT_DURATION(struct up_args, stop_delay, 0, "stop-delay", "200ms",
@@ -118,6 +125,7 @@ struct up_run {
     const struct up_args *args;
     struct loop *loop;
     struct up *up;
+    struct ui *ui; /* NULL: none */
     struct loop_signal term, interrupt;
     struct store_sub sub; /* while nodes register */
     struct loop_timer patience;
@@ -230,6 +238,8 @@ static void print_ready(const struct up_run *r)
            "  grove apply -f FILE; grove status\n",
            STR_ARG(kubeconfig), STR_ARG(kubeconfig));
     arena_done(&a);
+    if (r->ui)
+        printf("\n  look at it: %s\n", ui_address(r->ui));
     printf("\n%s stops it%s.\n", r->args->detach ? "grove down" : "Ctrl-C",
            str_is_empty(r->args->data) ? " and removes its state" : "");
     fflush(stdout);
@@ -291,6 +301,20 @@ static void let_go(struct up_run *r)
     strbuf_done(&path);
 }
 
+/* Without its page it serves all the same. */
+static void open_ui(struct up_run *r)
+{
+    struct err err = ERR_INIT;
+    struct ui_options o = {.listen = str_dup(r->args->ui_listen),
+                           .api = up_admin(r->up),
+                           .kubeconfig = up_kubeconfig(r->up),
+                           .server = str_of(up_address(r->up)),
+                           .may_write = true};
+    if (!r->args->no_ui && !(r->ui = ui_new(r->loop, &o, &err)))
+        log_warn("the page cannot be served", LOG_C("error", err.message));
+    free((char *)o.listen);
+}
+
 static void tell(struct up_run *r)
 {
     if (!r->counting)
@@ -304,6 +328,7 @@ static void tell(struct up_run *r)
         loop_stop(r->loop, EXIT_NO);
         return;
     }
+    open_ui(r);
     print_ready(r);
     if (r->args->detach)
         let_go(r);
@@ -485,6 +510,7 @@ static int run_with_config(const struct up_args *a, const struct operator_config
         store_unsubscribe(&r.sub);
         loop_timer_cancel(&r.patience);
     }
+    ui_free(r.ui);
     up_free(r.up);
     instance_forget();
     log_set_clock(NULL, NULL);

@@ -332,6 +332,11 @@ struct store *up_store(const struct up *u)
     return apiserver_store(plane_server(u->plane));
 }
 
+struct api *up_admin(const struct up *u)
+{
+    return plane_admin(u->plane);
+}
+
 const char *up_kubeconfig(const struct up *u)
 {
     return u->kubeconfig.p;

@@ -33,6 +33,8 @@ const char *up_advertised(const struct up *u); /* where it is found: never 0.0.0
 const char *up_kubeconfig(const struct up *u); /* path */
 const char *up_dir(const struct up *u);        /* of the state */
 struct store *up_store(const struct up *u);
+/* The administrator's access, from when it is ready. */
+struct api *up_admin(const struct up *u);
 /* Ends connections and closes the store, then calls done. */
 void up_stop(struct up *u, void (*done)(void *ctx), void *ctx);
 void up_free(struct up *u);
