@@ -162,6 +162,16 @@ struct pod_count count_pods(const struct picture *p, str set)
 
 /* ---- the set itself ---- */
 
+/* "finalizers: a, b"; empty when there are none. */
+static str finalizers_text(const struct obj *o, struct arena *a)
+{
+    str text = STR_NONE;
+    for (struct jiter it = jiter(jgetc(o->meta, "finalizers")); jnext(&it);)
+        text = arena_printf(a, "%.*s%s%.*s", STR_ARG(text),
+                            text.len ? ", " : "finalizers: ", STR_ARG(jstr(it.value)));
+    return text;
+}
+
 static void look_at_going(struct look *l)
 {
     if (!l->pcs->deleting)
@@ -169,15 +179,14 @@ static void look_at_going(struct look *l)
     struct pod_count n = count_pods(l->picture, l->label);
     struct finding *f = add(l, FINDING_GOING, 0, l->pcs);
     f->verdict =
-        arena_printf(l->arena, "%.*s is being deleted, %lld pod%s %s left", STR_ARG(l->pcs->name),
+        arena_printf(l->arena, "%.*s is being deleted; %lld pod%s %s left", STR_ARG(l->pcs->name),
                      (long long)n.exist, paint_plural(n.exist), paint_verb(n.exist, "is", "are"));
-    jval names = jgetc(l->pcs->meta, "finalizers");
-    f->constraint = arena_printf(l->arena, "finalizers: %.*s", STR_ARG(jtext(names)));
-    for (struct jiter it = jiter(names); jnext(&it);)
+    f->constraint = finalizers_text(l->pcs, l->arena);
+    for (struct jiter it = jiter(jgetc(l->pcs->meta, "finalizers")); jnext(&it);)
         unblock(f, str_starts(jstr(it.value), STR("grove.io/"))
-                       ? STR("the operator takes its finalizer off when all is gone: if it lasts, "
-                             "look whether one runs")
-                       : arena_printf(l->arena, "whoever put the finalizer %.*s must take it off",
+                       ? STR("the operator removes its finalizer when everything is gone; if that "
+                             "takes long, check that an operator is running")
+                       : arena_printf(l->arena, "whoever added the finalizer %.*s must remove it",
                                       STR_ARG(jstr(it.value))));
 }
 
@@ -210,13 +219,16 @@ static str unnamed(struct arena *a, str text)
 static const struct {
     const char *words, *how;
 } refusals[] = {
-    {"exceeded quota", "free what the quota counts, or raise it: kubectl describe resourcequota"},
+    {"exceeded quota",
+     "use less of what the quota counts, or raise it: kubectl describe resourcequota"},
     {"failed calling webhook",
-     "bring back the service behind that webhook, or take its configuration away: kubectl get "
+     "restore the service behind that webhook, or delete its configuration: kubectl get "
      "validatingwebhookconfigurations,mutatingwebhookconfigurations"},
-    {"denied the request", "do what the webhook or policy asks for, or ask those who keep it"},
-    {"is forbidden: User", "give the operator the right again: grove manifests prints its roles"},
-    {"no answer from the API server", "look whether the API server is well"},
+    {"denied the request", "do what the webhook or policy asks for, or ask whoever maintains it"},
+    {"is forbidden: User",
+     "give the operator that permission again: grove manifests prints its roles"},
+    {"no answer from the API server", "check that the API server is healthy"},
+    {"the name belongs to", "rename the set, or remove the other object"},
 };
 
 static void look_at_errors(struct look *l, const struct obj *o)
@@ -238,7 +250,7 @@ static void look_at_errors(struct look *l, const struct obj *o)
             unblock(f, str_of(refusals[i].how));
         else
             unblock(f, STR("correct what the message names"));
-        unblock(f, STR("it is tried again by itself"));
+        unblock(f, STR("it is retried automatically"));
     }
 }
 
@@ -275,14 +287,15 @@ static void look_at_update(struct look *l)
                               (long long)number(obj_status(l->pcs), "updatedReplicas"),
                               (long long)number(obj_spec(l->pcs), "replicas"));
     if (stuck) {
-        f->verdict = arena_printf(l->arena, "the update does not go on: %.*s",
-                                  STR_ARG(jstr(jgetc(c, "message"))));
+        str why = jstr(jgetc(c, "message"));
+        f->verdict = arena_printf(l->arena, "the update makes no progress: %.*s",
+                                  STR_ARG(why.len ? why : f->verdict));
         unblock(f, arena_printf(l->arena, "go back: grove rollout undo pcs/%.*s",
                                 STR_ARG(l->pcs->name)));
         unblock(f, STR("or apply a corrected manifest"));
     }
     if (paused)
-        unblock(f, arena_printf(l->arena, "let it go on: grove rollout resume pcs/%.*s",
+        unblock(f, arena_printf(l->arena, "resume it: grove rollout resume pcs/%.*s",
                                 STR_ARG(l->pcs->name)));
 }
 
@@ -291,18 +304,17 @@ static const struct {
     const char *verdict, *constraint, *help[2];
 } servers[] = {
     [STORE_FULL] =
-        {"the API server's store is full: it refuses what would make it larger, and what "
-         "is said here may not change",
+        {"the API server's store is full: it refuses writes that need more room, so what is "
+         "shown here may not change",
          "/readyz/storage of the server fails",
          {"delete objects, or make room on the disk of its store; the answer to a refused "
           "write, and its log, say what is full",
           "it goes on by itself when there is room"}},
-    [STORE_READ_ONLY] = {"the API server takes no writes: its store is read-only, and nothing "
-                         "changes, whatever else is said here",
+    [STORE_READ_ONLY] = {"the API server takes no writes: its store is read-only, so nothing "
+                         "changes, whatever else is shown here",
                          "/readyz/etcd of the server fails",
                          {"look at the disk of its store; its log says what the disk answered",
-                          "then start the server again: one that could not write once does not try "
-                          "again"}},
+                          "then restart the server: after a write has failed it tries no other"}},
 };
 
 str findings_of_server(const struct picture *p)
@@ -339,9 +351,9 @@ static void look_at_unseen(struct look *l)
     if (l->pcs->deleting || j_has(jgetc(obj_status(l->pcs), "replicas")) || has_children(l))
         return;
     struct finding *f = add(l, FINDING_WAITING, 0, l->pcs);
-    f->verdict = STR("the operator has not taken up the change yet");
-    f->constraint = STR("it does so at once where one runs");
-    unblock(f, STR("look whether an operator runs"));
+    f->verdict = STR("no operator has looked at the set yet");
+    f->constraint = STR("a running operator does so at once");
+    unblock(f, STR("check that an operator is running"));
 }
 
 /* ---- gangs ---- */
@@ -784,15 +796,14 @@ static void look_at_lingering(struct look *l, const struct obj *clique,
     if (n == 0)
         return;
     str node = jstr(jgetc(obj_spec(pod), "nodeName"));
-    jval names = jgetc(pod->meta, "finalizers");
     struct finding *f = add(l, FINDING_LINGERING, 0, clique);
     f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s should be gone since %.*s: %.*s%s%.*s",
                               (long long)n, paint_plural(n), STR_ARG(clique->name),
                               STR_ARG(jstr(jgetc(pod->meta, "deletionTimestamp"))),
                               STR_ARG(pod->name), node.len ? " on " : "", STR_ARG(node));
-    if (jlen(names) > 0) {
-        f->constraint = arena_printf(l->arena, "finalizers: %.*s", STR_ARG(jtext(names)));
-        unblock(f, STR("whoever put its finalizers must take them off"));
+    f->constraint = finalizers_text(pod, l->arena);
+    if (f->constraint.len > 0) {
+        unblock(f, STR("whoever added its finalizers must remove them"));
         return;
     }
     f->constraint = STR("its node has not said that its containers have stopped; until then it "

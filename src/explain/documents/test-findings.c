@@ -55,3 +55,184 @@ TEST(what_is_as_it_should_be_is_not_told)
     };
     CHECK_FINDINGS(cases);
 }
+
+TEST(a_set_that_is_deleted_says_what_it_waits_for)
+{
+    static const struct finding_case cases[] = {
+        {"pods are left",
+         "set llm seen going 12:00:00 held grove.io/podcliqueset.grove.io\n"
+         "clique llm-0-a replicas 2 going 12:00:00\n"
+         "pods llm-0-a 2 on n1 ready\n",
+         "going pcs/llm: llm is being deleted; 2 pods are left\n"
+         "  finalizers: grove.io/podcliqueset.grove.io\n"
+         "  - the operator removes its finalizer when everything is gone; if that takes long, "
+         "check "
+         "that an operator is running\n"},
+        {"one pod is left",
+         "set llm seen going 12:00:00 held grove.io/podcliqueset.grove.io\npod llm-0-a-0 on n1\n",
+         "going pcs/llm: llm is being deleted; 1 pod is left\n"
+         "  finalizers: grove.io/podcliqueset.grove.io\n"
+         "  - the operator removes its finalizer when everything is gone; if that takes long, "
+         "check "
+         "that an operator is running\n"},
+        {"finalizers of others",
+         "set llm seen going 12:00:00 held example.com/hold held other.io/x\n",
+         "going pcs/llm: llm is being deleted; 0 pods are left\n"
+         "  finalizers: example.com/hold, other.io/x\n"
+         "  - whoever added the finalizer example.com/hold must remove it\n"
+         "  - whoever added the finalizer other.io/x must remove it\n"},
+        {"no finalizers", "set llm seen going 12:00:00\n",
+         "going pcs/llm: llm is being deleted; 0 pods are left\n"},
+        {"nobody has looked at it, and it goes", "set llm going 12:00:00\n",
+         "going pcs/llm: llm is being deleted; 0 pods are left\n"},
+    };
+    CHECK_FINDINGS(cases);
+}
+
+TEST(a_set_that_no_operator_has_seen_says_so)
+{
+    static const struct finding_case cases[] = {
+        {"no status", "set llm\n",
+         "waiting pcs/llm: no operator has looked at the set yet\n"
+         "  a running operator does so at once\n"
+         "  - check that an operator is running\n"},
+        {"no status at all", "set llm {status: null}\n",
+         "waiting pcs/llm: no operator has looked at the set yet\n"
+         "  a running operator does so at once\n"
+         "  - check that an operator is running\n"},
+        {"it has cliques: somebody has", "set llm\nclique llm-0-a replicas 0\n", ""},
+    };
+    CHECK_FINDINGS(cases);
+}
+
+/* "[Operation: Create, Code: X] message: POST default/llm-0-a-0 failed, cause: ..." is how the
+ * operator puts it. */
+#define QUOTA                                                                                    \
+    "'[Operation: Sync, Code: E] message: create default/llm-0-a-0 failed, cause: pods \"llm\" " \
+    "is "                                                                                        \
+    "forbidden: exceeded quota: few, used: pods=3, limited: pods=3'"
+#define RETRIED "  - it is retried automatically\n"
+
+TEST(what_a_component_could_not_do_is_told_with_a_remedy)
+{
+    static const struct finding_case cases[] = {
+        {"a quota", "set llm seen\nclique llm-0-a replicas 4 error ERR_CREATE_POD " QUOTA "\n",
+         "failed pclq/llm-0-a: pclq/llm-0-a: pods \"llm\" is forbidden: exceeded quota: few, used: "
+         "pods=3, limited: pods=3\n"
+         "  [Operation: Sync, Code: E] message: create default/llm-0-a-0 failed\n"
+         "  - use less of what the quota counts, or raise it: kubectl describe "
+         "resourcequota\n" RETRIED},
+        {"a webhook that does not answer",
+         "set llm seen error E 'failed calling webhook \"w.io\": connection refused'\n",
+         "failed pcs/llm: pcs/llm: failed calling webhook \"w.io\": connection refused\n"
+         "  E\n"
+         "  - restore the service behind that webhook, or delete its configuration: kubectl get "
+         "validatingwebhookconfigurations,mutatingwebhookconfigurations\n" RETRIED},
+        {"a webhook that refuses",
+         "set llm seen error E 'admission webhook \"w.io\" denied the request: no'\n",
+         "failed pcs/llm: pcs/llm: admission webhook \"w.io\" denied the request: no\n"
+         "  E\n"
+         "  - do what the webhook or policy asks for, or ask whoever maintains it\n" RETRIED},
+        {"no right to do it",
+         "set llm seen error E 'pods is forbidden: User \"op\" cannot create resource \"pods\"'\n",
+         "failed pcs/llm: pcs/llm: pods is forbidden: User \"op\" cannot create resource \"pods\"\n"
+         "  E\n"
+         "  - give the operator that permission again: grove manifests prints its roles\n" RETRIED},
+        {"no answer", "set llm seen error E 'no answer from the API server'\n",
+         "failed pcs/llm: pcs/llm: no answer from the API server\n"
+         "  E\n"
+         "  - check that the API server is healthy\n" RETRIED},
+        {"a name that is taken",
+         "set llm seen error ERR_SYNC_PODCLIQUE 'PodClique llm-0-a cannot be made: the name "
+         "belongs "
+         "to PodCliqueSet other'\n",
+         "failed pcs/llm: pcs/llm: PodClique llm-0-a cannot be made: the name belongs to "
+         "PodCliqueSet other\n"
+         "  ERR_SYNC_PODCLIQUE\n"
+         "  - rename the set, or remove the other object\n" RETRIED},
+        {"anything else", "set llm seen error E 'spec.x: must not be'\n",
+         "failed pcs/llm: pcs/llm: spec.x: must not be\n"
+         "  E\n"
+         "  - correct what the message names\n" RETRIED},
+        {"of a group", "set llm seen\ngroup llm-0-g error E no\n",
+         "failed pcsg/llm-0-g: pcsg/llm-0-g: no\n"
+         "  E\n"
+         "  - correct what the message names\n" RETRIED},
+        {"those of the set come first", "set llm seen error E one\nclique llm-0-a error F two\n",
+         "failed pcs/llm: pcs/llm: one\n  E\n  - correct what the message names\n" RETRIED
+         "failed pclq/llm-0-a: pclq/llm-0-a: two\n  F\n  - correct what the message "
+         "names\n" RETRIED},
+        {"the same of several is told once, whatever their names",
+         "set llm seen\nclique llm-0-a error E 'pods \"a\" no'\nclique llm-0-b error E 'pods "
+         "\"b\" no'\nclique llm-0-c error E 'pods \"c\" no'\n",
+         "failed pclq/llm-0-a: pclq/llm-0-a: pods \"a\" no (and 2 more cliques for the same "
+         "reason)\n  E\n  - correct what the message names\n" RETRIED},
+        {"at most three of one object",
+         "set llm seen error A one error B two error C three error D four\n",
+         "failed pcs/llm: pcs/llm: one\n  A\n  - correct what the message names\n" RETRIED
+         "failed pcs/llm: pcs/llm: two\n  B\n  - correct what the message names\n" RETRIED
+         "failed pcs/llm: pcs/llm: three\n  C\n  - correct what the message names\n" RETRIED},
+    };
+    CHECK_FINDINGS(cases);
+}
+
+#define IN_UPDATE "{status: {updatedReplicas: 1, updateProgress: {}}}\n"
+
+TEST(updates_are_told_as_they_stand)
+{
+    static const struct finding_case cases[] = {
+        {"it moves", "set llm seen replicas 3 True Progressing Updating ok " IN_UPDATE,
+         "updating pcs/llm: 1 of 3 replicas have the new version\n"},
+        {"the status says nothing else", "set llm seen replicas 3 " IN_UPDATE,
+         "updating pcs/llm: 1 of 3 replicas have the new version\n"},
+        {"it is paused", "set llm seen replicas 3 Unknown Progressing Paused 'paused' " IN_UPDATE,
+         "paused pcs/llm: 1 of 3 replicas have the new version\n"
+         "  - resume it: grove rollout resume pcs/llm\n"},
+        {"it is stuck",
+         "set llm seen replicas 3 False Progressing ProgressDeadlineExceeded "
+         "'nothing has moved since 11:00' " IN_UPDATE,
+         "stuck pcs/llm: the update makes no progress: nothing has moved since 11:00\n"
+         "  - go back: grove rollout undo pcs/llm\n"
+         "  - or apply a corrected manifest\n"},
+        {"it is stuck and nobody says why",
+         "set llm seen replicas 3 False Progressing ProgressDeadlineExceeded '' " IN_UPDATE,
+         "stuck pcs/llm: the update makes no progress: 1 of 3 replicas have the new version\n"
+         "  - go back: grove rollout undo pcs/llm\n"
+         "  - or apply a corrected manifest\n"},
+    };
+    CHECK_FINDINGS(cases);
+}
+
+TEST(a_server_that_takes_no_writes_is_told_before_all_else)
+{
+    static const struct {
+        enum picture_store store;
+        const char *want;
+    } cases[] = {
+        {STORE_WRITES,
+         "failed pcs/llm: pcs/llm: no\n  E\n  - correct what the message names\n" RETRIED},
+        {STORE_FULL,
+         "failed pcs/llm: the API server's store is full: it refuses writes that need more room, "
+         "so what is shown here may not change\n"
+         "  /readyz/storage of the server fails\n"
+         "  - delete objects, or make room on the disk of its store; the answer to a refused "
+         "write, "
+         "and its log, say what is full\n"
+         "  - it goes on by itself when there is room\n"
+         "failed pcs/llm: pcs/llm: no\n  E\n  - correct what the message names\n" RETRIED},
+        {STORE_READ_ONLY,
+         "failed pcs/llm: the API server takes no writes: its store is read-only, so nothing "
+         "changes, whatever else is shown here\n"
+         "  /readyz/etcd of the server fails\n"
+         "  - look at the disk of its store; its log says what the disk answered\n"
+         "  - then restart the server: after a write has failed it tries no other\n"
+         "failed pcs/llm: pcs/llm: no\n  E\n  - correct what the message names\n" RETRIED},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct test_picture *t = tp_new("set llm seen error E no\n");
+        t->picture.store = cases[i].store;
+        CHECK_CSTR(tp_findings(t, "llm"), cases[i].want);
+        CHECK_INT(findings_of_server(&t->picture).len > 0, cases[i].store != STORE_WRITES);
+        tp_free(t);
+    }
+}
