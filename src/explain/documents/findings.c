@@ -254,19 +254,38 @@ static void look_at_errors(struct look *l, const struct obj *o)
     }
 }
 
+/* What one does about conditions of a set, by their reasons. */
+static const struct {
+    const char *reason, *how;
+} set_remedies[] = {
+    {"ClusterTopologyLevelsUnavailable",
+     "add the level to the ClusterTopologyBinding, or remove the topologyConstraint; until then it "
+     "is not enforced"},
+    {"ClusterTopologyNotFound",
+     "create it, or remove the topologyConstraint; until then it is not enforced"},
+    {"TopologyNameMissing",
+     "set topologyName, or remove the topologyConstraint; until then it is not enforced"},
+    {"ComputeDomainKindMissing",
+     "install NVIDIA's DRA driver, or set the annotation grove.io/mnnvl-group to none"},
+};
+
+/* Unknown is as bad as True here: what it waits for is not even there. */
 static void look_at_conditions(struct look *l)
 {
     for (struct jiter it = jiter(conditions_of(l->pcs)); jnext(&it);) {
-        str type = jstr(jgetc(it.value, "type"));
-        if (!str_ends(type, STR("Unavailable")) || !str_is(jstr(jgetc(it.value, "status")), "True"))
+        str type = jstr(jgetc(it.value, "type")), status = jstr(jgetc(it.value, "status"));
+        str reason = jstr(jgetc(it.value, "reason")), message = jstr(jgetc(it.value, "message"));
+        if (!str_ends(type, STR("Unavailable")) ||
+            !(str_is(status, "True") || str_is(status, "Unknown")))
             continue;
         struct finding *f = add(l, FINDING_WAITING, 0, l->pcs);
-        f->verdict = jstr(jgetc(it.value, "message"));
-        f->constraint = arena_printf(l->arena, "condition %.*s: %.*s", STR_ARG(type),
-                                     STR_ARG(jstr(jgetc(it.value, "reason"))));
-        if (str_is(type, "TopologyLevelsUnavailable"))
-            unblock(f, STR("create the ClusterTopologyBinding with these levels, or take the "
-                           "topologyConstraint out"));
+        f->constraint =
+            arena_printf(l->arena, "condition %.*s: %.*s", STR_ARG(type), STR_ARG(reason));
+        f->verdict = message.len ? message : f->constraint;
+        for (size_t i = 0; i < ARRAY_LEN(set_remedies); i++) {
+            if (str_is(reason, set_remedies[i].reason))
+                unblock(f, str_of(set_remedies[i].how));
+        }
     }
 }
 

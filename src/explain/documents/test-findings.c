@@ -176,6 +176,43 @@ TEST(what_a_component_could_not_do_is_told_with_a_remedy)
     CHECK_FINDINGS(cases);
 }
 
+TEST(conditions_of_a_set_are_told_with_a_remedy)
+{
+    static const struct finding_case cases[] = {
+        {"a level that the binding does not have",
+         "set llm seen True TopologyLevelsUnavailable ClusterTopologyLevelsUnavailable "
+         "'ClusterTopologyBinding t has no domain rack'\n",
+         "waiting pcs/llm: ClusterTopologyBinding t has no domain rack\n"
+         "  condition TopologyLevelsUnavailable: ClusterTopologyLevelsUnavailable\n"
+         "  - add the level to the ClusterTopologyBinding, or remove the topologyConstraint; until "
+         "then it is not enforced\n"},
+        {"a binding that is not there",
+         "set llm seen Unknown TopologyLevelsUnavailable ClusterTopologyNotFound "
+         "'ClusterTopologyBinding t does not exist'\n",
+         "waiting pcs/llm: ClusterTopologyBinding t does not exist\n"
+         "  condition TopologyLevelsUnavailable: ClusterTopologyNotFound\n"
+         "  - create it, or remove the topologyConstraint; until then it is not enforced\n"},
+        {"no binding is named",
+         "set llm seen Unknown TopologyLevelsUnavailable TopologyNameMissing "
+         "'the set has topology constraints and names no ClusterTopologyBinding'\n",
+         "waiting pcs/llm: the set has topology constraints and names no ClusterTopologyBinding\n"
+         "  condition TopologyLevelsUnavailable: TopologyNameMissing\n"
+         "  - set topologyName, or remove the topologyConstraint; until then it is not enforced\n"},
+        {"no ComputeDomains",
+         "set llm seen True ComputeDomainsUnavailable ComputeDomainKindMissing 'no such kind'\n",
+         "waiting pcs/llm: no such kind\n"
+         "  condition ComputeDomainsUnavailable: ComputeDomainKindMissing\n"
+         "  - install NVIDIA's DRA driver, or set the annotation grove.io/mnnvl-group to none\n"},
+        {"another operator's, of which we know nothing",
+         "set llm seen True NetworkUnavailable CableCut 'a cable is cut'\n",
+         "waiting pcs/llm: a cable is cut\n  condition NetworkUnavailable: CableCut\n"},
+        {"without a message", "set llm seen True NetworkUnavailable CableCut ''\n",
+         "waiting pcs/llm: condition NetworkUnavailable: CableCut\n"
+         "  condition NetworkUnavailable: CableCut\n"},
+    };
+    CHECK_FINDINGS(cases);
+}
+
 #define IN_UPDATE "{status: {updatedReplicas: 1, updateProgress: {}}}\n"
 
 TEST(updates_are_told_as_they_stand)
