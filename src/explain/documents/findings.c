@@ -389,18 +389,25 @@ static void look_at_unfit(struct look *l, const struct obj *gang)
 
 static void look_at_disrupted(struct look *l, const struct obj *gang)
 {
+    jval c = condition_find(conditions_of(gang), STR("DisruptionTarget"));
     struct finding *f = add(l, FINDING_DEGRADED, 0, gang);
     f->verdict = arena_printf(l->arena, "gang %.*s makes room for another: %.*s",
-                              STR_ARG(gang->name), STR_ARG(message_of(gang, "DisruptionTarget")));
-    unblock(f, STR("give it a higher priority class"));
+                              STR_ARG(gang->name), STR_ARG(jstr(jgetc(c, "message"))));
+    if (str_is(jstr(jgetc(c, "reason")), "TrimmedByScheduler"))
+        f->constraint = STR("its minimum stays; the pods come back when there is room");
+    else
+        unblock(f, STR("add nodes, or give it a higher priority class"));
 }
 
 /* What else the scheduler says of a gang that runs, or would. */
 static const struct {
-    const char *type, *what;
+    const char *type, *what, *how;
 } gang_troubles[] = {
-    {"InvalidPodReference", "names pods that are not its own"},
-    {"TopologyViolated", "is not as close together as it must be"},
+    {"InvalidPodReference", "names pods that are not its own",
+     "correct its podReferences if it was written by hand, or the labels " LABEL_PODGANG
+     " and " LABEL_PCLQ " of the pods"},
+    {"TopologyViolated", "is spread over several domains, and must be in one",
+     "put the labels of the nodes back, or delete the pods outside the domain"},
 };
 
 static void look_at_troubles(struct look *l, const struct obj *gang)
@@ -415,6 +422,7 @@ static void look_at_troubles(struct look *l, const struct obj *gang)
                                   gang_troubles[i].what, STR_ARG(jstr(jgetc(c, "message"))));
         f->constraint =
             arena_printf(l->arena, "condition %s: %.*s", type, STR_ARG(jstr(jgetc(c, "reason"))));
+        unblock(f, str_of(gang_troubles[i].how));
     }
 }
 
@@ -475,13 +483,17 @@ static void count_state(struct states *n, const struct obj *pod)
     }
 }
 
+/* "in 1h5m", without zeros at the end; "now" when it is past. */
 static str when(struct arena *a, usec deadline, usec now)
 {
     struct strbuf b = STRBUF_INIT(64);
     if (deadline <= now)
         return STR("now");
     duration_format_usec((deadline - now) / USEC_PER_SEC * USEC_PER_SEC, &b);
-    str text = arena_printf(a, "in %.*s", STR_ARG(strbuf_str(&b)));
+    str text = strbuf_str(&b);
+    text.len -= str_ends(text, STR("m0s")) ? 2 : 0;
+    text.len -= str_ends(text, STR("h0m")) ? 2 : 0;
+    text = arena_printf(a, "in %.*s", STR_ARG(text));
     strbuf_done(&b);
     return text;
 }
@@ -518,9 +530,11 @@ static void look_at_breach(struct look *l, const struct obj *component)
     f->verdict = arena_printf(l->arena, "%.*s is below its minimum: %.*s",
                               STR_ARG(findings_reference(l->arena, component)),
                               STR_ARG(message_of(component, "MinAvailableBreached")));
-    if (due)
-        f->constraint = arena_printf(l->arena, "its gang is recreated %.*s if it stays so",
+    if (due > l->picture->now)
+        f->constraint = arena_printf(l->arena, "its gang is recreated %.*s unless it recovers",
                                      STR_ARG(when(l->arena, due, l->picture->now)));
+    else if (due)
+        f->constraint = STR("its gang is about to be recreated");
 }
 
 /* The pod that had its index before it, is being deleted and has not finished; NULL: none. */
@@ -543,18 +557,22 @@ static void look_at_waiting(struct look *l, const struct obj *clique, const stru
                             const struct obj *before)
 {
     struct finding *f = add(l, FINDING_WAITING, 2, clique);
+    usec end = obj_deleted_at(before), now = l->picture->now;
+    str grace =
+        end > now ? arena_cat(l->arena, STR("ends "), when(l->arena, end, now)) : STR("is over");
     f->verdict = arena_printf(
         l->arena,
-        "%lld pod%s of %.*s %s gated: pod %.*s waits until pod %.*s (terminating, its grace period "
-        "ends %.*s) is gone",
+        "%lld pod%s of %.*s %s gated: pod %.*s waits until pod %.*s is gone, whose grace period "
+        "%.*s",
         (long long)n->gated, paint_plural(n->gated), STR_ARG(clique->name),
         paint_verb(n->gated, "is", "are"), STR_ARG(n->gated_pod->name), STR_ARG(before->name),
-        STR_ARG(when(l->arena, obj_deleted_at(before), l->picture->now)));
+        STR_ARG(grace));
     f->alike = STR("the pods before them are terminating");
     f->constraint = STR("no two pods of one index run at the same time, unless the clique has "
                         "podReplacementPolicy: TerminatingOrFailed");
     unblock(f, arena_printf(l->arena,
-                            "if it has stopped and nobody says so: kubectl delete pod %.*s --force",
+                            "if its containers have stopped and its node does not report it: "
+                            "kubectl delete pod %.*s --force",
                             STR_ARG(before->name)));
 }
 
@@ -570,21 +588,22 @@ static void look_at_gated(struct look *l, const struct obj *clique, const struct
     const struct obj *b = picture_find_labelled(l->picture, PICTURE_GANGS, base);
     base = b ? b->name : base;
     struct finding *f = add(l, FINDING_WAITING, 2, clique);
-    const char *why = !g ? "its gang does not exist yet" : "not all pods of its gang are created";
+    const char *why =
+        !g ? "the gang does not exist yet" : "not all pods of the gang are created yet";
     str text = str_of(why);
     if (g && !str_is_empty(base) && !(b && gang_was_scheduled(b))) {
         text = arena_printf(l->arena, "base gang %.*s is not on nodes", STR_ARG(base));
         unblock(f, arena_printf(l->arena, "see why that one waits: grove explain podgang/%.*s",
                                 STR_ARG(base)));
     } else if (g && is_true(g, "Initialized")) {
-        text = STR("its gate has not been lifted yet");
+        text = STR("the operator has not removed the gate yet");
     }
     f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s gated: %.*s", (long long)n->gated,
                               paint_plural(n->gated), STR_ARG(clique->name),
                               paint_verb(n->gated, "is", "are"), STR_ARG(text));
     f->alike = text;
     f->constraint =
-        STR("pods are let go to the scheduler when their gang is complete, and those of "
+        STR("pods are released to the scheduler when their gang is complete, and those of "
             "a scaled gang when the base gang is placed");
 }
 

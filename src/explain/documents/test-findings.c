@@ -273,3 +273,170 @@ TEST(a_server_that_takes_no_writes_is_told_before_all_else)
         tp_free(t);
     }
 }
+
+#define PREEMPTED "'gang default/big of priority 100 needs the room'"
+
+TEST(what_the_scheduler_says_of_gangs_is_told_with_a_remedy)
+{
+    static const struct finding_case cases[] = {
+        {"it does not fit, and only words are there",
+         "set llm seen\ngang llm-0 True Unschedulable DoesNotFit 'no node is large enough'\n",
+         "waiting podgang/llm-0: gang llm-0 does not fit: no node is large enough\n"
+         "  no node is large enough\n"},
+        {"it does not fit, and the facts are there",
+         "set llm seen\ngang llm-0 True Unschedulable DoesNotFit 'a long story' {status: "
+         "{unschedulable: {cause: TooFew, name: llm-0-a, pods: 3, candidates: [{room: 2, nodes: 4, "
+         "refusing: 0, resource: cpu}]}}}\n",
+         "waiting podgang/llm-0: gang llm-0 does not fit: llm-0-a: 2 of 3 pods fit; the nodes lack "
+         "cpu for more\n"
+         "  a long story\n"},
+        {"several that wait for the same",
+         "set llm seen\n"
+         "gangs llm 3 True Unschedulable DoesNotFit no {status: {unschedulable: {cause: TooFew, "
+         "name: the gang, pods: 3, candidates: [{room: 0, nodes: 4, resource: cpu}]}}}\n",
+         "waiting podgang/llm-0: gang llm-0 does not fit: 0 of 3 pods fit; the nodes lack cpu for "
+         "more (and 2 more gangs for the same reason)\n"
+         "  no\n"},
+        {"it is preempted",
+         "set llm seen\ngang llm-0 True DisruptionTarget PreemptionByScheduler " PREEMPTED "\n",
+         "degraded podgang/llm-0: gang llm-0 makes room for another: gang default/big of priority "
+         "100 needs the room\n"
+         "  - add nodes, or give it a higher priority class\n"},
+        {"it gives pods above its minimum",
+         "set llm seen\ngang llm-0 True DisruptionTarget TrimmedByScheduler "
+         "'2 pods above its minimum must go: gang default/big'\n",
+         "degraded podgang/llm-0: gang llm-0 makes room for another: 2 pods above its minimum must "
+         "go: gang default/big\n"
+         "  its minimum stays; the pods come back when there is room\n"},
+        {"pods that are not its own",
+         "set llm seen\ngang llm-0 True InvalidPodReference ReferencesDisagree '1 is of llm-1'\n",
+         "degraded podgang/llm-0: gang llm-0 names pods that are not its own: 1 is of llm-1\n"
+         "  condition InvalidPodReference: ReferencesDisagree\n"
+         "  - correct its podReferences if it was written by hand, or the labels grove.io/podgang "
+         "and grove.io/podclique of the pods\n"},
+        {"it is over several domains",
+         "set llm seen\ngang llm-0 True TopologyViolated OverSeveralDomains '2 in r1, 1 in r2'\n",
+         "degraded podgang/llm-0: gang llm-0 is spread over several domains, and must be in one: 2 "
+         "in r1, 1 in r2\n"
+         "  condition TopologyViolated: OverSeveralDomains\n"
+         "  - put the labels of the nodes back, or delete the pods outside the domain\n"},
+        {"what it loses comes before what waits",
+         "set llm seen\ngang llm-0 True Unschedulable DoesNotFit no\n"
+         "gang llm-1 True DisruptionTarget PreemptionByScheduler " PREEMPTED "\n",
+         "degraded podgang/llm-1: gang llm-1 makes room for another: gang default/big of priority "
+         "100 needs the room\n"
+         "  - add nodes, or give it a higher priority class\n"
+         "waiting podgang/llm-0: gang llm-0 does not fit: no\n"
+         "  no\n"},
+    };
+    CHECK_FINDINGS(cases);
+}
+
+/* It had its minimum once. */
+#define BREACH "True MinAvailableBreached InsufficientReadyPods '0 of 1 pods are ready'"
+#define HAD_PODS "True EverScheduled MinimumWasScheduled ok "
+
+TEST(a_minimum_that_was_lost_is_told_with_its_deadline)
+{
+    static const struct finding_case cases[] = {
+        {"a clique, by the default delay of 4 hours",
+         "set llm seen\nclique llm-0-a " HAD_PODS BREACH "\n",
+         "degraded pclq/llm-0-a: pclq/llm-0-a is below its minimum: 0 of 1 pods are ready\n"
+         "  its gang is recreated in 3h unless it recovers\n"},
+        {"a group",
+         "set llm seen\ngroup llm-0-g True EverHealthy MinimumWasAvailable ok " BREACH "\n",
+         "degraded pcsg/llm-0-g: pcsg/llm-0-g is below its minimum: 0 of 1 pods are ready\n"
+         "  its gang is recreated in 3h unless it recovers\n"},
+        {"by the set's own delay, in minutes and seconds",
+         "set llm seen {spec: {template: {terminationDelay: 1h1m5s}}}\n"
+         "clique llm-0-a " HAD_PODS BREACH "\n",
+         "degraded pclq/llm-0-a: pclq/llm-0-a is below its minimum: 0 of 1 pods are ready\n"
+         "  its gang is recreated in 1m5s unless it recovers\n"},
+        {"it is due",
+         "set llm seen {spec: {template: {terminationDelay: 30m}}}\n"
+         "clique llm-0-a " HAD_PODS BREACH "\n",
+         "degraded pclq/llm-0-a: pclq/llm-0-a is below its minimum: 0 of 1 pods are ready\n"
+         "  its gang is about to be recreated\n"},
+        {"its gang has no room: then that is the cause, and comes first",
+         "set llm seen\nclique llm-0-a " HAD_PODS BREACH "\n"
+         "gang llm-0 True Unschedulable DoesNotFit no\n",
+         "waiting podgang/llm-0: gang llm-0 does not fit: no\n"
+         "  no\n"
+         "waiting pclq/llm-0-a: pclq/llm-0-a is below its minimum: 0 of 1 pods are ready\n"
+         "  its gang is recreated in 3h unless it recovers\n"},
+        {"another replica's gang has none: that is not the cause",
+         "set llm seen\nclique llm-0-a " HAD_PODS BREACH "\n"
+         "gang llm-1 True Unschedulable DoesNotFit no\n",
+         "degraded pclq/llm-0-a: pclq/llm-0-a is below its minimum: 0 of 1 pods are ready\n"
+         "  its gang is recreated in 3h unless it recovers\n"
+         "waiting podgang/llm-1: gang llm-1 does not fit: no\n"
+         "  no\n"},
+    };
+    CHECK_FINDINGS(cases);
+}
+
+#define GATE_RULE                                                                              \
+    "  pods are released to the scheduler when their gang is complete, and those of a scaled " \
+    "gang when the base gang is placed\n"
+
+TEST(gated_pods_say_what_they_wait_for)
+{
+    static const struct finding_case cases[] = {
+        {"there is no gang", "set llm seen\nclique llm-0-a replicas 2\npods llm-0-a 2 gated\n",
+         "waiting pclq/llm-0-a: 2 pods of llm-0-a are gated: the gang does not exist "
+         "yet\n" GATE_RULE},
+        {"one pod", "set llm seen\nclique llm-0-a replicas 1\npod llm-0-a-0 gated\n",
+         "waiting pclq/llm-0-a: 1 pod of llm-0-a is gated: the gang does not exist "
+         "yet\n" GATE_RULE},
+        {"the gang is not complete",
+         "set llm seen\nclique llm-0-a replicas 1\npod llm-0-a-0 gated\n"
+         "gang llm-0 False Initialized PodGangPodsCreationPending '1 of 2'\n",
+         "waiting pclq/llm-0-a: 1 pod of llm-0-a is gated: not all pods of the gang are created "
+         "yet\n" GATE_RULE},
+        {"it is",
+         "set llm seen\nclique llm-0-a replicas 1\npod llm-0-a-0 gated\n"
+         "gang llm-0 True Initialized PodGangPodsCreated ok\n",
+         "waiting pclq/llm-0-a: 1 pod of llm-0-a is gated: the operator has not removed the gate "
+         "yet\n" GATE_RULE},
+        {"the base gang is not placed",
+         "set llm seen\nclique llm-0-g-1-a replicas 1 gang llm-0-g-0\n"
+         "pod llm-0-g-1-a-0 gated gang llm-0-g-0 base llm-0\ngang llm-0\ngang llm-0-g-0\n",
+         "waiting pclq/llm-0-g-1-a: 1 pod of llm-0-g-1-a is gated: base gang llm-0 is not on "
+         "nodes\n" GATE_RULE "  - see why that one waits: grove explain podgang/llm-0\n"},
+        {"several cliques, one reason",
+         "set llm seen\nclique llm-0-a replicas 1\npod llm-0-a-0 gated\n"
+         "clique llm-0-b replicas 1\npod llm-0-b-0 gated\n",
+         "waiting pclq/llm-0-a: 1 pod of llm-0-a is gated: the gang does not exist yet (and 1 more "
+         "clique for the same reason)\n" GATE_RULE},
+        {"the pod before it is still stopping",
+         "set llm seen\nclique llm-0-a replicas 1\npod llm-0-a-0 gated\n"
+         "pod llm-0-a-00 on n1 going 12:00:20 {metadata: {labels: {grove.io/podclique-pod-index: "
+         "'0'}}}\n",
+         "waiting pclq/llm-0-a: 1 pod of llm-0-a is gated: pod llm-0-a-0 waits until pod "
+         "llm-0-a-00 "
+         "is gone, whose grace period ends in 20s\n"
+         "  no two pods of one index run at the same time, unless the clique has "
+         "podReplacementPolicy: TerminatingOrFailed\n"
+         "  - if its containers have stopped and its node does not report it: kubectl delete pod "
+         "llm-0-a-00 --force\n"},
+        {"and should have stopped",
+         "set llm seen\nclique llm-0-a replicas 1\npod llm-0-a-0 gated\n"
+         "pod llm-0-a-00 on n1 going 11:59:55 {metadata: {labels: {grove.io/podclique-pod-index: "
+         "'0'}}}\n",
+         "waiting pclq/llm-0-a: 1 pod of llm-0-a is gated: pod llm-0-a-0 waits until pod "
+         "llm-0-a-00 "
+         "is gone, whose grace period is over\n"
+         "  no two pods of one index run at the same time, unless the clique has "
+         "podReplacementPolicy: TerminatingOrFailed\n"
+         "  - if its containers have stopped and its node does not report it: kubectl delete pod "
+         "llm-0-a-00 --force\n"},
+        {"the clique does not wait for it",
+         "set llm seen\nclique llm-0-a replicas 1 {spec: {podReplacementPolicy: "
+         "TerminatingOrFailed}}\npod llm-0-a-0 gated\n"
+         "pod llm-0-a-00 on n1 going 12:00:20 {metadata: {labels: {grove.io/podclique-pod-index: "
+         "'0'}}}\n",
+         "waiting pclq/llm-0-a: 1 pod of llm-0-a is gated: the gang does not exist "
+         "yet\n" GATE_RULE},
+    };
+    CHECK_FINDINGS(cases);
+}
