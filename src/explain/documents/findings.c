@@ -10,7 +10,7 @@
 #include "grove/types.h"
 #include "grove/wait.h"
 
-enum { MAX_FINDINGS = 200, MAX_ERRORS = 3 };
+enum { MAX_FINDINGS = 200, MAX_ERRORS = 3, MAX_NAMED = 3 };
 #define LINGERS_AFTER (10 * USEC_PER_SEC)
 
 const char *const finding_states[] = {"going",   "failed",    "stuck",    "degraded",
@@ -479,7 +479,8 @@ static void count_state(struct states *n, const struct obj *pod)
         n->not_ready_pod = pod;
     } else {
         n->failing++;
-        n->failing_pod = pod;
+        if (!n->failing_pod || !str_is(state, "Succeeded"))
+            n->failing_pod = pod; /* what failed is worse than what has ended */
     }
 }
 
@@ -674,6 +675,7 @@ static const struct {
     {"InvalidImageName", OTHER_IMAGE, NULL},
     {"CreateContainerConfigError", "create the ConfigMap or Secret that its container names", NULL},
     {"Failed", "see what ended it: kubectl describe pod ", ""},
+    {"Succeeded", "see why its containers ended: kubectl logs ", ""},
     {NULL, "look at its log: kubectl logs ", " --previous"},
 };
 
@@ -683,10 +685,13 @@ static void look_at_failing(struct look *l, const struct obj *clique, const stru
     str state = pod_state(pod);
     struct finding *f = add(l, FINDING_DEGRADED, 2, clique);
     size_t i = 0;
+    bool ended = str_is(state, "Succeeded");
     f->verdict =
         arena_printf(l->arena, "%lld pod%s of %.*s %s: %.*s is %.*s", (long long)n->failing,
                      paint_plural(n->failing), STR_ARG(clique->name),
-                     paint_verb(n->failing, "fails", "fail"), STR_ARG(pod->name), STR_ARG(state));
+                     ended ? paint_verb(n->failing, "has ended", "have ended")
+                           : paint_verb(n->failing, "fails", "fail"),
+                     STR_ARG(pod->name), STR_ARG(state));
     f->constraint = trouble_message(pod);
     while (remedies[i].state && !str_is(state, remedies[i].state))
         i++;
@@ -721,23 +726,65 @@ static usec leaves_at(const struct obj *pod)
     return time_parse_rfc3339(from, &since) ? since + longest : 0;
 }
 
+static bool is_on_silent(const struct obj *pod)
+{
+    return !pod->deleting && str_is(jstr(jgetc(ready_of(pod), "reason")), "NodeNotReady");
+}
+
+/* "n1, n2", each once and the first of many; the number of them. */
+static size_t name_silent(struct look *l, const struct session_list *pods, str *ret_names)
+{
+    str seen[MAX_NAMED];
+    size_t n = 0;
+    *ret_names = STR_NONE;
+    for (size_t i = 0; i < pods->n && n <= MAX_NAMED; i++) {
+        str node = jstr(jgetc(obj_spec(pods->items[i]), "nodeName"));
+        size_t k = 0;
+        while (k < n && !str_eq(seen[k], node))
+            k++;
+        if (k < n || !is_on_silent(pods->items[i]))
+            continue;
+        if (n < MAX_NAMED)
+            seen[n] = node;
+        *ret_names = arena_printf(l->arena, "%.*s%s%.*s", STR_ARG(*ret_names), n ? ", " : "",
+                                  STR_ARG(n < MAX_NAMED ? node : STR("...")));
+        n++;
+    }
+    return n;
+}
+
+/* What becomes of the pods by itself, and when. */
+static str after_silence(struct look *l, const struct obj *pod, size_t n_nodes)
+{
+    usec leaves = leaves_at(pod), now = l->picture->now;
+    const char *node = n_nodes > 1 ? "nodes" : "node";
+    if (leaves == 0)
+        return arena_printf(l->arena,
+                            ", not replaced while the %s %s silent, because its tolerations have "
+                            "no end",
+                            node, n_nodes > 1 ? "are" : "is");
+    if (leaves <= now)
+        return STR(" and about to be replaced");
+    return arena_printf(l->arena, ", replaced %.*s unless the %s %s back",
+                        STR_ARG(when(l->arena, leaves, now)), node, n_nodes > 1 ? "come" : "comes");
+}
+
 /* Nobody hears from the node: what happens by itself, when, and what one can do before. */
-static void look_at_silent(struct look *l, const struct obj *clique, const struct states *n)
+static void look_at_silent(struct look *l, const struct obj *clique, const struct states *n,
+                           const struct session_list *pods)
 {
     const struct obj *pod = n->silent_pod;
-    str node = jstr(jgetc(obj_spec(pod), "nodeName"));
-    usec leaves = leaves_at(pod);
+    str names, node = jstr(jgetc(obj_spec(pod), "nodeName"));
+    size_t n_nodes = name_silent(l, pods, &names);
     struct finding *f = add(l, FINDING_DEGRADED, 0, clique);
-    str then = leaves ? arena_printf(l->arena, "replaced %.*s unless the node comes back",
-                                     STR_ARG(when(l->arena, leaves, l->picture->now)))
-                      : STR("not replaced while the node is silent, as its tolerations say");
     f->verdict =
-        arena_printf(l->arena, "node %.*s is silent: %lld pod%s of %.*s %s not ready, %.*s",
-                     STR_ARG(node), (long long)n->silent, paint_plural(n->silent),
-                     STR_ARG(clique->name), paint_verb(n->silent, "is", "are"), STR_ARG(then));
+        arena_printf(l->arena, "node%s %.*s %s silent: %lld pod%s of %.*s %s not ready%.*s",
+                     n_nodes > 1 ? "s" : "", STR_ARG(names), n_nodes > 1 ? "are" : "is",
+                     (long long)n->silent, paint_plural(n->silent), STR_ARG(clique->name),
+                     paint_verb(n->silent, "is", "are"), STR_ARG(after_silence(l, pod, n_nodes)));
     f->constraint = STR("a pod stays on a silent node as long as it tolerates the taint "
                         "node.kubernetes.io/unreachable, 5 minutes unless its template says "
-                        "otherwise: what is only cut off may still serve");
+                        "otherwise: if the node is only cut off, the pod may still serve");
     unblock(f, arena_printf(l->arena, "bring the node back: kubectl describe node %.*s",
                             STR_ARG(node)));
     unblock(f, arena_printf(l->arena,
@@ -754,9 +801,9 @@ static void look_at_not_ready(struct look *l, const struct obj *clique, const st
     f->verdict =
         arena_printf(l->arena, "%lld pod%s of %.*s %s not ready: %.*s on %.*s%s%.*s%s",
                      (long long)n->not_ready, paint_plural(n->not_ready), STR_ARG(clique->name),
-                     paint_verb(n->not_ready, "runs and is", "run and are"), STR_ARG(pod->name),
-                     STR_ARG(jstr(jgetc(obj_spec(pod), "nodeName"))), reason.len ? " (" : "",
-                     STR_ARG(reason), reason.len ? ")" : "");
+                     paint_verb(n->not_ready, "is running but", "are running but"),
+                     STR_ARG(pod->name), STR_ARG(jstr(jgetc(obj_spec(pod), "nodeName"))),
+                     reason.len ? " (" : "", STR_ARG(reason), reason.len ? ")" : "");
     unblock(f,
             arena_printf(l->arena, "see what its readiness probe says: kubectl describe pod %.*s",
                          STR_ARG(pod->name)));
@@ -771,11 +818,11 @@ static void look_at_pending(struct look *l, const struct obj *clique, const stru
     f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s for a node", (long long)n->pending,
                               paint_plural(n->pending), STR_ARG(clique->name),
                               paint_verb(n->pending, "waits", "wait"));
-    f->constraint = mute ? arena_printf(l->arena, "no scheduler has said anything of pod %.*s",
+    f->constraint = mute ? arena_printf(l->arena, "no scheduler has said anything about pod %.*s",
                                         STR_ARG(n->pending_pod->name))
                          : jstr(jgetc(c, "message"));
     if (mute)
-        unblock(f, STR("look whether a scheduler runs"));
+        unblock(f, STR("check that a scheduler is running"));
 }
 
 /* Whoever drains a node waits for a pod that may not go. Only where nodes are in the picture. */
@@ -869,7 +916,7 @@ static void look_at_clique(struct look *l, const struct obj *clique)
     if (n.failing)
         look_at_failing(l, clique, &n);
     if (n.silent)
-        look_at_silent(l, clique, &n);
+        look_at_silent(l, clique, &n, &pods);
     if (n.not_ready)
         look_at_not_ready(l, clique, &n);
     if (n.exist < wanted && jlen(jgetc(obj_status(clique), "lastErrors")) == 0) {

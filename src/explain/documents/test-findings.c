@@ -440,3 +440,178 @@ TEST(gated_pods_say_what_they_wait_for)
     };
     CHECK_FINDINGS(cases);
 }
+
+/* The beginning that these have in common. */
+#define CLIQUE(n) "set llm seen\nclique llm-0-a replicas " #n "\n"
+
+TEST(pods_that_start_say_what_they_wait_for)
+{
+    static const struct finding_case cases[] = {
+        {"on its node", CLIQUE(1) "pod llm-0-a-0 on n1 phase Pending\n",
+         "starting pclq/llm-0-a: 1 pod of llm-0-a is starting on its node\n"},
+        {"on their nodes", CLIQUE(2) "pods llm-0-a 2 on n1 phase Pending\n",
+         "starting pclq/llm-0-a: 2 pods of llm-0-a are starting on their nodes\n"},
+        {"containers are created",
+         CLIQUE(1) "pod llm-0-a-0 on n1 phase Pending waits ContainerCreating ''\n",
+         "starting pclq/llm-0-a: 1 pod of llm-0-a is starting on its node\n"},
+        {"after another clique",
+         CLIQUE(1) "pod llm-0-a-0 on n1 phase Pending init-waits PodInitializing '' "
+                   "after llm-0-b:2\npod llm-0-b-0 on n1 ready\npod llm-0-b-1 on n1\n",
+         "starting pclq/llm-0-a: 1 pod of llm-0-a starts after llm-0-b (1 of 2 ready)\n"
+         "  startup order: the init container waits until those cliques are ready\n"},
+        {"after two, of which one is ready",
+         CLIQUE(2) "pods llm-0-a 2 on n1 phase Pending {spec: {initContainers: [{name: "
+                   "grove-initc, args: ['--podcliques=llm-0-b:1', '--podcliques=llm-0-c:1', "
+                   "'--podcliques=nonsense']}]}}\npod llm-0-b-0 on n1 ready\n",
+         "starting pclq/llm-0-a: 2 pods of llm-0-a start after llm-0-c (0 of 1 ready)\n"
+         "  startup order: the init container waits until those cliques are ready\n"},
+        {"not all exist", CLIQUE(3) "pods llm-0-a 2 on n1 ready\n",
+         "starting pclq/llm-0-a: 2 of 3 pods of llm-0-a exist\n"},
+        {"none exists", CLIQUE(3), "starting pclq/llm-0-a: 0 of 3 pods of llm-0-a exist\n"},
+        {"what goes does not exist any more",
+         CLIQUE(1) "pod llm-0-a-0 on n1 ready going 12:00:10\n",
+         "starting pclq/llm-0-a: 0 of 1 pods of llm-0-a exist\n"},
+        {"they cannot be created: that is told instead",
+         "set llm seen\nclique llm-0-a replicas 3 error E no\n",
+         "failed pclq/llm-0-a: pclq/llm-0-a: no\n  E\n  - correct what the message "
+         "names\n" RETRIED},
+    };
+    CHECK_FINDINGS(cases);
+}
+
+#define PULL                                                                                    \
+    "  - correct the image's name in the set's template, or give its pods an imagePullSecret; " \
+    "then "                                                                                     \
+    "it is tried again\n"
+
+TEST(pods_that_fail_are_told_with_the_containers_words)
+{
+    static const struct finding_case cases[] = {
+        {"an image that cannot be pulled",
+         CLIQUE(
+             1) "pod llm-0-a-0 on n1 phase Pending waits ImagePullBackOff 'Back-off pulling x'\n",
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is ImagePullBackOff\n"
+         "  Back-off pulling x\n" PULL},
+        {"the first try", CLIQUE(1) "pod llm-0-a-0 on n1 phase Pending waits ErrImagePull denied\n",
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is ErrImagePull\n"
+         "  denied\n" PULL},
+        {"a name that is none",
+         CLIQUE(1) "pod llm-0-a-0 on n1 phase Pending waits InvalidImageName 'x::1'\n",
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is InvalidImageName\n"
+         "  x::1\n" PULL},
+        {"a secret is missing",
+         CLIQUE(
+             1) "pod llm-0-a-0 on n1 phase Pending waits CreateContainerConfigError 'secret \"t\" "
+                "not found'\n",
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is CreateContainerConfigError\n"
+         "  secret \"t\" not found\n"
+         "  - create the ConfigMap or Secret that its container names\n"},
+        {"it crashes",
+         CLIQUE(1) "pod llm-0-a-0 on n1 phase Running unready ContainersNotReady waits "
+                   "CrashLoopBackOff 'back-off 5m0s'\n",
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is CrashLoopBackOff\n"
+         "  back-off 5m0s\n"
+         "  - look at its log: kubectl logs llm-0-a-0 --previous\n"},
+        {"several: one speaks for all, no message",
+         CLIQUE(3) "pods llm-0-a 3 on n1 phase Running waits CrashLoopBackOff ''\n",
+         "degraded pclq/llm-0-a: 3 pods of llm-0-a fail: llm-0-a-2 is CrashLoopBackOff\n"
+         "  - look at its log: kubectl logs llm-0-a-2 --previous\n"},
+        {"an init container fails",
+         CLIQUE(1) "pod llm-0-a-0 on n1 phase Pending init-waits ErrImagePull denied waits "
+                   "PodInitializing ''\n",
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is ErrImagePull\n"
+         "  denied\n" PULL},
+        {"it has failed",
+         CLIQUE(1) "pod llm-0-a-0 on n1 phase Failed {status: {message: 'The node was low on "
+                   "memory'}}\n",
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is Failed\n"
+         "  The node was low on memory\n"
+         "  - see what ended it: kubectl describe pod llm-0-a-0\n"},
+        {"it has ended, which is no failure of a batch job but is one here",
+         CLIQUE(1) "pod llm-0-a-0 on n1 phase Succeeded\n",
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a has ended: llm-0-a-0 is Succeeded\n"
+         "  - see why its containers ended: kubectl logs llm-0-a-0\n"},
+        {"they have ended", CLIQUE(2) "pods llm-0-a 2 on n1 phase Succeeded\n",
+         "degraded pclq/llm-0-a: 2 pods of llm-0-a have ended: llm-0-a-0 is Succeeded\n"
+         "  - see why its containers ended: kubectl logs llm-0-a-0\n"},
+        {"one has ended and one crashes, which is worse",
+         CLIQUE(2) "pod llm-0-a-0 on n1 phase Running waits CrashLoopBackOff ''\n"
+                   "pod llm-0-a-1 on n1 phase Succeeded\n",
+         "degraded pclq/llm-0-a: 2 pods of llm-0-a fail: llm-0-a-0 is CrashLoopBackOff\n"
+         "  - look at its log: kubectl logs llm-0-a-0 --previous\n"},
+        {"it runs and is not ready",
+         CLIQUE(1) "pod llm-0-a-0 on n1 phase Running unready ContainersNotReady\n",
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a is running but not ready: llm-0-a-0 on n1 "
+         "(ContainersNotReady)\n"
+         "  - see what its readiness probe says: kubectl describe pod llm-0-a-0\n"},
+        {"they run and nobody says why not", CLIQUE(2) "pods llm-0-a 2 on n1 phase Running\n",
+         "degraded pclq/llm-0-a: 2 pods of llm-0-a are running but not ready: llm-0-a-1 on n1\n"
+         "  - see what its readiness probe says: kubectl describe pod llm-0-a-1\n"},
+    };
+    CHECK_FINDINGS(cases);
+}
+
+#define SILENT "on n1 phase Running at 11:58:00 unready NodeNotReady "
+#define SILENCE                                                                                  \
+    "  a pod stays on a silent node as long as it tolerates the taint "                          \
+    "node.kubernetes.io/unreachable, 5 minutes unless its template says otherwise: if the node " \
+    "is "                                                                                        \
+    "only cut off, the pod may still serve\n"
+#define BRING_BACK(node, pod)                                   \
+    "  - bring the node back: kubectl describe node " node "\n" \
+    "  - or, if it is lost for good, do not wait: kubectl delete pod " pod " --force\n"
+
+TEST(silent_nodes_are_told_with_what_follows)
+{
+    static const struct finding_case cases[] = {
+        {"its pod is replaced later", CLIQUE(1) "pod llm-0-a-0 " SILENT "tolerates 300\n",
+         "degraded pclq/llm-0-a: node n1 is silent: 1 pod of llm-0-a is not ready, replaced in 3m "
+         "unless the node comes back\n" SILENCE BRING_BACK("n1", "llm-0-a-0")},
+        {"at once", CLIQUE(1) "pod llm-0-a-0 " SILENT "tolerates 60\n",
+         "degraded pclq/llm-0-a: node n1 is silent: 1 pod of llm-0-a is not ready and about to be "
+         "replaced\n" SILENCE BRING_BACK("n1", "llm-0-a-0")},
+        {"never", CLIQUE(1) "pod llm-0-a-0 " SILENT "{spec: {tolerations: [{operator: Exists}]}}\n",
+         "degraded pclq/llm-0-a: node n1 is silent: 1 pod of llm-0-a is not ready, not replaced "
+         "while the node is silent, because its tolerations have no end\n" SILENCE BRING_BACK(
+             "n1", "llm-0-a-0")},
+        {"two pods", CLIQUE(2) "pods llm-0-a 2 " SILENT "tolerates 300\n",
+         "degraded pclq/llm-0-a: node n1 is silent: 2 pods of llm-0-a are not ready, replaced in "
+         "3m unless the node comes back\n" SILENCE BRING_BACK("n1", "llm-0-a-1")},
+        {"two nodes",
+         CLIQUE(2) "pod llm-0-a-0 " SILENT "tolerates 300\npod llm-0-a-1 " SILENT
+                   "on n2 tolerates 300\n",
+         "degraded pclq/llm-0-a: nodes n1, n2 are silent: 2 pods of llm-0-a are not ready, "
+         "replaced "
+         "in 3m unless the nodes come back\n" SILENCE BRING_BACK("n2", "llm-0-a-1")},
+        {"a taint that is another's does not count",
+         CLIQUE(1) "pod llm-0-a-0 " SILENT "{spec: {tolerations: [{key: example.com/x, operator: "
+                   "Exists}]}}\n",
+         "degraded pclq/llm-0-a: node n1 is silent: 1 pod of llm-0-a is not ready and about to be "
+         "replaced\n" SILENCE BRING_BACK("n1", "llm-0-a-0")},
+    };
+    CHECK_FINDINGS(cases);
+}
+
+TEST(pods_without_a_node_say_what_the_scheduler_says)
+{
+    static const struct finding_case cases[] = {
+        {"beyond the gang's minimum",
+         CLIQUE(1) "gang llm-0\npod llm-0-a-0 phase Pending False PodScheduled Unschedulable 'no "
+                   "room above the minimum'\n",
+         "waiting pclq/llm-0-a: 1 pod of llm-0-a waits for a node\n"
+         "  no room above the minimum\n"},
+        {"nobody says anything", CLIQUE(2) "gang llm-0\npods llm-0-a 2 phase Pending\n",
+         "waiting pclq/llm-0-a: 2 pods of llm-0-a wait for a node\n"
+         "  no scheduler has said anything about pod llm-0-a-1\n"
+         "  - check that a scheduler is running\n"},
+        {"what was said was of the gate, which is gone",
+         CLIQUE(1) "pod llm-0-a-0 phase Pending False PodScheduled SchedulingGated gated\n",
+         "waiting pclq/llm-0-a: 1 pod of llm-0-a waits for a node\n"
+         "  no scheduler has said anything about pod llm-0-a-0\n"
+         "  - check that a scheduler is running\n"},
+        {"its gang does not fit: that says it",
+         CLIQUE(1) "gang llm-0 True Unschedulable DoesNotFit no\npod llm-0-a-0 phase Pending\n",
+         "waiting podgang/llm-0: gang llm-0 does not fit: no\n  no\n"},
+    };
+    CHECK_FINDINGS(cases);
+}
