@@ -101,7 +101,8 @@ str template_of_child(const struct obj *child, const struct obj *pcs)
     /* The template has it no more. */
     str index = obj_label(child, STR(LABEL_PCS_INDEX));
     size_t skip = pcs->name.len + index.len + 2;
-    return child->name.len > skip ? str_sub(child->name, skip, child->name.len) : child->name;
+    bool own = child->name.len > skip && str_starts(child->name, pcs->name);
+    return own ? str_sub(child->name, skip, child->name.len) : child->name;
 }
 
 /* ---- pods ---- */
@@ -850,13 +851,12 @@ static void look_at_drained(struct look *l, const struct obj *clique,
                               (long long)held, paint_plural(held), STR_ARG(clique->name),
                               STR_ARG(jstr(jgetc(obj_spec(pod), "nodeName"))), (long long)least,
                               (long long)ready);
-    f->constraint = STR("the PodDisruptionBudget of the clique keeps its minAvailable");
+    f->constraint = STR("the clique's PodDisruptionBudget protects its minAvailable");
     f->alike = f->constraint;
-    unblock(f,
-            STR("let it have one more than its minimum: more replicas, or a lower minAvailable"));
+    unblock(f, STR("scale the clique to one more than its minimum, or lower its minAvailable"));
     unblock(f, arena_printf(l->arena,
-                            "or take it away all the same, and the gang is not available until it "
-                            "is made anew: kubectl delete pod %.*s",
+                            "or delete it anyway; the gang is unavailable until the pod is "
+                            "replaced: kubectl delete pod %.*s",
                             STR_ARG(pod->name)));
 }
 
@@ -882,16 +882,22 @@ static void look_at_lingering(struct look *l, const struct obj *clique,
         return;
     str node = jstr(jgetc(obj_spec(pod), "nodeName"));
     struct finding *f = add(l, FINDING_LINGERING, 0, clique);
-    f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s should be gone since %.*s: %.*s%s%.*s",
-                              (long long)n, paint_plural(n), STR_ARG(clique->name),
-                              STR_ARG(jstr(jgetc(pod->meta, "deletionTimestamp"))),
-                              STR_ARG(pod->name), node.len ? " on " : "", STR_ARG(node));
+    f->verdict =
+        arena_printf(l->arena, "%lld pod%s of %.*s should have been gone by %.*s: %.*s%s%.*s",
+                     (long long)n, paint_plural(n), STR_ARG(clique->name),
+                     STR_ARG(jstr(jgetc(pod->meta, "deletionTimestamp"))), STR_ARG(pod->name),
+                     node.len ? " on " : "", STR_ARG(node));
     f->constraint = finalizers_text(pod, l->arena);
     if (f->constraint.len > 0) {
         unblock(f, STR("whoever added its finalizers must remove them"));
         return;
     }
-    f->constraint = STR("its node has not said that its containers have stopped; until then it "
+    if (str_is_empty(node)) {
+        unblock(f, arena_printf(l->arena, "delete it: kubectl delete pod %.*s --force",
+                                STR_ARG(pod->name)));
+        return;
+    }
+    f->constraint = STR("its node has not reported that its containers have stopped; until then it "
                         "keeps its room there");
     unblock(f, arena_printf(l->arena, "bring the node back: kubectl describe node %.*s",
                             STR_ARG(node)));
@@ -963,7 +969,7 @@ static void look_at_refusals(struct look *l)
             continue;
         struct finding *f = add(l, FINDING_REFUSED, 0, about);
         f->verdict = jstr(jgetc(e, "message"));
-        f->constraint = STR("the availability budget: it is tried again when something gets ready");
+        f->constraint = STR("the availability budget; it is retried when more pods are ready");
     }
 }
 

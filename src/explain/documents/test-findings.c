@@ -615,3 +615,195 @@ TEST(pods_without_a_node_say_what_the_scheduler_says)
     };
     CHECK_FINDINGS(cases);
 }
+
+#define KEPT "  the clique's PodDisruptionBudget protects its minAvailable\n"
+#define ONE_MORE "  - scale the clique to one more than its minimum, or lower its minAvailable\n"
+#define DELETE_IT(pod)                                                                            \
+    "  - or delete it anyway; the gang is unavailable until the pod is replaced: kubectl delete " \
+    "pod " pod "\n"
+
+TEST(a_drain_that_cannot_go_on_is_told)
+{
+    static const struct finding_case cases[] = {
+        {"the clique is at its minimum",
+         "set llm seen\nclique llm-0-a replicas 1 min 1\npod llm-0-a-0 on n1 ready\n"
+         "node n1 cordoned\n",
+         "refused pclq/llm-0-a: 1 pod of llm-0-a cannot be evicted from n1, which is cordoned: 1 "
+         "of "
+         "1 are needed\n" KEPT ONE_MORE DELETE_IT("llm-0-a-0")},
+        {"it has one more",
+         "set llm seen\nclique llm-0-a replicas 2 min 1\n"
+         "pods llm-0-a 2 on n1 ready\nnode n1 cordoned\n",
+         ""},
+        {"the node is not cordoned",
+         "set llm seen\nclique llm-0-a replicas 1 min 1\npod llm-0-a-0 on n1 ready\nnode n1\n", ""},
+        {"the pods are elsewhere",
+         "set llm seen\nclique llm-0-a replicas 1 min 1\npod llm-0-a-0 on n1 ready\n"
+         "node n1\nnode n2 cordoned\n",
+         ""},
+        {"several cliques",
+         "set llm seen\nclique llm-0-a replicas 2 min 2\npods llm-0-a 2 on n1 ready\n"
+         "clique llm-0-b replicas 1 min 1\npod llm-0-b-0 on n1 ready\nnode n1 cordoned\n",
+         "refused pclq/llm-0-a: 2 pods of llm-0-a cannot be evicted from n1, which is cordoned: 2 "
+         "of 2 are needed (and 1 more clique for the same reason)\n" KEPT ONE_MORE DELETE_IT(
+             "llm-0-a-1")},
+    };
+    CHECK_FINDINGS(cases);
+}
+
+TEST(what_should_be_gone_is_told)
+{
+    static const struct finding_case cases[] = {
+        {"a pod, on a node that does not say that it has stopped",
+         CLIQUE(1) "pod llm-0-a-0 on n1 ready\npod llm-0-a-9 on n2 going 11:59:00\n",
+         "lingering pclq/llm-0-a: 1 pod of llm-0-a should have been gone by 2026-01-01T11:59:00Z: "
+         "llm-0-a-9 on n2\n"
+         "  its node has not reported that its containers have stopped; until then it keeps its "
+         "room there\n"
+         "  - bring the node back: kubectl describe node n2\n"
+         "  - or, if it is lost for good: kubectl delete pod llm-0-a-9 --force\n"},
+        {"it has ten seconds more",
+         CLIQUE(1) "pod llm-0-a-0 on n1 ready\npod llm-0-a-9 on n2 going 11:59:51\n", ""},
+        {"finalizers",
+         CLIQUE(1) "pod llm-0-a-0 on n1 ready\n"
+                   "pod llm-0-a-8 on n2 going 11:59:00 held example.com/hold\n"
+                   "pod llm-0-a-9 on n2 going 11:58:00 held example.com/hold\n",
+         "lingering pclq/llm-0-a: 2 pods of llm-0-a should have been gone by 2026-01-01T11:58:00Z: "
+         "llm-0-a-9 on n2\n"
+         "  finalizers: example.com/hold\n"
+         "  - whoever added its finalizers must remove them\n"},
+        {"it never had a node",
+         CLIQUE(1) "pod llm-0-a-0 on n1 ready\npod llm-0-a-9 going 11:59:00\n",
+         "lingering pclq/llm-0-a: 1 pod of llm-0-a should have been gone by 2026-01-01T11:59:00Z: "
+         "llm-0-a-9\n"
+         "  - delete it: kubectl delete pod llm-0-a-9 --force\n"},
+    };
+    CHECK_FINDINGS(cases);
+}
+
+#define REFUSED_EVENT(name, of) \
+    "event " name               \
+    " {reason: DisruptionRefused, message: '2 of 2 are needed', involvedObject: {name: " of "}}\n"
+#define BUDGET "  the availability budget; it is retried when more pods are ready\n"
+
+TEST(disruptions_that_were_refused_are_told)
+{
+    static const struct finding_case cases[] = {
+        {"of the set", "set llm seen\n" REFUSED_EVENT("e", "llm"),
+         "refused pcs/llm: 2 of 2 are needed\n" BUDGET},
+        {"of a clique of it", "set llm seen\nclique llm-0-a\n" REFUSED_EVENT("e", "llm-0-a"),
+         "refused pclq/llm-0-a: 2 of 2 are needed\n" BUDGET},
+        {"of a pod of it",
+         "set llm seen\npod llm-0-a-0 on n1 ready\n" REFUSED_EVENT("e", "llm-0-a-0"),
+         "refused pod/llm-0-a-0: 2 of 2 are needed\n" BUDGET},
+        {"of others",
+         "set llm seen\nset x seen\nclique x-0-a\n" REFUSED_EVENT("e", "x")
+             REFUSED_EVENT("f", "x-0-a"),
+         ""},
+        {"of what is gone", "set llm seen\n" REFUSED_EVENT("e", "llm-7-a"), ""},
+    };
+    CHECK_FINDINGS(cases);
+}
+
+TEST(the_worst_is_told_first)
+{
+    struct test_picture *t =
+        tp_new("set llm seen going 12:00:00 held grove.io/podcliqueset.grove.io error E no False "
+               "Progressing ProgressDeadlineExceeded no {status: {updateProgress: {}}}\n"
+               "gang llm-0 True Unschedulable DoesNotFit no\n"
+               "gang llm-1 True DisruptionTarget PreemptionByScheduler x\n"
+               "clique llm-0-a replicas 1 min 1\npod llm-0-a-0 on n1 ready\nnode n1 cordoned\n"
+               "pod llm-0-a-9 on n2 going 11:00:00\n"
+               "clique llm-0-b replicas 1\nclique llm-0-c error F no\n"
+               "clique llm-0-d replicas 3\npod llm-0-d-0 on n1 phase Running\n"
+               "pod llm-0-d-1 on n1 phase Running waits CrashLoopBackOff ''\npod llm-0-d-2 on n1 "
+               "phase Running unready NodeNotReady\n" REFUSED_EVENT("e", "llm"));
+    static const char *const want[] = {
+        "going pcs/llm", "failed pcs/llm", "failed pclq/llm-0-c", "stuck pcs/llm",
+        /* Degraded: what causes others first. */
+        "degraded pclq/llm-0-d", "degraded podgang/llm-1", "degraded pclq/llm-0-d",
+        "degraded pclq/llm-0-d", "waiting podgang/llm-0", "starting pclq/llm-0-b",
+        "refused pcs/llm", "refused pclq/llm-0-a", "lingering pclq/llm-0-a"};
+    str rest = tp_findings(t, "llm");
+    size_t n = 0;
+    while (rest.len > 0) {
+        str line = str_cut(&rest, '\n');
+        if (str_starts(line, STR("  ")))
+            continue;
+        if (CHECK(n < ARRAY_LEN(want)))
+            CHECK_CSTR(str_sub(line, 0, strlen(want[n])), want[n]);
+        n++;
+    }
+    CHECK_INT(n, ARRAY_LEN(want));
+    tp_free(t);
+}
+
+TEST(the_state_of_a_pod_is_one_word)
+{
+    static const struct {
+        const char *line, *want;
+    } cases[] = {
+        {"pod x-0-a-0", "Pending"},
+        {"pod x-0-a-0 phase Pending", "Pending"},
+        {"pod x-0-a-0 gated", "Gated"},
+        {"pod x-0-a-0 on n1", "Starting"},
+        {"pod x-0-a-0 on n1 phase Pending waits ContainerCreating ''", "Starting"},
+        {"pod x-0-a-0 on n1 phase Pending init-waits PodInitializing ''", "Starting"},
+        {"pod x-0-a-0 on n1 phase Running", "NotReady"},
+        {"pod x-0-a-0 on n1 phase Running ready", "Ready"},
+        {"pod x-0-a-0 on n1 phase Running ready waits CrashLoopBackOff ''", "CrashLoopBackOff"},
+        {"pod x-0-a-0 on n1 phase Failed waits CrashLoopBackOff ''", "Failed"},
+        {"pod x-0-a-0 on n1 phase Succeeded", "Succeeded"},
+        {"pod x-0-a-0 on n1 phase Failed going 12:00:00", "Terminating"},
+        {"pod x-0-a-0 gated going 12:00:00", "Terminating"},
+        {"pod x-0-a-0 {status: null}", "Pending"},
+        {"pod x-0-a-0 {spec: null, status: null}", "Pending"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct obj *pod = tp_obj(cases[i].line);
+        if (!CHECK_CSTR(pod_state(pod), cases[i].want))
+            test_note("case: %s", cases[i].line);
+        obj_unref(pod);
+    }
+}
+
+TEST(pods_of_a_set_are_counted)
+{
+    struct test_picture *t =
+        tp_new("set llm\nclique llm-0-a replicas 3\nclique llm-0-b replicas 2\n"
+               "clique x-0-a replicas 9\npods llm-0-a 2 on n1 ready\n"
+               "pod llm-0-a-2 on n1\npod llm-0-b-0 gated\n"
+               "pod llm-0-b-1 on n1 ready going 12:00:00\npods x-0-a 9 ready\n");
+    struct pod_count n = count_pods(&t->picture, STR("llm"));
+    CHECK_INT(n.wanted, 5);
+    CHECK_INT(n.exist, 4);
+    CHECK_INT(n.gated, 1);
+    CHECK_INT(n.bound, 3);
+    CHECK_INT(n.ready, 2);
+    tp_free(t);
+}
+
+TEST(a_child_is_called_as_in_the_template)
+{
+    static const struct {
+        const char *line, *want, *reference;
+    } cases[] = {
+        {"clique llm-0-a", "a", "pclq/llm-0-a"},
+        {"clique llm-12-a-b", "a-b", "pclq/llm-12-a-b"},
+        {"group llm-0-g", "g", "pcsg/llm-0-g"},
+        {"clique llm-0-old", "old", "pclq/llm-0-old"}, /* the template has it no more */
+        {"clique strange", "strange", "pclq/strange"},
+    };
+    struct obj *pcs = tp_obj("set llm {spec: {template: {cliques: [{name: a}, {name: a-b}], "
+                             "podCliqueScalingGroups: [{name: g}]}}}");
+    struct arena a = ARENA_INIT;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct obj *o = tp_obj(cases[i].line);
+        CHECK_CSTR(template_of_child(o, pcs), cases[i].want);
+        CHECK_CSTR(findings_reference(&a, o), cases[i].reference);
+        obj_unref(o);
+    }
+    CHECK_CSTR(findings_reference(&a, pcs), "pcs/llm");
+    obj_unref(pcs);
+    arena_done(&a);
+}
