@@ -65,9 +65,10 @@ static str message_of(const struct obj *o, const char *type)
     return jstr(jgetc(condition_find(conditions_of(o), str_of(type)), "message"));
 }
 
+/* Numbers of the API have 32 bits; a sum over larger ones would leave the range. */
 static int64_t number(jval v, const char *field)
 {
-    return jint(jget(v, str_of(field)), 0);
+    return MIN(MAX(jint(jget(v, str_of(field)), 0), INT32_MIN), INT32_MAX);
 }
 
 const char *findings_kind(const struct kind *k)
@@ -167,9 +168,12 @@ struct pod_count count_pods(const struct picture *p, str set)
 static str finalizers_text(const struct obj *o, struct arena *a)
 {
     str text = STR_NONE;
-    for (struct jiter it = jiter(jgetc(o->meta, "finalizers")); jnext(&it);)
-        text = arena_printf(a, "%.*s%s%.*s", STR_ARG(text),
-                            text.len ? ", " : "finalizers: ", STR_ARG(jstr(it.value)));
+    for (struct jiter it = jiter(jgetc(o->meta, "finalizers")); jnext(&it);) {
+        str name = jstr(it.value);
+        if (name.len)
+            text = arena_printf(a, "%.*s%s%.*s", STR_ARG(text),
+                                text.len ? ", " : "finalizers: ", STR_ARG(name));
+    }
     return text;
 }
 
@@ -240,9 +244,9 @@ static void look_at_errors(struct look *l, const struct obj *o)
         str code = jstr(jgetc(it.value, "code"));
         str what, cause = cut_cause(jstr(jgetc(it.value, "description")), &what);
         size_t i = 0;
-        f->verdict = arena_printf(l->arena, "%.*s: %.*s", STR_ARG(findings_reference(l->arena, o)),
-                                  STR_ARG(cause));
         f->constraint = what.len ? what : code;
+        f->verdict = arena_printf(l->arena, "%.*s: %.*s", STR_ARG(findings_reference(l->arena, o)),
+                                  STR_ARG(cause.len ? cause : f->constraint));
         f->alike =
             arena_printf(l->arena, "%.*s %.*s", STR_ARG(code), STR_ARG(unnamed(l->arena, cause)));
         while (i < ARRAY_LEN(refusals) && str_find(cause, str_of(refusals[i].words)) < 0)
@@ -973,6 +977,22 @@ static void look_at_refusals(struct look *l)
     }
 }
 
+/* Of components that left their messages empty: no text ends before what it announces. */
+static str whole_sentence(str text)
+{
+    while (text.len > 0 && (text.p[text.len - 1] == ' ' || text.p[text.len - 1] == ':'))
+        text.len--;
+    return text;
+}
+
+static void complete(struct finding *f)
+{
+    f->constraint = whole_sentence(f->constraint);
+    f->verdict = whole_sentence(f->verdict);
+    if (str_is_empty(f->verdict))
+        f->verdict = f->constraint.len ? f->constraint : STR("no reason is given");
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct finding *x = a, *y = b;
@@ -1000,6 +1020,8 @@ void findings_of_set(const struct picture *p, const struct obj *pcs, struct aren
     look_at_components(&l);
     look_at_refusals(&l);
     pod_groups_done(&l.by_owner);
+    for (size_t i = 0; i < ret->items.len; i++)
+        complete(&ret->items.p[i]);
     vec_sort(&ret->items, compare);
 }
 

@@ -807,3 +807,26 @@ TEST(a_child_is_called_as_in_the_template)
     obj_unref(pcs);
     arena_done(&a);
 }
+
+TEST(numbers_out_of_range_are_counted_within_it)
+{
+    struct test_picture *t = tp_new("set llm\nclique llm-0-a replicas 9223372036854775807\n"
+                                    "clique llm-0-b replicas 9223372036854775807\n"
+                                    "clique llm-0-c replicas -9223372036854775808\n");
+    CHECK_INT(count_pods(&t->picture, STR("llm")).wanted, (int64_t)INT32_MAX * 2 + INT32_MIN);
+    CHECK_CSTR(tp_findings(t, "llm"),
+               "starting pclq/llm-0-a: 0 of 2147483647 pods of llm-0-a exist\n"
+               "starting pclq/llm-0-b: 0 of 2147483647 pods of llm-0-b exist\n");
+    tp_free(t);
+}
+
+TEST(findings_have_an_end)
+{
+    struct test_picture *t = tp_new("set llm error E no\ncliques llm-0 300 replicas 1\n");
+    struct findings f;
+    findings_of_set(&t->picture, tp_must(t, PICTURE_SETS, "llm"), &t->arena, &f);
+    CHECK_INT(f.items.len, 200);
+    CHECK_INT(f.items.p[0].state, FINDING_FAILED);
+    findings_done(&f);
+    tp_free(t);
+}
