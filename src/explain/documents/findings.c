@@ -382,11 +382,33 @@ static void look_at_unseen(struct look *l)
 
 /* ---- gangs ---- */
 
+#define OWN_PODS                                                                        \
+    "correct its podReferences if it was written by hand, or the labels " LABEL_PODGANG \
+    " and " LABEL_PCLQ " of the pods"
+/* What one does about a gang that is not placed for another reason than room. */
+static const struct {
+    const char *reason, *how;
+} unplaced_remedies[] = {
+    {"InvalidPodReference", OWN_PODS},
+    {"LeavesRoom",
+     "wait: it takes the room when what is free has not grown for a minute; or add nodes"},
+    {"QueueLimit", "raise the limit of the queue, or wait until other gangs of it finish"},
+    {"UnknownQueue", "correct the label kai.scheduler/queue, or the queues in the ConfigMap "
+                     "grove-queues"},
+};
+
 static void look_at_unfit(struct look *l, const struct obj *gang)
 {
     struct finding *f = add(l, FINDING_WAITING, 1, gang);
-    f->verdict = arena_printf(l->arena, "gang %.*s does not fit: %.*s", STR_ARG(gang->name),
+    bool wrong = unfit_is_wrong(unfit_facts(gang));
+    str reason = jstr(jgetc(condition_find(conditions_of(gang), STR("Unschedulable")), "reason"));
+    f->verdict = arena_printf(l->arena, "gang %.*s %s: %.*s", STR_ARG(gang->name),
+                              wrong ? "is not placed" : "does not fit",
                               STR_ARG(unfit_verdict(gang, l->arena)));
+    for (size_t i = 0; wrong && i < ARRAY_LEN(unplaced_remedies); i++) {
+        if (str_is(reason, unplaced_remedies[i].reason))
+            unblock(f, str_of(unplaced_remedies[i].how));
+    }
     f->unfit = true;
     f->constraint = message_of(gang, "Unschedulable");
     f->alike = unfit_key(unfit_facts(gang), l->arena);
@@ -408,9 +430,7 @@ static void look_at_disrupted(struct look *l, const struct obj *gang)
 static const struct {
     const char *type, *what, *how;
 } gang_troubles[] = {
-    {"InvalidPodReference", "names pods that are not its own",
-     "correct its podReferences if it was written by hand, or the labels " LABEL_PODGANG
-     " and " LABEL_PCLQ " of the pods"},
+    {"InvalidPodReference", "names pods that are not its own", OWN_PODS},
     {"TopologyViolated", "is spread over several domains, and must be in one",
      "put the labels of the nodes back, or delete the pods outside the domain"},
 };

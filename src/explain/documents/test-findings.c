@@ -297,6 +297,33 @@ TEST(what_the_scheduler_says_of_gangs_is_told_with_a_remedy)
          "waiting podgang/llm-0: gang llm-0 does not fit: 0 of 3 pods fit; the nodes lack cpu for "
          "more (and 2 more gangs for the same reason)\n"
          "  no\n"},
+        {"its queue has no more to give",
+         "set llm seen\ngang llm-0 True Unschedulable QueueLimit 'queue q would exceed its limit' "
+         "{status: {unschedulable: {cause: Itself}}}\n",
+         "waiting podgang/llm-0: gang llm-0 is not placed: queue q would exceed its limit\n"
+         "  queue q would exceed its limit\n"
+         "  - raise the limit of the queue, or wait until other gangs of it finish\n"},
+        {"its queue is unknown",
+         "set llm seen\ngang llm-0 True Unschedulable UnknownQueue 'there is no queue q' "
+         "{status: {unschedulable: {cause: Itself}}}\n",
+         "waiting podgang/llm-0: gang llm-0 is not placed: there is no queue q\n"
+         "  there is no queue q\n"
+         "  - correct the label kai.scheduler/queue, or the queues in the ConfigMap "
+         "grove-queues\n"},
+        {"it leaves the room to a base gang",
+         "set llm seen\ngang llm-0-g-0 True Unschedulable LeavesRoom 'base gang llm-1 waits' "
+         "{status: {unschedulable: {cause: Itself}}}\n",
+         "waiting podgang/llm-0-g-0: gang llm-0-g-0 is not placed: base gang llm-1 waits\n"
+         "  base gang llm-1 waits\n"
+         "  - wait: it takes the room when what is free has not grown for a minute; or add "
+         "nodes\n"},
+        {"it has too few pods of its own",
+         "set llm seen\ngang llm-0 True Unschedulable InvalidPodReference '1 pod is of llm-1' "
+         "{status: {unschedulable: {cause: Itself}}}\n",
+         "waiting podgang/llm-0: gang llm-0 is not placed: 1 pod is of llm-1\n"
+         "  1 pod is of llm-1\n"
+         "  - correct its podReferences if it was written by hand, or the labels grove.io/podgang "
+         "and grove.io/podclique of the pods\n"},
         {"it is preempted",
          "set llm seen\ngang llm-0 True DisruptionTarget PreemptionByScheduler " PREEMPTED "\n",
          "degraded podgang/llm-0: gang llm-0 makes room for another: gang default/big of priority "
