@@ -57,6 +57,10 @@ static const struct word {
     /* of all */
     {"in", 1, NULL, "{metadata: {namespace: '$1'}}"},
     {"of", 1, NULL, "{metadata: {labels: {app.kubernetes.io/part-of: '$1'}}}"},
+    {"uid", 1, NULL, "{metadata: {uid: '$1'}}"},
+    {"owned", 1, NULL,
+     "{metadata: {ownerReferences: [{controller: true, kind: PodCliqueScalingGroup, name: '$1', "
+     "uid: 'uid-$1'}]}}"},
     {"held", 1, "/metadata/finalizers/-", "'$1'"},
     {"going", 1, NULL,
      "{metadata: {deletionTimestamp: '2026-01-01T$1Z', deletionGracePeriodSeconds: 30}}"},
@@ -78,6 +82,7 @@ static const struct noun {
     {"pod", PICTURE_PODS,
      "{spec: {containers: [], initContainers: [], tolerations: []}, "
      "status: {containerStatuses: [], initContainerStatuses: []}}"},
+    {"map", PICTURE_MAPS, "{metadata: {labels: {grove.io/podgang: null}}, status: null}"},
     {"event", PICTURE_EVENTS, "{spec: null, status: null}"},
     {"node", PICTURE_NODES,
      "{metadata: {namespace: null, labels: null}, spec: {taints: []}, status: {allocatable: {cpu: "

@@ -5,7 +5,7 @@
  *   pods llm-0-router 2 ready on n1
  *   node n1 has nvidia.com/gpu 8 {spec: {unschedulable: true}}
  *
- * A line is a kind (set, group, clique, gang, pod, event, node), a name, words of the table in
+ * A line is a kind (set, group, clique, gang, pod, map, event, node), a name, words of the table in
  * test-picture.c, each with its arguments ('...' around one with spaces), and at the end a merge
  * patch in YAML for what the words do not say. `pods NAME 3` are NAME-0 to NAME-2; `nodes n 3` are
  * n1 to n3. Names say what belongs together, as the operator's do: pod llm-0-router-1 is of clique
