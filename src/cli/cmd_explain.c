@@ -214,9 +214,10 @@ static void put_finding(struct jw *w, const struct picture *p, const struct find
     jw_put_int(w, "alike", (int64_t)more);
     if (!str_is_empty(f->constraint))
         jw_put_str(w, "constraint", f->constraint);
-    if (f->unfit && (*rooms)++ < MAX_ROOMS)
+    bool room = f->unfit && (*rooms)++ < MAX_ROOMS;
+    if (room)
         put_room(w, p, f->about, a);
-    else
+    if (!room || f->unblock.len > 0) /* what is not a matter of room has advice of its own */
         put_texts(w, "unblock", f->unblock.p, f->unblock.len);
     jw_end(w);
 }
