@@ -19,6 +19,9 @@ struct up_options {
     /* Files; empty: our own. Looked at again when they change. */
     str tls_cert, tls_key, client_ca;
     usec cert_lifetime; /* of our own; 0: a year */
+    /* The kubeconfig was written again, with other certificates; NULL: nobody wants to know. With
+     * the ctx of on_ready. */
+    void (*on_kubeconfig)(void *ctx);
 };
 
 struct up;
