@@ -7,7 +7,7 @@
 #include "base/opt.h"
 
 extern const struct command cmd_operator;
-extern const struct command cmd_up, cmd_down, cmd_demo, cmd_initc, cmd_sim, cmd_version,
+extern const struct command cmd_up, cmd_down, cmd_list, cmd_demo, cmd_initc, cmd_sim, cmd_version,
     cmd_manifests;
 extern const struct command cmd_nodes, cmd_scheduler;
 extern const struct command cmd_apply, cmd_get, cmd_delete, cmd_scale, cmd_tree, cmd_status,

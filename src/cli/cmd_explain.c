@@ -3,6 +3,7 @@
  * in the way, the places that come nearest, who holds what is lacking, and what would help.
  */
 #include "cli/cmd_status.h"
+#include "cli/offer_names.h"
 #include "explain/documents/room.h"
 #include "explain/documents/set_status.h"
 #include "explain/documents/unfit.h"
@@ -463,5 +464,6 @@ const struct command cmd_explain = {
     .opts_size = sizeof(struct view_args),
     .examples = "  $ grove explain pcs/my-set\n  $ grove explain podgang/my-set-0\n"
                 "  $ grove explain pod/my-set-0-decode-x7k2p -o json",
+    .complete = names_of_objects,
     .run = run_explain,
 };

@@ -3,6 +3,7 @@
  * and gangs in numbers, what is wrong, and the conditions somebody wrote.
  */
 #include "cli/cmd_status.h"
+#include "cli/offer_names.h"
 
 #include "explain/documents/set_status.h"
 #include "grove/types.h"
@@ -228,5 +229,6 @@ const struct command cmd_status = {
     .opts_size = sizeof(struct view_args),
     .examples = "  $ grove status\n  $ grove status -A\n  $ grove status pcs/my-set --watch\n"
                 "  $ grove status my-set -o json",
+    .complete = names_of_sets,
     .run = run_status,
 };

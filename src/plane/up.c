@@ -32,6 +32,7 @@ struct up {
     struct plane *plane;
     struct front *front;
     void (*on_ready)(void *ctx, const struct err *err);
+    void (*on_kubeconfig)(void *ctx);
     void *ctx;
     bool is_ready;
     bool over; /* it could not be put together, or is being freed */
@@ -69,6 +70,8 @@ static void on_new_certs(void *ctx)
     struct up *u = ctx;
     if (u->is_ready && write_kubeconfig(u, &err))
         log_warn("the kubeconfig cannot be written", LOG_C("error", err.message));
+    else if (u->is_ready && u->on_kubeconfig)
+        u->on_kubeconfig(u->ctx);
     if (u->plane)
         plane_set_ca(u->plane, strbuf_str(&u->pki.ca.cert_pem));
 }
@@ -302,6 +305,7 @@ struct up *up_new(struct loop *l, const struct up_options *o,
     struct up *u = xnew(struct up);
     u->loop = l;
     u->on_ready = on_ready;
+    u->on_kubeconfig = o->on_kubeconfig;
     u->ctx = ctx;
     u->journal = journal_new(JOURNAL_MAX_BYTES);
     if (open_dir(u, o, err) || open_keys(u, o, err) || open_plane(u, o, err) ||

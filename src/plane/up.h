@@ -21,6 +21,9 @@ struct up_options {
     usec cert_lifetime; /* of our own; 0: a year */
     const str *tls_san; /* further names and addresses in our own certificate */
     size_t n_tls_san;
+    /* The kubeconfig was written again, with other certificates; NULL: nobody wants to know. With
+     * the ctx of on_ready. */
+    void (*on_kubeconfig)(void *ctx);
 };
 
 struct up;
