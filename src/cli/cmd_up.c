@@ -411,7 +411,8 @@ static int check_words(const struct up_args *a, struct err *err)
                 STR_ARG(part));
     }
     if (str_to_uint(port, &number) && number > UINT16_MAX)
-        return err_set(err, ERR_USAGE, "--listen: %.*s is no port; ports are 0 (a free one) to %u",
+        return err_set(err, ERR_USAGE,
+                       "--listen: %.*s is not a valid port (0 to %u; 0 picks a free one)",
                        STR_ARG(port), (unsigned)UINT16_MAX);
     return 0;
 }

@@ -214,6 +214,12 @@ static const struct rbac_rule nodes_rules[] = {
     EVENTS,
 };
 
+static const struct rbac_rule node_control_rules[] = {
+    ON("", "nodes", "get,list,patch,watch"),   ON("", "nodes/status", "get,patch"),
+    ON("", "pods", "delete,get,list,watch"),   ON("", "pods/status", "get,patch"),
+    ON("coordination.k8s.io", "leases", READ), EVENTS,
+};
+
 static const struct rbac_rule autoscaler_rules[] = {
     ON("autoscaling", "horizontalpodautoscalers", "get,list,patch,update,watch"),
     ON("autoscaling", "horizontalpodautoscalers/status", "get,patch,update"),
@@ -359,6 +365,7 @@ static const struct rbac_role roles[] = {
      RULES(lease_rules),
      .accounts = "grove-scheduler"},
     COMPONENT("namespace-controller", namespace_rules),
+    COMPONENT("node-controller", node_control_rules),
     COMPONENT("role-aggregator", aggregator_rules),
     COMPONENT("simulated-nodes", nodes_rules),
     COMPONENT("tokens-controller", tokens_rules),

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "controllers/autoscaler.h"
 #include "controllers/controllers.h"
+#include "controllers/node_control.h"
 #include "grove/admission.h"
 #include "grove/metrics_feed.h"
 #include "grove/types.h"
@@ -54,6 +55,7 @@ struct plane {
     struct apiserver *server;
     struct api *admin;
     struct satokens_options tokens;
+    struct node_control_options node_control;
     struct controller *ca_keepers[2]; /* of namespaces and of tokens; NULL: stopped */
     struct controller *autoscaler;    /* NULL: stopped */
     struct grove_context grove;       /* of the configuration */
@@ -141,6 +143,22 @@ static void add_nodes(struct plane *p, struct runtime *r, struct api *api)
     (void)nodes_add(r, api, &p->options.nodes);
 }
 
+/* Simulated nodes are in this process, or in one that is taken to be there. */
+static enum node_known known_node(const void *ctx, const struct obj *node)
+{
+    const struct plane *p = ctx;
+    if (!nodes_is_own(&p->options.nodes, node))
+        return NODE_HEARTBEATS;
+    return nodes_has_failed(node) ? NODE_DEAD : NODE_ALIVE;
+}
+
+static void add_node_control(struct plane *p, struct runtime *r, struct api *api)
+{
+    p->node_control = (struct node_control_options){known_node, p};
+    if (p->options.nodes.minded)
+        node_control_add(r, api, &p->node_control);
+}
+
 /* In the order of their parts. */
 static const struct component {
     const char *part;
@@ -158,6 +176,7 @@ static const struct component {
     {"operator", "grove-operator", add_operator},
     {"scheduler", "grove-scheduler", add_scheduler},
     {"nodes", "simulated-nodes", add_nodes},
+    {"nodes", "node-controller", add_node_control},
 };
 
 /* The API as one component sees it. */
@@ -361,6 +380,21 @@ bool plane_is_idle(const struct plane *p)
             return false;
     }
     return true;
+}
+
+void plane_replan(struct plane *p, bool begin)
+{
+    for (size_t i = 0; i < p->n_parts; i++)
+        runtime_replan(p->parts[i].runtime, begin);
+}
+
+void plane_observe(struct plane *p, const char *part, struct obj *o)
+{
+    for (size_t i = 0; i < p->n_parts; i++) {
+        struct runtime *r = p->parts[i].runtime;
+        if (r && (!p->options.split || str_is(str_of(part), p->parts[i].name)))
+            cache_observe(runtime_cache(r, o->kind), o);
+    }
 }
 
 void plane_each_wrapper(struct plane *p,
