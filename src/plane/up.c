@@ -217,6 +217,8 @@ static int open_front(struct up *u, const struct up_options *o, struct err *err)
     /* What cannot be an address is a mistake of the command line. */
     if (!u->front && err->code == ERR_INVALID)
         err->code = ERR_USAGE;
+    if (u->front)
+        plane_set_advertised(u->plane, str_of(front_address(u->front)));
     return u->front ? 0 : err_wrap(err, "--listen");
 }
 
