@@ -79,7 +79,7 @@ struct plan_write *taints_end(struct jw *w, struct plan *p, const struct obj *no
 
 /* ---- pods ---- */
 
-const struct obj *node_of_pod(const struct world *w, const struct obj *pod)
+const struct obj *world_node_of(const struct world *w, const struct obj *pod)
 {
     str name = jstr(jgetc(obj_spec(pod), "nodeName"));
     return name.len ? world_get(w, &kind_node, STR_NONE, name) : NULL;

@@ -34,6 +34,6 @@ void taints_begin(struct jw *w);
 struct plan_write *taints_end(struct jw *w, struct plan *p, const struct obj *node);
 
 /* The node that the pod is bound to; NULL: none, or none is known. */
-const struct obj *node_of_pod(const struct world *w, const struct obj *pod);
+const struct obj *world_node_of(const struct world *w, const struct obj *pod);
 
 #endif

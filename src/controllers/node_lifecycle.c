@@ -337,7 +337,7 @@ static void map_pod(struct controller *c, const struct world *w, const struct ob
     (void)old;
     if (!new || !pod_is_ready(new))
         return;
-    const struct obj *node = node_of_pod(w, new);
+    const struct obj *node = world_node_of(w, new);
     if (node && node_lost_taint(node))
         controller_enqueue(c, &kind_node, STR_NONE, node->name);
 }

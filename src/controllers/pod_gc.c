@@ -55,7 +55,7 @@ static void pod_gc_plan(const struct world *w, const struct key *key, void *ctx,
     if (!pod || is_over(pod))
         return;
     str name = jstr(jgetc(obj_spec(pod), "nodeName"));
-    const struct obj *node = node_of_pod(w, pod);
+    const struct obj *node = world_node_of(w, pod);
     if (!name.len && pod->deleting) {
         (void)plan_end(p, pod, "it is on no node and is being deleted");
     } else if (node && pod->deleting && is_out_of_service(node)) {
@@ -85,7 +85,7 @@ static void map_pod(struct controller *c, const struct world *w, const struct ob
     (void)old;
     if (!new)
         return;
-    const struct obj *node = node_of_pod(w, new);
+    const struct obj *node = world_node_of(w, new);
     bool bound = pod_is_scheduled(new);
     if (bound ? !node || (new->deleting &&is_out_of_service(node)) : new->deleting)
         controller_enqueue(c, &kind_pod, new->ns, new->name);

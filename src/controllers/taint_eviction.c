@@ -106,7 +106,7 @@ static void eviction_plan(const struct world *w, const struct key *key, void *ct
     (void)ctx;
     if (!pod || pod->deleting || pod_is_finished(pod))
         return;
-    const struct obj *node = node_of_pod(w, pod);
+    const struct obj *node = world_node_of(w, pod);
     if (!node || !must_leave(w, node, pod, p))
         return;
     plan_condition(w, pod, p);
@@ -144,7 +144,7 @@ static void map_pod(struct controller *c, const struct world *w, const struct ob
     if (!new || new->deleting ||
         (old && old->generation == new->generation &&pod_is_scheduled(old)))
         return;
-    const struct obj *node = node_of_pod(w, new);
+    const struct obj *node = world_node_of(w, new);
     if (node && any_drives_out(node))
         controller_enqueue(c, &kind_pod, new->ns, new->name);
 }

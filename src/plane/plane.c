@@ -90,6 +90,13 @@ static void add_tokens(struct plane *p, struct runtime *r, struct api *api)
     p->tokens = (struct satokens_options){p->options.token_key, p->options.ca_pem};
     if (p->tokens.key)
         p->ca_keepers[1] = satokens_add(r, api, &p->tokens);
+    bootstrap_tokens_add(r, api);
+}
+
+static void add_certificates(struct plane *p, struct runtime *r, struct api *api)
+{
+    if (p->options.ca)
+        certificates_add(r, api, p->options.ca);
 }
 
 static void add_budgets(struct plane *p, struct runtime *r, struct api *api)
@@ -167,12 +174,19 @@ static const struct component {
     const char *account;
     add_fn *add;
 } components[] = {
-    {"api", "garbage-collector", add_gc},         {"api", "namespace-controller", add_namespaces},
-    {"api", "tokens-controller", add_tokens},     {"api", "disruption-controller", add_budgets},
-    {"api", "event-expiry", add_events},          {"api", "role-aggregator", add_roles},
-    {"api", "grove-autoscaler", add_autoscaler},  {"api", "endpoint-controller", add_services},
-    {"operator", "grove-operator", add_operator}, {"scheduler", "grove-scheduler", add_scheduler},
-    {"nodes", "simulated-nodes", add_nodes},      {"nodes", "node-controller", add_node_control},
+    {"api", "garbage-collector", add_gc},
+    {"api", "namespace-controller", add_namespaces},
+    {"api", "tokens-controller", add_tokens},
+    {"api", "certificate-controller", add_certificates},
+    {"api", "disruption-controller", add_budgets},
+    {"api", "event-expiry", add_events},
+    {"api", "role-aggregator", add_roles},
+    {"api", "grove-autoscaler", add_autoscaler},
+    {"api", "endpoint-controller", add_services},
+    {"operator", "grove-operator", add_operator},
+    {"scheduler", "grove-scheduler", add_scheduler},
+    {"nodes", "simulated-nodes", add_nodes},
+    {"nodes", "node-controller", add_node_control},
 };
 
 /* The API as one component sees it. */
@@ -381,6 +395,21 @@ bool plane_is_idle(const struct plane *p)
     return true;
 }
 
+void plane_replan(struct plane *p, bool begin)
+{
+    for (size_t i = 0; i < p->n_parts; i++)
+        runtime_replan(p->parts[i].runtime, begin);
+}
+
+void plane_observe(struct plane *p, const char *part, struct obj *o)
+{
+    for (size_t i = 0; i < p->n_parts; i++) {
+        struct runtime *r = p->parts[i].runtime;
+        if (r && (!p->options.split || str_is(str_of(part), p->parts[i].name)))
+            cache_observe(runtime_cache(r, o->kind), o);
+    }
+}
+
 void plane_each_wrapper(struct plane *p,
                         void (*fn)(void *ctx, struct api *api, const char *component,
                                    unsigned layer),
@@ -500,6 +529,7 @@ struct plane *plane_new(struct loop *l, const struct plane_options *o,
         init_record(p, &p->parts[i]);
     p->server = apiserver_new(l, store);
     apiserver_set_grove_context(p->server, &p->grove);
+    apiserver_set_token_volumes(p->server, o->token_volumes);
     metrics_feed_on_change(apiserver_feed(p->server), on_fed, p);
     p->admin = apiserver_local(p->server, NULL);
     apiserver_bootstrap(p->server, on_bootstrap, p);

@@ -11,7 +11,7 @@
 #define NODE_SIM_NODES_H
 
 #include "client/controller.h"
-#include "node/machine/life.h"
+#include "node/sim/life.h"
 
 struct nodes_options {
     unsigned count;

@@ -6,6 +6,7 @@
 #include "grove/pod.h"
 #include "grove/wait.h"
 #include "node/machine/pod_status.h"
+#include "node/sim/sim_driver.h"
 
 #define MANAGER "simulated-node"
 enum { FIRST_ADDRESS = 1, END_ADDRESS = 255 };
@@ -90,18 +91,19 @@ static void plan_status(struct node_pods *n, const struct pod_status *s, const c
     plan_why(w, n->plan, "%s", why);
 }
 
-static const char *stage_words(const struct progress *p)
+static const char *words_for(const struct sim_pod *s)
 {
-    static const char *const words[] = {
-        [LIFE_BOUND] = "its images are being pulled",
-        [LIFE_INIT] = "its init containers run",
-        [LIFE_RUNNING] = "its containers have started",
-        [LIFE_READY] = "its containers are ready",
-        [LIFE_BACKOFF] = "its containers have exited and will start again",
-        [LIFE_ENDED] = "its containers have exited",
-        [LIFE_FOREIGN] = "",
-    };
-    return words[p->stage];
+    const struct container_seen *main = &s->seen.containers[s->parts.n_inits];
+    if (s->result.phase >= POD_SUCCEEDED)
+        return "its containers have exited";
+    if (s->seen.sandbox != SANDBOX_READY)
+        return "its images are being pulled";
+    if (s->result.containers_ready)
+        return "its containers are ready";
+    if (main->state == CONTAINER_EXITED)
+        return "its containers have exited and will start again";
+    return main->state == CONTAINER_NONE ? "its init containers run"
+                                         : "its containers have started";
 }
 
 /* ---- starting ---- */
@@ -132,10 +134,10 @@ static bool is_ready_enough(const struct world *w, const struct obj *pod, struct
 }
 
 /* The generated init container holds a pod while a clique it names has too few ready pods. */
-static bool is_held(struct node_pods *n, const struct obj *pod, const struct progress *p)
+static bool is_held(void *ctx, const struct obj *pod, jval container)
 {
-    jval c = jat(jgetc(obj_spec(pod), "initContainers"), p->inits_done);
-    if (!str_is(jstr(jgetc(c, "name")), INITC_NAME))
+    const struct node_pods *n = ctx;
+    if (!str_is(jstr(jgetc(container, "name")), INITC_NAME))
         return false;
     struct arena a = ARENA_INIT;
     struct wait_parent *parents;
@@ -157,52 +159,65 @@ static bool says_unreachable(const struct obj *pod)
 /* Worth a write of its own only when it lasts. */
 #define WORTH_SHOWING USEC_PER_SEC
 
+/* It was told to be ready, or not, by others: its readiness gates. */
+static bool gates_moved(const struct sim_pod *s)
+{
+    jval conditions = jgetc(obj_status(s->pod), "conditions");
+    return j_has(jgetc(obj_spec(s->pod), "readinessGates")) &&
+           condition_is_true(conditions, STR("Ready")) !=
+               (s->result.containers_ready && s->result.gates_open);
+}
+
+static bool is_shown(const struct obj *pod)
+{
+    return j_has(jat(jgetc(obj_status(pod), "containerStatuses"), 0));
+}
+
 static void plan_life(struct node_pods *n, const struct obj *pod, struct addresses *addresses)
 {
     struct life life = life_of(pod, &n->options->life, n->options->jitter);
-    struct progress p = progress_of(n->world, pod);
+    struct sim_pod s = {.is_held = is_held, .ctx = n};
+    usec now = n->world->now;
+    if (!sim_pod_observe(&s, n->world, pod, &life, n->plan->arena))
+        return;
+    bool moved = sim_pod_advance(&s), starts = s.seen.sandbox == SANDBOX_STARTING;
+    if (s.due)
+        plan_look_again(n->plan, s.due - now);
     /* Its node was unreachable and is back. */
-    bool back = p.stage == LIFE_READY && says_unreachable(pod);
-    usec due, now = n->world->now;
-    bool held = p.stage == LIFE_INIT && is_held(n, pod, &p);
-    bool moved = progress_advance(&p, &life, pod, held, now, &due);
-    if (due)
-        plan_look_again(n->plan, due - now);
-    bool show = (p.stage == LIFE_BOUND && !p.shown && due > now + WORTH_SHOWING) ||
-                (p.stage == LIFE_READY && !life_shows_all(pod));
-    if (!moved && !back && !show)
+    bool back = s.result.containers_ready && says_unreachable(pod);
+    bool show = starts && !is_shown(pod) && s.due > now + WORTH_SHOWING;
+    if (!moved && !back && !show && !gates_moved(&s))
         return;
     int k = address_of(pod);
-    if (k < 0 && p.stage != LIFE_BOUND)
+    if (k < 0 && !starts)
         k = (int)take_address(n, addresses);
     if (k == 0)
         return; /* it starts when another one has gone */
     char network[16], ip[24] = "";
     if (k > 0)
         (void)snprintf(ip, sizeof(ip), "%s.%d", pods_network(n->number, network).p, k);
-    struct pod_status s = {
-        .pod = pod, .node = n->node, .progress = &p, .life = &life, .ip = str_of(ip), .now = now};
-    plan_status(n, &s, stage_words(&p));
+    struct pod_status status = {.pod = pod,
+                                .node = n->node,
+                                .seen = &s.seen,
+                                .result = &s.result,
+                                .ip = str_of(ip),
+                                .now = now};
+    plan_status(n, &status, words_for(&s));
 }
 
 /* ---- stopping ---- */
 
-/* Three thousand years: what a user writes must not leave the range of times. */
-#define GRACE_MAX ((int64_t)100000000000)
-
+/* With no grace left the node has done its part, and finalizers hold the pod. */
 static void plan_stop(struct node_pods *n, const struct obj *pod)
 {
-    /* deletionTimestamp is when the grace period ends. With none left the node has done its part,
-     * and finalizers hold the pod. */
-    int64_t seconds = jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1);
-    if (seconds == 0)
-        return;
     struct life life = life_of(pod, &n->options->life, n->options->jitter);
-    usec grace = MIN(MAX(seconds, 0), GRACE_MAX) * USEC_PER_SEC;
-    usec asked = world_rebased_seen(n->world, pod, obj_deleted_at(pod) - grace);
-    usec left = asked + MIN(life.stop, grace) - n->world->now;
-    if (left > 0) {
-        plan_look_again(n->plan, left);
+    struct sim_pod s = {.ctx = n};
+    if (jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1) == 0)
+        return;
+    (void)sim_pod_observe(&s, n->world, pod, &life, n->plan->arena);
+    (void)sim_pod_advance(&s);
+    if (!s.result.gone) {
+        plan_look_again(n->plan, s.due - n->world->now);
         return;
     }
     struct plan_write *w = plan_delete(n->plan, 0, pod);
@@ -232,7 +247,7 @@ void pods_plan(struct node_pods *n)
 static void index_restless(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
 {
     *n = 0;
-    if (o->deleting || !life_is_settled(o) || says_unreachable(o))
+    if (o->deleting || !sim_pod_is_settled(o) || says_unreachable(o))
         pod_index_by_node(o, a, keys, max, n);
 }
 
