@@ -10,6 +10,7 @@
 #include "grove/admission.h"
 #include "grove/metrics_feed.h"
 #include "grove/types.h"
+#include "node/agent/agent.h"
 #include "operator/common/backend.h"
 #include "operator/common/config.h"
 #include "operator/operator.h"
@@ -134,6 +135,12 @@ static void add_nodes(struct plane *p, struct runtime *r, struct api *api)
     (void)nodes_add(r, api, &p->options.nodes);
 }
 
+static void add_agent(struct plane *p, struct runtime *r, struct api *api)
+{
+    if (p->options.agent)
+        agent_add(p->options.agent, r, api);
+}
+
 /* In the order of their parts. */
 static const struct component {
     const char *part;
@@ -150,6 +157,7 @@ static const struct component {
     {"operator", "grove-operator", add_operator},
     {"scheduler", "grove-scheduler", add_scheduler},
     {"nodes", "simulated-nodes", add_nodes},
+    {"nodes", "grove-agent", add_agent},
 };
 
 /* The API as one component sees it. */
