@@ -18,8 +18,12 @@ static void put_condition(const struct pod_status *s, struct jw *w, const struct
         jw_put(w, "lastTransitionTime", since);
     else
         jw_put_time(w, "lastTransitionTime", s->now);
+    /* Others may have given a reason while the node was silent: an apply that does not name it would
+     * leave it there. */
     if (!c->on && c->reason)
         jw_put_cstr(w, "reason", c->reason);
+    else if (j_has(jgetc(old, "reason")))
+        jw_put_cstr(w, "reason", "");
     jw_put_cstr(w, "status", c->on ? "True" : "False");
     jw_put_cstr(w, "type", c->type);
     jw_end(w);
@@ -46,7 +50,7 @@ static void put_conditions(const struct pod_status *s, struct jw *w)
     const struct condition list[] = {
         {"PodReadyToStartContainers", s->seen->sandbox == SANDBOX_READY && !ended, NULL},
         {"Initialized", r->initialized, "ContainersNotInitialized"},
-        {"Ready", ready && !s->unreachable, ready ? "NodeNotReady" : why},
+        {"Ready", ready, why},
         {"ContainersReady", containers, why},
     };
     jw_put_array(w, "conditions");
@@ -204,8 +208,7 @@ struct doc *pod_status_doc(const struct pod_status *s)
     jw_put_object(&w, "metadata");
     jw_put_str(&w, "name", s->pod->name);
     jw_put_str(&w, "namespace", s->pod->ns);
-    /* Said by others than its node, of the pod as they saw it: what has ended since stays so. */
-    if (s->unreachable)
+    if (s->only_if_seen)
         jw_put(&w, "resourceVersion", jgetc(s->pod->meta, "resourceVersion"));
     jw_end(&w);
     jw_put_object(&w, "status");

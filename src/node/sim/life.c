@@ -56,11 +56,3 @@ struct life life_of(const struct obj *pod, const struct life *node, unsigned jit
         .exits = number_of(pod, "exits", node->exits),
     };
 }
-
-usec life_bound_at(const struct obj *pod)
-{
-    jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled"));
-    usec t = 0;
-    (void)time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &t);
-    return t;
-}

@@ -36,7 +36,5 @@ struct life {
 
 /* The delays of this pod, given those of its node. jitter in percent. */
 struct life life_of(const struct obj *pod, const struct life *node, unsigned jitter);
-/* When it was bound to its node; 0: that is not recorded. */
-usec life_bound_at(const struct obj *pod);
 
 #endif

@@ -3,7 +3,7 @@
  */
 #include "node/sim/pods.h"
 
-#include "grove/types.h"
+#include "grove/pod.h"
 #include "grove/wait.h"
 #include "node/machine/pod_status.h"
 #include "node/sim/sim_driver.h"
@@ -11,9 +11,9 @@
 #define MANAGER "simulated-node"
 enum { FIRST_ADDRESS = 1, END_ADDRESS = 255 };
 
-/* Indexes of the pod cache: by node, by node those that are not settled, by clique, and those that
- * have not started because they may wait for others, by whom they wait for. */
-static cache_index_fn index_by_node, index_restless, index_by_clique, index_waiting;
+/* Indexes of the pod cache, beside that by node: by node those that are not settled, by clique, and
+ * those that have not started because they may wait for others, by whom they wait for. */
+static cache_index_fn index_restless, index_by_clique, index_waiting;
 
 /* ---- addresses ---- */
 
@@ -64,7 +64,8 @@ struct addresses {
 static unsigned take_address(const struct node_pods *n, struct addresses *a)
 {
     struct obj *pod;
-    struct cache_iter it = cache_by(world_cache(n->world, &kind_pod), index_by_node, n->node->name);
+    struct cache_iter it =
+        cache_by(world_cache(n->world, &kind_pod), pod_index_by_node, n->node->name);
     while (!a->known && (pod = cache_next(&it))) {
         int k = address_of(pod);
         if (k >= 0 && !is_finished(pod))
@@ -200,6 +201,8 @@ static void plan_life(struct node_pods *n, const struct obj *pod, struct address
                                 .seen = &s.seen,
                                 .result = &s.result,
                                 .ip = str_of(ip),
+                                /* How its containers are is read from there. */
+                                .only_if_seen = true,
                                 .now = now};
     plan_status(n, &status, words_for(&s));
 }
@@ -230,7 +233,7 @@ void pods_plan(struct node_pods *n)
     struct cache *pods = world_cache(n->world, &kind_pod);
     struct obj *pod;
     /* Where containers exit of themselves nobody is settled. */
-    cache_index_fn *index = n->options->life.run > 0 ? index_by_node : index_restless;
+    cache_index_fn *index = n->options->life.run > 0 ? pod_index_by_node : index_restless;
     for (struct cache_iter it = cache_by(pods, index, n->node->name); (pod = cache_next(&it));) {
         if (pod->deleting)
             plan_stop(n, pod);
@@ -239,108 +242,7 @@ void pods_plan(struct node_pods *n)
     }
 }
 
-/* ---- nodes that are not there ---- */
-
-#define UNREACHABLE "node.kubernetes.io/unreachable"
-/* What admission gives every pod in a cluster that says nothing else. */
-#define TOLERATED (300 * USEC_PER_SEC)
-/* Three thousand years: what a user writes must not leave the range of times. */
-#define GRACE_MAX ((int64_t)100000000000)
-
-static bool tolerates_it(jval t)
-{
-    str key = jstr(jgetc(t, "key")), effect = jstr(jgetc(t, "effect"));
-    bool exists = str_is(jstr(jgetc(t, "operator")), "Exists");
-    return (str_is_empty(key) ? exists : str_is(key, UNREACHABLE)) &&
-           (str_is_empty(effect) || str_is(effect, "NoExecute"));
-}
-
-/* How long the pod stays; -1: for ever. */
-static usec tolerated(const struct obj *pod)
-{
-    usec longest = -2;
-    for (struct jiter it = jiter(jgetc(obj_spec(pod), "tolerations")); jnext(&it);) {
-        int64_t seconds;
-        if (!tolerates_it(it.value))
-            continue;
-        if (!jint_get(jgetc(it.value, "tolerationSeconds"), &seconds))
-            return -1;
-        longest = MAX(longest, MIN(MAX(seconds, 0), GRACE_MAX) * USEC_PER_SEC);
-    }
-    return longest == -2 ? TOLERATED : longest;
-}
-
-static void plan_unready(struct node_pods *n, const struct obj *pod)
-{
-    struct life life = life_of(pod, &n->options->life, 0);
-    struct sim_pod s = {.ctx = n};
-    jval conditions = jgetc(obj_status(pod), "conditions");
-    if (!condition_is_true(conditions, STR("Ready")) ||
-        !sim_pod_observe(&s, n->world, pod, &life, n->plan->arena))
-        return;
-    sim_pod_judge(&s);
-    if (!s.result.containers_ready)
-        return;
-    struct pod_status status = {.pod = pod,
-                                .node = n->node,
-                                .seen = &s.seen,
-                                .result = &s.result,
-                                .ip = jstr(jgetc(obj_status(pod), "podIP")),
-                                .unreachable = true,
-                                .now = n->world->now};
-    plan_status(n, &status, "its node is unreachable");
-}
-
-void pods_plan_unreachable(struct node_pods *n, usec since)
-{
-    struct cache *pods = world_cache(n->world, &kind_pod);
-    struct obj *pod;
-    for (struct cache_iter it = cache_by(pods, index_by_node, n->node->name);
-         (pod = cache_next(&it));) {
-        usec stays = tolerated(pod);
-        plan_unready(n, pod);
-        if (pod->deleting || is_finished(pod) || stays < 0)
-            continue;
-        if (world_has_passed(n->world, since, stays, n->plan))
-            plan_why(plan_delete(n->plan, 0, pod), n->plan,
-                     "its node has been unreachable for longer than it tolerates");
-    }
-}
-
-/* A pod may be bound to a node before that node is heard of; a cluster waits as long. */
-#define ORPHAN_DELAY (40 * USEC_PER_SEC)
-
-void pods_plan_orphan(const struct world *w, struct plan *p, struct obj *pod)
-{
-    str node = jstr(jgetc(obj_spec(pod), "nodeName"));
-    if (pod->deleting && jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1) == 0)
-        return;
-    if (!world_has_passed(w, world_moment_in(w, pod, life_bound_at(pod)), ORPHAN_DELAY, p))
-        return;
-    struct plan_write *d = plan_delete(p, 0, pod);
-    d->grace_seconds = 0;
-    plan_verify_absent(d, &kind_node, STR_NONE, node, STR_NONE);
-    plan_why(d, p, "its node is gone");
-}
-
-void pods_plan_orphans(const struct world *w, struct plan *p, str node)
-{
-    struct obj *pod;
-    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), index_by_node, node);
-         (pod = cache_next(&it));)
-        pods_plan_orphan(w, p, pod);
-}
-
 /* ---- indexes ---- */
-
-static void index_by_node(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
-{
-    str node = jstr(jgetc(obj_spec(o), "nodeName"));
-    (void)a;
-    *n = 0;
-    if (max > 0 && !str_is_empty(node))
-        keys[(*n)++] = node;
-}
 
 /* Most pods are ready most of the time, and nothing comes of itself: a node that looks after one
  * does not look at the others. */
@@ -348,7 +250,7 @@ static void index_restless(const struct obj *o, struct arena *a, str *keys, size
 {
     *n = 0;
     if (o->deleting || !sim_pod_is_settled(o) || says_unreachable(o))
-        index_by_node(o, a, keys, max, n);
+        pod_index_by_node(o, a, keys, max, n);
 }
 
 static void index_by_clique(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
@@ -376,7 +278,7 @@ static void index_waiting(const struct obj *o, struct arena *a, str *keys, size_
 
 void pods_add_indexes(struct cache *pods)
 {
-    cache_add_index(pods, index_by_node);
+    cache_add_index(pods, pod_index_by_node);
     cache_add_index(pods, index_restless);
     cache_add_index(pods, index_by_clique);
     cache_add_index(pods, index_waiting);

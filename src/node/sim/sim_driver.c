@@ -1,6 +1,8 @@
 /* See sim_driver.h. */
 #include "node/sim/sim_driver.h"
 
+#include "grove/pod.h"
+
 /* Three thousand years: what a user writes must not leave the range of times. */
 #define GRACE_MAX ((int64_t)100000000000)
 
@@ -131,7 +133,7 @@ bool sim_pod_observe(struct sim_pod *s, const struct world *w, const struct obj 
     s->parts = pod_parts_of(pod);
     s->seen.n = pod_parts_count(&s->parts);
     s->seen.containers = arena_array(a, struct container_seen, s->seen.n);
-    s->base = when_of(w, pod, life_bound_at(pod));
+    s->base = when_of(w, pod, pod_bound_at(pod));
     s->in = (struct machine_input){.pod = pod, .seen = &s->seen, .now = {w->now, w->now}};
     if (started)
         s->in.started = when_of(w, pod, started);
