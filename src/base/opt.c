@@ -135,6 +135,10 @@ static int unknown_command(const struct parser *p, const struct command *parent,
             names[n++] = (*s)->name;
     }
     names[n] = NULL;
+    for (const char *const *f = parent->foreign; f && *f; f += 2) {
+        if (str_is(word, f[0]))
+            return err_set(p->err, ERR_USAGE, "%s", f[1]);
+    }
     const char *near = opt_nearest(word, names);
     if (near)
         return err_set(p->err, ERR_USAGE, "unknown command \"%.*s\"; did you mean \"%s\"?",

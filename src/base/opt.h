@@ -127,6 +127,9 @@ struct command {
     int min_args, max_args;
     const char *const *arg_choices;    /* words offered for the first argument; NULL-terminated */
     const struct command *const *subs; /* NULL-terminated; a command has these or run */
+    /* Words that people bring along from elsewhere, each followed by what to say to them:
+     * "describe", "here it is grove explain", ..., NULL. NULL: none. */
+    const char *const *foreign;
     int (*run)(void *ctx, const void *opts, const struct command_call *call); /* exit code */
     bool hidden;
 };

@@ -16,7 +16,8 @@ int rollout_read_target(const struct command_call *call, struct view_target *ret
 {
     int r = view_read_target(call, &kind_pcs, ret, err);
     if (r == 0 && ret->kind != &kind_pcs)
-        r = err_set(err, ERR_USAGE, "rollout is of sets: grove rollout %s pcs/NAME",
+        r = err_set(err, ERR_USAGE,
+                    "rollout only works on PodCliqueSets: grove rollout %s pcs/NAME",
                     call->command->name);
     return r;
 }

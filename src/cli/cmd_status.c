@@ -398,7 +398,7 @@ static int run_status(void *ctx, const void *opts, const struct command_call *ca
     if (view_read_target(call, &kind_pcs, &t, &err))
         return cli_fail(&err);
     if (t.kind != &kind_pcs) {
-        (void)err_set(&err, ERR_USAGE, "status is of sets: grove status pcs/NAME");
+        (void)err_set(&err, ERR_USAGE, "status only works on PodCliqueSets: grove status NAME");
         return cli_fail(&err);
     }
     return view_run(&view, opts, &t);

@@ -31,6 +31,7 @@ struct up_args {
     usec start_delay, stop_delay;
     int log_level;
     bool log_json;
+    struct opt_list tls_san;
     str tls_cert, tls_key, client_ca, memory, object_memory;
     str check, save;
     int64_t connections, user_connections, user_requests, user_watches;
@@ -48,7 +49,11 @@ static const struct opt up_opts[] = {
     OPT_STRING(struct up_args, data, 0, "data", "DIR",
                "Keep the state here; without it the state is lost when the process ends"),
     OPT_STRING_DEF(struct up_args, listen, 0, "listen", "ADDR:PORT", "127.0.0.1:6443",
-                   "Where to serve; port 0 picks a free one"),
+                   "Where to serve; port 0 picks a free one, 0.0.0.0 is every address of this "
+                   "machine"),
+    OPT_LIST(struct up_args, tls_san, 0, "tls-san", "NAME",
+             "A further DNS name or IP address under which clients reach it, for the certificate "
+             "that it makes; may be given several times"),
     OPT_STRING(struct up_args, kubeconfig, 0, "kubeconfig", "FILE",
                "Where to write the kubeconfig (default: in the state directory)"),
     OPT_STRING(struct up_args, config, 0, "config", "FILE",
@@ -214,7 +219,9 @@ static void print_ready(const struct up_run *r)
     struct arena a = ARENA_INIT;
     str given = str_of(up_kubeconfig(r->up));
     str kubeconfig = str_starts(given, STR("/")) ? given : absolute(&a, given);
-    printf("grove is up at https://%s\n", up_address(r->up));
+    printf("grove is up at https://%s\n", up_advertised(r->up));
+    if (strcmp(up_address(r->up), up_advertised(r->up)) != 0)
+        printf("  listens at %s, whoever can reach it\n", up_address(r->up));
     print_nodes(r);
     printf("  kubeconfig %.*s\n"
            "\n"
@@ -404,7 +411,8 @@ static int check_words(const struct up_args *a, struct err *err)
                 STR_ARG(part));
     }
     if (str_to_uint(port, &number) && number > UINT16_MAX)
-        return err_set(err, ERR_USAGE, "--listen: %.*s is no port; ports are 0 (a free one) to %u",
+        return err_set(err, ERR_USAGE,
+                       "--listen: %.*s is not a valid port (0 to %u; 0 picks a free one)",
                        STR_ARG(port), (unsigned)UINT16_MAX);
     return 0;
 }
@@ -420,7 +428,9 @@ static void set_options(const struct up_args *a, struct up_options *o)
                              .tls_cert = a->tls_cert,
                              .tls_key = a->tls_key,
                              .client_ca = a->client_ca,
-                             .cert_lifetime = a->cert_lifetime};
+                             .cert_lifetime = a->cert_lifetime,
+                             .tls_san = a->tls_san.p,
+                             .n_tls_san = a->tls_san.len};
     o->nodes.count = (unsigned)a->nodes;
     o->nodes.profile = nodes_profiles[a->profile];
     o->nodes.tainted = a->tainted;

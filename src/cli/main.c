@@ -57,14 +57,40 @@ static const struct command cmd_generate = {
 };
 
 static const struct command *const commands[] = {
-    &cmd_up,      &cmd_down,   &cmd_demo,      &cmd_apply,   &cmd_get,      &cmd_scale,
-    &cmd_delete,  &cmd_status, &cmd_tree,      &cmd_explain, &cmd_why,      &cmd_fit,
-    &cmd_rollout, &cmd_plan,   &cmd_metrics,   &cmd_sim,     &cmd_operator, &cmd_scheduler,
-    &cmd_nodes,   &cmd_initc,  &cmd_manifests, &cmd_version, &cmd_generate, NULL,
+    &cmd_up,    &cmd_down,      &cmd_demo,     &cmd_apply,     &cmd_get,
+    &cmd_scale, &cmd_delete,    &cmd_status,   &cmd_tree,      &cmd_explain,
+    &cmd_why,   &cmd_fit,       &cmd_rollout,  &cmd_plan,      &cmd_metrics,
+    &cmd_token, &cmd_sim,       &cmd_operator, &cmd_scheduler, &cmd_nodes,
+    &cmd_initc, &cmd_manifests, &cmd_version,  &cmd_generate,  NULL,
 };
 
 /* kubectl's may stand before the command, and so may these. */
 static const struct opt root_opts[] = {OPT_GROUP("Connection", session_options, 0), OPT_END};
+
+/* What fingers type that know kubectl. */
+static const char *const kubectl_verbs[] = {
+    "describe",
+    "describe is a command of kubectl; here it is grove explain",
+    "create",
+    "create is a command of kubectl; here it is grove apply -f FILE",
+    "edit",
+    "edit is a command of kubectl; here it is grove apply -f FILE",
+    "logs",
+    "logs is a command of kubectl: kubectl logs POD",
+    "exec",
+    "exec is a command of kubectl: kubectl exec POD -- COMMAND",
+    "events",
+    "events is a command of kubectl; here it is grove get events, or grove why TYPE/NAME",
+    "top",
+    "top is a command of kubectl; here it is grove status",
+    "start",
+    "start one with: grove up",
+    "stop",
+    "stop one with: grove down",
+    "ls",
+    "the sets there are: grove status; the control planes: grove list",
+    NULL,
+};
 
 static const struct command root = {
     .name = "grove",
@@ -75,13 +101,24 @@ static const struct command root = {
         "One program: a control plane on this machine (grove up), and the commands to work "
         "with it or with any Kubernetes cluster.",
     .subs = commands,
+    .foreign = kubectl_verbs,
 };
+
+/* One line, whatever a server or a file put into it. */
+static str one_line(struct arena *a, str text)
+{
+    str line = arena_str(a, text);
+    for (size_t i = 0; i < line.len; i++) {
+        if (line.p[i] == '\n' || line.p[i] == '\r' || line.p[i] == '\t')
+            ((char *)line.p)[i] = ' ';
+    }
+    return clean_text(a, line, CLEAN_ALL);
+}
 
 int cli_fail(const struct err *err)
 {
     struct arena a = ARENA_INIT;
-    /* One line, whatever a server or a file put into it. */
-    fprintf(stderr, "grove: %.*s\n", STR_ARG(clean_text(&a, str_of(err->message), CLEAN_ALL)));
+    fprintf(stderr, "grove: %.*s\n", STR_ARG(one_line(&a, str_trim(str_of(err->message)))));
     arena_done(&a);
     return err->code == ERR_USAGE ? EXIT_USAGE : EXIT_NO;
 }

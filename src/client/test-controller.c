@@ -84,6 +84,26 @@ TEST(controller_relist_that_changes_nothing_calls_no_planner)
     toy_rig_done(&r);
 }
 
+TEST(controller_replan_plans_every_key_once_more_and_nothing_is_left_to_write)
+{
+    struct toy_rig r;
+    toy_rig_init(&r, 1, NULL);
+    toy_put_parent(r.fake, "p", 2);
+    toy_put_parent(r.fake, "q", 1);
+    toy_rig_start(&r, 0);
+    toy_run_for(&r, USEC_PER_SEC);
+    unsigned plans = r.toy.plans;
+    size_t journal = strbuf_str(&r.journal).len;
+    runtime_replan(r.runtime, true);
+    CHECK(!runtime_is_idle(r.runtime));
+    toy_run_for(&r, 0);
+    runtime_replan(r.runtime, false);
+    CHECK(runtime_is_idle(r.runtime));
+    CHECK_INT(r.toy.plans, plans + 5); /* two parents, three children */
+    CHECK_INT(strbuf_str(&r.journal).len, journal);
+    toy_rig_done(&r);
+}
+
 TEST(controller_sees_its_own_writes_before_it_plans_again)
 {
     struct toy_rig r;

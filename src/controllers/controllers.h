@@ -6,6 +6,7 @@
 
 #include "client/controller.h"
 #include "kube/token.h"
+#include "net/tls.h"
 
 /* Deletes objects whose owners are all gone (verified live), honours foreground deletion and
  * orphaning. Watches every registered kind but events and leases. */
@@ -26,6 +27,14 @@ struct controller *satokens_add(struct runtime *r, struct api *api,
                                 const struct satokens_options *o);
 /* ca_pem of the options is another now: all of them get it. */
 void satokens_ca_changed(struct controller *c);
+
+/* Approves and signs requests for certificates of nodes, signs those of users that somebody
+ * approved, and clears old ones away. The CA must outlive the runtime; it may be renewed in place.
+ */
+void certificates_add(struct runtime *r, struct api *api, const struct pki_identity *ca);
+
+/* Deletes bootstrap tokens whose time is over. */
+void bootstrap_tokens_add(struct runtime *r, struct api *api);
 
 /* Keeps the rules of ClusterRoles that are made of others. */
 void roles_add(struct runtime *r, struct api *api);

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "controllers/autoscaler.h"
 #include "controllers/controllers.h"
+#include "controllers/node_control.h"
 #include "grove/admission.h"
 #include "grove/metrics_feed.h"
 #include "grove/types.h"
@@ -54,6 +55,7 @@ struct plane {
     struct apiserver *server;
     struct api *admin;
     struct satokens_options tokens;
+    struct node_control_options node_control;
     struct controller *ca_keepers[2]; /* of namespaces and of tokens; NULL: stopped */
     struct controller *autoscaler;    /* NULL: stopped */
     struct grove_context grove;       /* of the configuration */
@@ -84,6 +86,13 @@ static void add_tokens(struct plane *p, struct runtime *r, struct api *api)
     p->tokens = (struct satokens_options){p->options.token_key, p->options.ca_pem};
     if (p->tokens.key)
         p->ca_keepers[1] = satokens_add(r, api, &p->tokens);
+    bootstrap_tokens_add(r, api);
+}
+
+static void add_certificates(struct plane *p, struct runtime *r, struct api *api)
+{
+    if (p->options.ca)
+        certificates_add(r, api, p->options.ca);
 }
 
 static void add_budgets(struct plane *p, struct runtime *r, struct api *api)
@@ -134,6 +143,22 @@ static void add_nodes(struct plane *p, struct runtime *r, struct api *api)
     (void)nodes_add(r, api, &p->options.nodes);
 }
 
+/* Simulated nodes are in this process, or in one that is taken to be there. */
+static enum node_known known_node(const void *ctx, const struct obj *node)
+{
+    const struct plane *p = ctx;
+    if (!nodes_is_own(&p->options.nodes, node))
+        return NODE_HEARTBEATS;
+    return nodes_has_failed(node) ? NODE_DEAD : NODE_ALIVE;
+}
+
+static void add_node_control(struct plane *p, struct runtime *r, struct api *api)
+{
+    p->node_control = (struct node_control_options){known_node, p};
+    if (p->options.nodes.minded)
+        node_control_add(r, api, &p->node_control);
+}
+
 /* In the order of their parts. */
 static const struct component {
     const char *part;
@@ -143,6 +168,7 @@ static const struct component {
     {"api", "garbage-collector", add_gc},
     {"api", "namespace-controller", add_namespaces},
     {"api", "tokens-controller", add_tokens},
+    {"api", "certificate-controller", add_certificates},
     {"api", "disruption-controller", add_budgets},
     {"api", "event-expiry", add_events},
     {"api", "role-aggregator", add_roles},
@@ -150,6 +176,7 @@ static const struct component {
     {"operator", "grove-operator", add_operator},
     {"scheduler", "grove-scheduler", add_scheduler},
     {"nodes", "simulated-nodes", add_nodes},
+    {"nodes", "node-controller", add_node_control},
 };
 
 /* The API as one component sees it. */
@@ -355,6 +382,21 @@ bool plane_is_idle(const struct plane *p)
     return true;
 }
 
+void plane_replan(struct plane *p, bool begin)
+{
+    for (size_t i = 0; i < p->n_parts; i++)
+        runtime_replan(p->parts[i].runtime, begin);
+}
+
+void plane_observe(struct plane *p, const char *part, struct obj *o)
+{
+    for (size_t i = 0; i < p->n_parts; i++) {
+        struct runtime *r = p->parts[i].runtime;
+        if (r && (!p->options.split || str_is(str_of(part), p->parts[i].name)))
+            cache_observe(runtime_cache(r, o->kind), o);
+    }
+}
+
 void plane_each_wrapper(struct plane *p,
                         void (*fn)(void *ctx, struct api *api, const char *component,
                                    unsigned layer),
@@ -449,6 +491,7 @@ struct plane *plane_new(struct loop *l, const struct plane_options *o,
         init_record(p, &p->parts[i]);
     p->server = apiserver_new(l, store);
     apiserver_set_grove_context(p->server, &p->grove);
+    apiserver_set_token_volumes(p->server, o->token_volumes);
     metrics_feed_on_change(apiserver_feed(p->server), on_fed, p);
     p->admin = apiserver_local(p->server, NULL);
     apiserver_bootstrap(p->server, on_bootstrap, p);

@@ -27,6 +27,8 @@ struct plane_options {
     size_t object_memory; /* limit for what the store holds; 0: none */
     struct nodes_options nodes;
     str ca_pem; /* for the root CA ConfigMap of every namespace; may be empty */
+    /* Signs certificates that are asked for; NULL: nothing is signed. Must outlive the plane. */
+    const struct pki_identity *ca;
     /* Signs what token Secrets hold; NULL: they stay empty. Must outlive the plane. */
     const struct token_key *token_key;
     /* Names of parts whose components are left out, because processes of their own do their work:
@@ -36,6 +38,7 @@ struct plane_options {
      * everything is enabled, and nobody else's objects are made. Must outlive the plane. */
     const struct operator_config *config;
     str initc_image;    /* as operator_options has it; must outlive the plane */
+    bool token_volumes; /* pods get a volume with a token; see apiserver_set_token_volumes */
     bool definitions;   /* those of Grove's kinds are written, for tools that read them */
     bool split;         /* parts "api", "operator", "scheduler", "nodes" instead of one, "all" */
     usec stall_timeout; /* of the caches' watches; 0: none, for an API that does not fall silent */
@@ -78,6 +81,11 @@ usec plane_wall(const struct plane *p, size_t part);
 void plane_set_wall_by(struct plane *p, size_t part, usec by);
 /* All parts run and are idle; see runtime_is_idle. */
 bool plane_is_idle(const struct plane *p);
+/* Of all parts, which run; see runtime_replan. */
+void plane_replan(struct plane *p, bool begin);
+/* The part of that name, or the only one, sees this version of an object at once, as if it had
+ * written it. It has a cache of the kind. */
+void plane_observe(struct plane *p, const char *part, struct obj *o);
 /* Every wrapper there is at present. */
 void plane_each_wrapper(struct plane *p,
                         void (*fn)(void *ctx, struct api *api, const char *component,

@@ -19,6 +19,8 @@ struct up_options {
     /* Files; empty: our own. Looked at again when they change. */
     str tls_cert, tls_key, client_ca;
     usec cert_lifetime; /* of our own; 0: a year */
+    const str *tls_san; /* further names and addresses in our own certificate */
+    size_t n_tls_san;
 };
 
 struct up;
@@ -26,7 +28,8 @@ struct up;
 /* on_ready is called once when requests are answered and the controllers run, or with an error. */
 struct up *up_new(struct loop *l, const struct up_options *o,
                   void (*on_ready)(void *ctx, const struct err *err), void *ctx, struct err *err);
-const char *up_address(const struct up *u);    /* "127.0.0.1:6443" */
+const char *up_address(const struct up *u); /* where it listens: "127.0.0.1:6443", "0.0.0.0:6443" */
+const char *up_advertised(const struct up *u); /* where it is found: never 0.0.0.0 */
 const char *up_kubeconfig(const struct up *u); /* path */
 const char *up_dir(const struct up *u);        /* of the state */
 struct store *up_store(const struct up *u);

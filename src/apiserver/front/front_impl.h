@@ -18,7 +18,7 @@ struct front {
     struct authn authn;
     const struct journal *journal; /* may be NULL */
     struct discovery_pages discovery;
-    size_t n_squeezing; /* lists that are being compressed */
+    size_t n_compressing; /* lists that are being compressed */
     bool ready;
     usec began;       /* monotonic */
     size_t n_calls;   /* open at present */

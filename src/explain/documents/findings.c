@@ -541,7 +541,7 @@ static void look_at_gated(struct look *l, const struct obj *clique, const struct
     struct finding *f = add(l, FINDING_WAITING, 2, clique);
     const char *why = !g ? "its gang does not exist yet" : "not all pods of its gang are created";
     str text = str_of(why);
-    if (g && !str_is_empty(base) && !(b && is_true(b, "Scheduled"))) {
+    if (g && !str_is_empty(base) && !(b && gang_was_scheduled(b))) {
         text = arena_printf(l->arena, "base gang %.*s is not on nodes", STR_ARG(base));
         unblock(f, arena_printf(l->arena, "see why that one waits: grove explain podgang/%.*s",
                                 STR_ARG(base)));

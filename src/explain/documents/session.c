@@ -183,12 +183,28 @@ static int code_of(const struct status *why)
                                                                     : session_code_of(why->code);
 }
 
+static const struct status *copy_status(struct arena *a, const struct status *in)
+{
+    if (!in)
+        return NULL;
+    struct status *s = arena_new(a, struct status);
+    *s = (struct status){.code = in->code, .message = arena_str(a, in->message)};
+    s->causes = arena_array(a, struct status_cause, in->n_causes + 1);
+    for (; s->n_causes < in->n_causes; s->n_causes++) {
+        const struct status_cause *c = &in->causes[s->n_causes];
+        s->causes[s->n_causes] = (struct status_cause){
+            arena_str(a, c->reason), arena_str(a, c->message), arena_str(a, c->field)};
+    }
+    return s;
+}
+
 static void on_done(struct api_request *q, const struct api_reply *reply)
 {
     struct waiting *w = q->ctx;
     struct arena *a = &w->session->arena;
     tell_warnings(reply, a);
     w->code = reply->code;
+    w->session->refusal = copy_status(a, reply->status);
     if (reply->status)
         w->error =
             err_set(w->err, code_of(reply->status), "%.*s%.*s", STR_ARG(reply->status->message),
