@@ -63,10 +63,19 @@ static int write_kubeconfig(struct up *u, struct err *err)
     return r;
 }
 
+static int show_to_kubelets(struct up *u, struct err *err)
+{
+    return front_set_kubelet_client(u->front, strbuf_str(&u->pki.ca.cert_pem),
+                                    strbuf_str(&u->pki.kubelet_client.cert_pem),
+                                    strbuf_str(&u->pki.kubelet_client.key_pem), err);
+}
+
 static void on_new_certs(void *ctx)
 {
     struct err err = ERR_INIT;
     struct up *u = ctx;
+    if (u->front && show_to_kubelets(u, &err))
+        log_warn("kubelets are shown an old certificate", LOG_C("error", err.message));
     if (u->is_ready && write_kubeconfig(u, &err))
         log_warn("the kubeconfig cannot be written", LOG_C("error", err.message));
     if (u->plane)
@@ -293,7 +302,7 @@ static int open_front(struct up *u, const struct up_options *o, struct err *err)
     if (!u->front)
         return err_wrap(err, "--listen");
     advertise(u);
-    return 0;
+    return show_to_kubelets(u, err);
 }
 
 struct up *up_new(struct loop *l, const struct up_options *o,
