@@ -87,6 +87,7 @@ static void finish_reply(struct server_conn *sc)
     conn_set_state(&sc->c, CONN_FLUSH);
     sc->marked = sc->c.written;
     set_timeout(sc, sc->server->limits.idle_timeout);
+    sc->c.has_written = true; /* nothing may be left to write */
     conn_flush_later(&sc->c);
 }
 
