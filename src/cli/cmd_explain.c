@@ -3,8 +3,10 @@
  * in the way, the places that come nearest, who holds what is lacking, and what would help.
  */
 #include "cli/cmd_status.h"
+#include "cli/offer_names.h"
 #include "explain/documents/pod_trouble.h"
 #include "explain/documents/room.h"
+#include "explain/documents/set_status.h"
 #include "explain/documents/unfit.h"
 #include "grove/names.h"
 #include "grove/types.h"
@@ -214,9 +216,10 @@ static void put_finding(struct jw *w, const struct picture *p, const struct find
     jw_put_int(w, "alike", (int64_t)more);
     if (!str_is_empty(f->constraint))
         jw_put_str(w, "constraint", f->constraint);
-    if (f->unfit && (*rooms)++ < MAX_ROOMS)
+    bool room = f->unfit && (*rooms)++ < MAX_ROOMS;
+    if (room)
         put_room(w, p, f->about, a);
-    else
+    if (!room || f->unblock.len > 0) /* what is not a matter of room has advice of its own */
         put_texts(w, "unblock", f->unblock.p, f->unblock.len);
     jw_end(w);
 }
@@ -298,7 +301,7 @@ static void put_verdict(struct jw *w, const struct picture *p, const struct subj
     if (s->obj->kind == &kind_pod) {
         put_pod_verdict(w, p, s->obj, a);
     } else if (s->obj == s->pcs) {
-        status_put_verdict(w, p, s->pcs, f, a);
+        set_status_put_verdict(w, p, s->pcs, f, a);
     } else {
         put_part_verdict(w, p, s->obj, a);
     }
@@ -472,5 +475,6 @@ const struct command cmd_explain = {
     .opts_size = sizeof(struct view_args),
     .examples = "  $ grove explain pcs/my-set\n  $ grove explain podgang/my-set-0\n"
                 "  $ grove explain pod/my-set-0-decode-x7k2p -o json",
+    .complete = names_of_objects,
     .run = run_explain,
 };

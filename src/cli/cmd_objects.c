@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "cli/cli.h"
+#include "cli/offer_names.h"
 #include "cli/print.h"
 #include "cli/set_view.h"
 #include "explain/documents/clean.h"
@@ -446,6 +447,7 @@ const struct command cmd_get = {
     .opts_size = sizeof(struct get_args),
     .examples = "  $ grove get pods -o wide\n  $ grove get pcs my-set -o yaml\n"
                 "  $ grove get pods -l grove.io/role=decode --watch",
+    .complete = names_of_objects,
     .run = run_get,
 };
 
@@ -555,6 +557,7 @@ const struct command cmd_delete = {
     .opts = delete_opts,
     .opts_size = sizeof(struct file_args),
     .examples = "  $ grove delete pcs my-set\n  $ grove delete -f my-set.yaml",
+    .complete = names_of_objects,
     .run = run_delete,
 };
 
@@ -632,5 +635,6 @@ const struct command cmd_scale = {
     .opts = scale_opts,
     .opts_size = sizeof(struct scale_args),
     .examples = "  $ grove scale pcs my-set --replicas=3",
+    .complete = names_of_objects,
     .run = run_scale,
 };

@@ -259,7 +259,7 @@ static const struct command cmd_create = {
     .run = run_create,
 };
 
-static const struct command cmd_list = {
+static const struct command cmd_token_list = {
     .name = "list",
     .summary = "List the tokens there are",
     .opts = plain_opts,
@@ -278,7 +278,7 @@ static const struct command cmd_token_delete = {
     .run = run_delete,
 };
 
-static const struct command *const subs[] = {&cmd_create, &cmd_list, &cmd_token_delete, NULL};
+static const struct command *const subs[] = {&cmd_create, &cmd_token_list, &cmd_token_delete, NULL};
 
 const struct command cmd_token = {
     .name = "token",

@@ -138,6 +138,21 @@ static int make_admin(struct plane_pki *p, const char *dir, usec now, struct err
     return r;
 }
 
+/* Who asks nodes for logs; what that allows is the role system:kubelet-api-admin. */
+static int make_kubelet_client(struct plane_pki *p, const char *dir, usec now, struct err *err)
+{
+    static const char *const groups[] = {"grove:kubelet-clients", NULL};
+    struct pki_identity id = {0};
+    int r = pki_issue(&p->ca, "kube-apiserver-kubelet-client", groups, NULL, now, p->lifetime, &id,
+                      err);
+    if (r == 0)
+        r = save(dir, "kubelet-client", &id, err);
+    pki_identity_done(r ? &id : &p->kubelet_client);
+    if (r == 0)
+        p->kubelet_client = id;
+    return r;
+}
+
 static void set_names(struct plane_pki *p, str names)
 {
     strbuf_done(&p->names);
@@ -162,6 +177,8 @@ int plane_pki_open(const char *dir, usec now, usec lifetime, str names, struct p
         r = make_server(ret, dir, now, err);
     if (r == 0 && (fresh_ca || !load(dir, "admin", now, left, &ret->admin)))
         r = make_admin(ret, dir, now, err);
+    if (r == 0 && (fresh_ca || !load(dir, "kubelet-client", now, left, &ret->kubelet_client)))
+        r = make_kubelet_client(ret, dir, now, err);
     if (r == 0)
         r = open_sa_key(dir, &ret->sa_key, err);
     if (r)
@@ -171,7 +188,8 @@ int plane_pki_open(const char *dir, usec now, usec lifetime, str names, struct p
 
 usec plane_pki_renewal(const struct plane_pki *p)
 {
-    usec leaf = MIN(end_of(&p->server), end_of(&p->admin)) - renew_before(p);
+    usec leaf = MIN(end_of(&p->server), end_of(&p->admin));
+    leaf = MIN(leaf, end_of(&p->kubelet_client)) - renew_before(p);
     usec ca = end_of(&p->ca) - p->lifetime;
     return MIN(leaf, ca);
 }
@@ -186,6 +204,8 @@ int plane_pki_renew(struct plane_pki *p, const char *dir, usec now, struct err *
         r = make_server(p, dir, now, err);
     if (r == 0 && (all || end_of(&p->admin) - now <= left))
         r = make_admin(p, dir, now, err);
+    if (r == 0 && (all || end_of(&p->kubelet_client) - now <= left))
+        r = make_kubelet_client(p, dir, now, err);
     return r;
 }
 
@@ -204,6 +224,7 @@ void plane_pki_done(struct plane_pki *p)
     pki_identity_done(&p->first_ca);
     pki_identity_done(&p->server);
     pki_identity_done(&p->admin);
+    pki_identity_done(&p->kubelet_client);
     strbuf_done(&p->sa_key);
     strbuf_done(&p->names);
     *p = (struct plane_pki){0};

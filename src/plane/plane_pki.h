@@ -7,6 +7,7 @@
 
 struct plane_pki {
     struct pki_identity ca, server, admin;
+    struct pki_identity kubelet_client; /* what we show to the servers of nodes */
     struct pki_identity
         first_ca;         /* as it was when opened, if that was renewed: others refer to it */
     struct strbuf sa_key; /* signs service account tokens; PEM */

@@ -32,6 +32,7 @@ struct up {
     struct plane *plane;
     struct front *front;
     void (*on_ready)(void *ctx, const struct err *err);
+    void (*on_kubeconfig)(void *ctx);
     void *ctx;
     bool is_ready;
     bool over; /* it could not be put together, or is being freed */
@@ -63,12 +64,23 @@ static int write_kubeconfig(struct up *u, struct err *err)
     return r;
 }
 
+static int show_to_kubelets(struct up *u, struct err *err)
+{
+    return front_set_kubelet_client(u->front, strbuf_str(&u->pki.ca.cert_pem),
+                                    strbuf_str(&u->pki.kubelet_client.cert_pem),
+                                    strbuf_str(&u->pki.kubelet_client.key_pem), err);
+}
+
 static void on_new_certs(void *ctx)
 {
     struct err err = ERR_INIT;
     struct up *u = ctx;
+    if (u->front && show_to_kubelets(u, &err))
+        log_warn("kubelets are shown an old certificate", LOG_C("error", err.message));
     if (u->is_ready && write_kubeconfig(u, &err))
         log_warn("the kubeconfig cannot be written", LOG_C("error", err.message));
+    else if (u->is_ready && u->on_kubeconfig)
+        u->on_kubeconfig(u->ctx);
     if (u->plane)
         plane_set_ca(u->plane, strbuf_str(&u->pki.ca.cert_pem));
 }
@@ -295,7 +307,7 @@ static int open_front(struct up *u, const struct up_options *o, struct err *err)
     if (!u->front)
         return err_wrap(err, "--listen");
     advertise(u);
-    return 0;
+    return show_to_kubelets(u, err);
 }
 
 struct up *up_new(struct loop *l, const struct up_options *o,
@@ -304,6 +316,7 @@ struct up *up_new(struct loop *l, const struct up_options *o,
     struct up *u = xnew(struct up);
     u->loop = l;
     u->on_ready = on_ready;
+    u->on_kubeconfig = o->on_kubeconfig;
     u->ctx = ctx;
     u->journal = journal_new(JOURNAL_MAX_BYTES);
     if (open_dir(u, o, err) || open_keys(u, o, err) || open_plane(u, o, err) ||
@@ -332,6 +345,11 @@ const char *up_dir(const struct up *u)
 struct store *up_store(const struct up *u)
 {
     return apiserver_store(plane_server(u->plane));
+}
+
+struct api *up_admin(const struct up *u)
+{
+    return plane_admin(u->plane);
 }
 
 const char *up_kubeconfig(const struct up *u)

@@ -21,6 +21,9 @@ struct up_options {
     usec cert_lifetime; /* of our own; 0: a year */
     const str *tls_san; /* further names and addresses in our own certificate */
     size_t n_tls_san;
+    /* The kubeconfig was written again, with other certificates; NULL: nobody wants to know. With
+     * the ctx of on_ready. */
+    void (*on_kubeconfig)(void *ctx);
 };
 
 struct up;
@@ -33,6 +36,8 @@ const char *up_advertised(const struct up *u); /* where it is found: never 0.0.0
 const char *up_kubeconfig(const struct up *u); /* path */
 const char *up_dir(const struct up *u);        /* of the state */
 struct store *up_store(const struct up *u);
+/* The administrator's access, from when it is ready. */
+struct api *up_admin(const struct up *u);
 /* Ends connections and closes the store, then calls done. */
 void up_stop(struct up *u, void (*done)(void *ctx), void *ctx);
 void up_free(struct up *u);
