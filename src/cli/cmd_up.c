@@ -260,9 +260,15 @@ static void print_context(const struct up_run *r, str kubeconfig)
     const struct up_context *c = &r->context;
     if (c->why[0])
         printf("  context    none: %s\n", c->why);
+    const char *home = getenv("HOME");
+    str file = c->file, before = str_of(home ? home : "");
+    bool at_home = before.len > 1 && str_starts(file, before);
+    if (at_home)
+        file = str_sub(file, before.len, file.len);
     if (c->file.len)
-        printf("  context    %.*s, current in %.*s until it is stopped%s%.*s%s\n", STR_ARG(c->name),
-               STR_ARG(c->file), c->previous.len ? " (before: " : "", STR_ARG(c->previous),
+        printf("  context    %.*s, current in %s%.*s until it is stopped%s%.*s%s\n",
+               STR_ARG(c->name), at_home ? "~" : "", STR_ARG(file),
+               c->previous.len ? " (before: " : "", STR_ARG(c->previous),
                c->previous.len ? ")" : "");
     putchar('\n');
     if (!c->file.len)

@@ -575,8 +575,6 @@ TEST(pods_that_fail_are_told_with_the_containers_words)
          "degraded pclq/llm-0-a: 2 pods of llm-0-a fail: llm-0-a-0 is CrashLoopBackOff: "
          "container c ends again and again\n"
          "  - look at its log: kubectl logs llm-0-a-0 -c c --previous\n"},
-<<<<<<< HEAD
-=======
         {"its last run says how it ended",
          CLIQUE(1) "pod llm-0-a-0 on n1 phase Running {status: {containerStatuses: [{name: c, "
                    "restartCount: 2, state: {running: {}}, lastState: {terminated: {exitCode: 137, "
@@ -593,7 +591,6 @@ TEST(pods_that_fail_are_told_with_the_containers_words)
          "  The node was low on memory\n"
          "  - ask for what it really uses (requests and limits of memory and ephemeral-storage), "
          "or free the node; a new pod takes its place\n"},
->>>>>>> kubelet
         {"it runs and is not ready",
          CLIQUE(1) "pod llm-0-a-0 on n1 phase Running unready ContainersNotReady\n",
          "degraded pclq/llm-0-a: 1 pod of llm-0-a is running but not ready: llm-0-a-0 on n1 "
