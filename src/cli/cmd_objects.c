@@ -3,10 +3,11 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "cli/cli.h"
+#include "cli/offer_names.h"
 #include "cli/print.h"
 #include "cli/set_view.h"
 #include "explain/documents/clean.h"
-#include "explain/documents/manifest.h"
+#include "explain/documents/refusal.h"
 #include "grove/types.h"
 
 #define DELETE_TIMEOUT (5 * USEC_PER_MIN)
@@ -65,13 +66,34 @@ static str namespace_for(const struct session *s, const struct kind *k)
     return kind_is(k, KIND_NAMESPACED) ? s->ns : STR_NONE;
 }
 
-/* What was not found may have had this name in older documents. */
+/* Somebody mistyped a name. */
+static void say_nearest(struct session *s, const struct kind *k, str name, struct err *err)
+{
+    struct session_list all;
+    struct err unread = ERR_INIT;
+    str said = arena_str(&s->arena, str_of(err->message));
+    if (session_list(s, k, namespace_for(s, k), STR_NONE, &all, &unread))
+        return;
+    const char **names = arena_array(&s->arena, const char *, all.n + 1);
+    for (size_t i = 0; i < all.n; i++)
+        names[i] = arena_str(&s->arena, all.items[i]->name).p;
+    const char *near = opt_nearest(name, names);
+    if (near)
+        (void)err_set(err, err->code, "%.*s; did you mean %s?", STR_ARG(said), near);
+}
+
+/* What was not found may have had this name in older documents, or one that is nearly it. */
 static int hint(struct session *s, const struct kind *k, str name, int r, struct err *err)
 {
     struct session_list sets;
     struct err unread = ERR_INIT;
-    if (r == ERR_NOT_FOUND && session_list(s, &kind_pcs, s->ns, STR_NONE, &sets, &unread) == 0)
+    if (r != ERR_NOT_FOUND)
+        return r;
+    size_t said = strlen(err->message);
+    if (session_list(s, &kind_pcs, s->ns, STR_NONE, &sets, &unread) == 0)
         view_hint(&sets, k, name, err);
+    if (strlen(err->message) == said)
+        say_nearest(s, k, name, err);
     return r;
 }
 
@@ -85,18 +107,13 @@ struct file_args {
 /* ---- what files describe ---- */
 
 struct one {
+    const struct manifest *manifest;
     struct doc *doc;
     const struct kind *kind;
     str ns, name;
 };
 typedef int one_fn(struct session *s, const struct file_args *a, const struct one *o,
                    struct err *err);
-
-struct described {
-    str file;
-    struct doc *doc;
-};
-typedef VEC(struct described) described_vec;
 
 /* Tells what failed; the worst exit code so far. */
 static int note_failure(int code, const struct err *err)
@@ -106,7 +123,7 @@ static int note_failure(int code, const struct err *err)
 }
 
 /* Reads what it can and says of the rest why not. */
-static int read_files(const struct file_args *a, struct arena *arena, described_vec *ret)
+static int read_files(const struct file_args *a, struct arena *arena, manifest_vec *ret)
 {
     int code = EXIT_OK;
     for (size_t i = 0; i < a->files.len; i++) {
@@ -115,35 +132,50 @@ static int read_files(const struct file_args *a, struct arena *arena, described_
         if (manifest_files(a->files.p[i], arena, &files, &err))
             code = note_failure(code, &err);
         for (size_t k = 0; k < files.len; k++) {
-            doc_vec docs = {0};
-            if (manifest_read_file(files.p[k], &docs, &err))
+            if (manifest_load(files.p[k], arena, ret, &err))
                 code = note_failure(code, &err);
-            else
-                for (size_t d = 0; d < docs.len; d++)
-                    *vec_push(ret) = (struct described){files.p[k], doc_ref(docs.p[d])};
-            doc_vec_done(&docs);
         }
         vec_done(&files);
     }
     return code;
 }
 
-static int understand(const struct session *s, const struct file_args *a, struct doc *d,
+static int understand(struct session *s, const struct file_args *a, const struct manifest *m,
                       struct one *ret, struct err *err)
 {
-    jval root = doc_root(d);
-    const struct kind *k = manifest_kind(root, err);
+    jval root = doc_root(m->doc);
+    const struct kind *k = manifest_kind_at(m, err);
     if (!k)
         return ERR_INVALID;
+    str at = manifest_at(m, manifest_line(m, STR_NONE, STR_NONE), &s->arena);
     str ns = jstr(jpath(root, "metadata.namespace"));
-    *ret = (struct one){.doc = d, .kind = k, .name = jstr(jpath(root, "metadata.name"))};
+    *ret = (struct one){
+        .manifest = m, .doc = m->doc, .kind = k, .name = jstr(jpath(root, "metadata.name"))};
     ret->ns = str_is_empty(ns) ? namespace_for(s, k) : ns;
     if (str_is_empty(ret->name))
-        return err_set(err, ERR_INVALID, "an object of kind %s has no metadata.name", k->kind);
+        return err_set(err, ERR_INVALID, "%.*sthe %s has no metadata.name", STR_ARG(at), k->kind);
     if (a->session.ns.len && ns.len && !str_eq(ns, a->session.ns))
-        return err_set(err, ERR_INVALID, "%s %.*s is in namespace %.*s, not in %.*s (-n)",
-                       k->singular, STR_ARG(ret->name), STR_ARG(ns), STR_ARG(a->session.ns));
+        return err_set(err, ERR_INVALID, "%.*s%s %.*s is in namespace %.*s, not in %.*s (-n)",
+                       STR_ARG(at), k->singular, STR_ARG(ret->name), STR_ARG(ns),
+                       STR_ARG(a->session.ns));
     return 0;
+}
+
+/* A file was refused: what is wrong with it, each mistake in a line of its own. */
+static int note_refusal(int code, struct session *s, const struct one *o, const struct err *err)
+{
+    str_vec lines = {0};
+    /* An apply that does not fit the schema is answered with 500. */
+    if (!s->refusal || (err->code != ERR_INVALID && s->refusal->code != 500))
+        return note_failure(code, err);
+    refusal_lines(o->manifest, o->kind, s->refusal, &s->arena, &lines);
+    for (size_t i = 0; i < lines.len; i++) {
+        struct err one = ERR_INIT;
+        (void)err_set(&one, ERR_INVALID, "%.*s", STR_ARG(lines.p[i]));
+        code = note_failure(code, &one);
+    }
+    vec_done(&lines);
+    return code;
 }
 
 /* One object after the other: what fails is told, and the others are done all the same, unless
@@ -153,24 +185,23 @@ static int do_each(const struct file_args *a, one_fn *fn)
     struct session s = {0};
     struct err err = ERR_INIT;
     struct arena arena = ARENA_INIT;
-    described_vec all = {0};
+    manifest_vec all = {0};
     int code = read_files(a, &arena, &all), r = 0;
     if (all.len > 0 && session_open(&a->session, &s, &err))
         code = cli_fail(&err);
     for (size_t i = 0; s.loop && i < all.len; i++) {
         struct one one;
         err = ERR_INIT;
-        r = understand(&s, a, all.p[i].doc, &one, &err);
-        if (r)
-            (void)err_wrap(&err, "%.*s", STR_ARG(all.p[i].file));
-        else
+        r = understand(&s, a, &all.p[i], &one, &err);
+        if (r) {
+            code = note_failure(code, &err);
+        } else {
             r = fn(&s, a, &one, &err);
-        code = r ? note_failure(code, &err) : code;
+            code = r ? note_refusal(code, &s, &one, &err) : code;
+        }
         if (r == ERR_UNAVAILABLE || r == ERR_UNAUTHORIZED)
             break;
     }
-    for (size_t i = 0; i < all.len; i++)
-        doc_unref(all.p[i].doc);
     vec_done(&all);
     if (s.loop)
         session_close(&s);
@@ -192,6 +223,16 @@ static bool is_unchanged(const struct obj *before, const struct obj *after)
            str_eq(jtext(before->annotations), jtext(after->annotations));
 }
 
+/* Nothing is found where there is no namespace. */
+static void say_namespace(struct session *s, const struct one *o, struct err *err)
+{
+    str said = arena_str(&s->arena, str_of(err->message));
+    if (!str_starts(said, STR("namespaces ")))
+        return;
+    (void)err_set(err, err->code, "%.*s%.*s; make it with: kubectl create namespace %.*s",
+                  STR_ARG(manifest_at(o->manifest, 0, &s->arena)), STR_ARG(said), STR_ARG(o->ns));
+}
+
 static int apply_one(struct session *s, const struct file_args *a, const struct one *o,
                      struct err *err)
 {
@@ -200,6 +241,8 @@ static int apply_one(struct session *s, const struct file_args *a, const struct 
     int code;
     (void)session_get(s, o->kind, o->ns, o->name, &before, &missing);
     int r = session_apply(s, o->kind, o->ns, o->name, o->doc, a->dry_run, &after, &code, err);
+    if (r == ERR_NOT_FOUND)
+        say_namespace(s, o, err);
     const char *what = code == 201                   ? "created"
                        : is_unchanged(before, after) ? "unchanged"
                                                      : "configured";
@@ -404,6 +447,7 @@ const struct command cmd_get = {
     .opts_size = sizeof(struct get_args),
     .examples = "  $ grove get pods -o wide\n  $ grove get pcs my-set -o yaml\n"
                 "  $ grove get pods -l grove.io/role=decode --watch",
+    .complete = names_of_objects,
     .run = run_get,
 };
 
@@ -455,7 +499,8 @@ static int read_victim(const struct command_call *call, const struct kind **ret_
         return err_set(err, ERR_USAGE, "say what to delete: TYPE NAME, or -f FILE");
     int r = read_target(call, ret_kind, ret_name, err);
     if (r == 0 && str_is_empty(*ret_name))
-        r = err_set(err, ERR_USAGE, "say which %s to delete", (*ret_kind)->singular);
+        r = err_set(err, ERR_USAGE, "name the %s to delete: grove delete %s NAME",
+                    (*ret_kind)->singular, (*ret_kind)->singular);
     return r;
 }
 
@@ -512,6 +557,7 @@ const struct command cmd_delete = {
     .opts = delete_opts,
     .opts_size = sizeof(struct file_args),
     .examples = "  $ grove delete pcs my-set\n  $ grove delete -f my-set.yaml",
+    .complete = names_of_objects,
     .run = run_delete,
 };
 
@@ -521,6 +567,22 @@ struct scale_args {
     struct session_opts session;
     int64_t replicas;
 };
+
+/* The operator sets a clique of a scaling group back to what the template says: who scales it means
+ * the group. */
+static int check_member(struct session *s, const struct kind *k, str name, struct err *err)
+{
+    struct obj *o;
+    struct err unread = ERR_INIT;
+    if (k != &kind_pclq || session_get(s, k, s->ns, name, &o, &unread))
+        return 0;
+    str group = obj_label(o, STR(LABEL_PCSG));
+    if (!group.len)
+        return 0;
+    return err_set(err, ERR_INVALID,
+                   "%.*s scales with its scaling group: grove scale pcsg/%.*s --replicas N",
+                   STR_ARG(name), STR_ARG(group));
+}
 
 static int run_scale(void *ctx, const void *opts, const struct command_call *call)
 {
@@ -533,9 +595,13 @@ static int run_scale(void *ctx, const void *opts, const struct command_call *cal
     int r = read_target(call, &k, &name, &err);
     if (r == 0 && (str_is_empty(name) || !kind_is(k, KIND_SCALE)))
         r = err_set(&err, ERR_USAGE,
-                    str_is_empty(name) ? "say which %s to scale" : "a %s cannot be scaled",
+                    str_is_empty(name) ? "name the %s to scale"
+                                       : "a %s cannot be scaled; scale what it belongs to: pcs, "
+                                         "pcsg or pclq",
                     k->singular);
     r = r ? r : session_open(&a->session, &s, &err);
+    if (r == 0)
+        r = check_member(&s, k, name, &err);
     if (r == 0)
         r = hint(&s, k, name, session_scale(&s, k, namespace_for(&s, k), name, a->replicas, &err),
                  &err);
@@ -569,5 +635,6 @@ const struct command cmd_scale = {
     .opts = scale_opts,
     .opts_size = sizeof(struct scale_args),
     .examples = "  $ grove scale pcs my-set --replicas=3",
+    .complete = names_of_objects,
     .run = run_scale,
 };

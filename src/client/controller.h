@@ -62,6 +62,9 @@ usec world_rebased(const struct world *w, const struct obj *o, usec wall);
  * take, until something else of the object changes; then, and after a restart, it may be up to a
  * second late. */
 usec world_rebased_seen(const struct world *w, const struct obj *o, usec wall);
+/* When the object, and this version of it, came into our cache, as steady time; false: it is not
+ * there, or nobody knows. Whatever its own times say. */
+bool world_seen(const struct world *w, const struct obj *o, struct cache_seen *ret);
 /* What our wall clock showed at a moment. */
 usec world_shown(const struct world *w, usec moment);
 /* Has the delay since a moment passed? Else the plan is to be looked at again when it has. A delay
@@ -137,6 +140,8 @@ struct controller_def {
      * went (kinds.h), to controller_watch those that are new. */
     void (*on_kinds)(struct controller *c);
     void (*ctx_free)(void *ctx); /* with the controller; NULL: nothing to do */
+    /* Does what a plan asks of others than the API (plan_act), or begins to. */
+    void (*act)(void *ctx, const struct world *w, const struct key *key, const struct plan_act *a);
 };
 
 /* `api` is who the controller acts as; caches are shared by all controllers of a runtime and use

@@ -38,7 +38,7 @@ void grove_kinds_init(void);
 #define ANNOTATION_TOPOLOGY "grove.io/topology-name"
 /* Of a base gang: "GROUP=N,...", so many pods like those of the group come in scaled gangs. */
 #define ANNOTATION_SCALED_PODS "grove.io/scaled-pods"
-/* The long form of what had to be shortened in a label, a host name or a Service (D12). */
+/* The long form of what had to be shortened in a label, a host name or a Service (decision 12). */
 #define ANNOTATION_FULL_NAME "grove.io/full-name"
 #define ANNOTATION_MNNVL "grove.io/mnnvl-group"
 #define ANNOTATION_UNPROTECTED "grove.io/disable-managed-resource-protection"

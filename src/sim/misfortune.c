@@ -2,7 +2,7 @@
  * wants to see it. */
 #include "sim/sim_impl.h"
 
-#include "node/machine/life.h"
+#include "node/sim/life.h"
 #include "json/write.h"
 
 /* ---- status ---- */

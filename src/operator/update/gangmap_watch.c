@@ -333,6 +333,20 @@ static void enqueue_members(void *ctx, jval entry)
     arena_done(&a);
 }
 
+/* What a group replica waits for is in its own gang, or else in an anchor (gangmap_parents): when
+ * anchors change, those in other gangs may wait for others. */
+static void enqueue_dependents(struct changed *x, const struct obj *old, const struct obj *new)
+{
+    bool anchors = false;
+    if (str_is_empty(x->set.startup_type) || str_ends(x->set.startup_type, STR("AnyOrder")))
+        return;
+    each_changed(old, new, note_anchor, &anchors);
+    for (struct jiter it = entries_of(new); anchors && jnext(&it);) {
+        if (j_has(jgetc(it.value, "dependsOn")))
+            enqueue_members(x, it.value);
+    }
+}
+
 void gangmap_to_members(struct controller *c, const struct world *w, const struct obj *old,
                         const struct obj *new)
 {
@@ -340,6 +354,7 @@ void gangmap_to_members(struct controller *c, const struct world *w, const struc
     if (!changed_init(&x, c, w, old, new))
         return;
     each_changed(old, new, enqueue_members, &x);
+    enqueue_dependents(&x, old, new);
     enqueue_standalone(&x);
 }
 
