@@ -402,15 +402,17 @@ static const struct {
 static void look_at_unfit(struct look *l, const struct obj *gang)
 {
     struct finding *f = add(l, FINDING_WAITING, 1, gang);
-    bool wrong = unfit_is_wrong(unfit_facts(gang));
-    str reason = jstr(jgetc(condition_find(conditions_of(gang), STR("Unschedulable")), "reason"));
-    f->verdict = arena_printf(l->arena, "gang %.*s %s: %.*s", STR_ARG(gang->name),
-                              wrong ? "is not placed" : "does not fit",
-                              STR_ARG(unfit_verdict(gang, l->arena)));
-    for (size_t i = 0; wrong && i < ARRAY_LEN(unplaced_remedies); i++) {
-        if (str_is(reason, unplaced_remedies[i].reason))
-            unblock(f, str_of(unplaced_remedies[i].how));
+    jval c = condition_find(conditions_of(gang), STR("Unschedulable"));
+    const char *what = "does not fit";
+    for (size_t i = 0; i < ARRAY_LEN(unplaced_remedies); i++) {
+        if (!unfit_is_wrong(unfit_facts(gang)) ||
+            !str_is(jstr(jgetc(c, "reason")), unplaced_remedies[i].reason))
+            continue;
+        what = "is not placed";
+        unblock(f, str_of(unplaced_remedies[i].how));
     }
+    f->verdict = arena_printf(l->arena, "gang %.*s %s: %.*s", STR_ARG(gang->name), what,
+                              STR_ARG(unfit_verdict(gang, l->arena)));
     f->unfit = true;
     f->constraint = message_of(gang, "Unschedulable");
     f->alike = unfit_key(unfit_facts(gang), l->arena);

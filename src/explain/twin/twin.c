@@ -698,7 +698,7 @@ int twin_check_size(const struct picture *p, const doc_vec *docs, struct err *er
     if (pods <= MAX(most, ALWAYS_TRIED))
         return 0;
     return err_set(err, ERR_INVALID,
-                   "%s%lld pods are asked for and the nodes take %lld of any kind: ask for less",
+                   "%s%lld pods are asked for, and the nodes hold at most %lld: ask for fewer",
                    pods == INT32_MAX ? "more than " : "", (long long)pods, (long long)most);
 }
 
