@@ -29,7 +29,9 @@
 struct up_args {
     int64_t nodes;
     int profile;
-    bool tainted, detach;
+    bool tainted, detach, local, process_privileged;
+    int64_t gpus;
+    int runtime;
     str name, data, listen, kubeconfig, without, config;
     bool context;
     usec start_delay, stop_delay;
@@ -46,12 +48,24 @@ struct up_args {
 
 static const char *const log_levels[] = {"debug", "info", "warn", "error", "off", NULL};
 
+static const char *const runtimes[] = {"asked", "process", NULL};
+
 static const struct opt up_opts[] = {
     OPT_INT(struct up_args, nodes, 0, "nodes", "N", 0, 100000, "20", "Simulated nodes"),
     OPT_CHOICE(struct up_args, profile, 0, "profile", nodes_profiles, "h100",
                "Hardware profile of the nodes"),
     OPT_FLAG(struct up_args, tainted, 0, "tainted",
              "Taint the nodes fake-node=true:NoSchedule, as demo clusters do"),
+    OPT_FLAG(struct up_args, local, 0, "local",
+             "This machine is a node, on which pods really run; without --nodes there are no "
+             "simulated ones"),
+    OPT_CHOICE(struct up_args, runtime, 0, "runtime", runtimes, "asked",
+               "With --local, which pods run as processes: those that ask for it with "
+               "runtimeClassName: process, or all of them (process)"),
+    OPT_INT(struct up_args, gpus, 0, "gpus", "N", 0, 64, "0",
+            "With --local: GPUs that this machine pretends to have"),
+    OPT_FLAG(struct up_args, process_privileged, 0, "process-privileged",
+             "With --local: pods may mount directories of the machine and run as root"),
     OPT_STRING(struct up_args, data, 0, "data", "DIR",
                "Keep the state here; without it the state is lost when the process ends"),
     OPT_STRING_DEF(struct up_args, listen, 0, "listen", "ADDR:PORT", "127.0.0.1:6443",
@@ -203,6 +217,11 @@ static void print_nodes(const struct up_run *r)
 {
     struct census c;
     take_census(up_store(r->up), &c);
+    if (r->args->local)
+        printf("  nodes      this machine: pods %s run here as processes\n",
+               r->args->runtime == 1 ? "of every kind" : "with runtimeClassName: process");
+    if (r->args->local && r->args->nodes == 0)
+        return;
     printf("  nodes      %lld simulated, profile %s", (long long)r->args->nodes,
            nodes_profiles[r->args->profile]);
     if (c.one) {
@@ -494,6 +513,10 @@ static void set_options(const struct up_args *a, struct up_options *o)
                              .cert_lifetime = a->cert_lifetime,
                              .tls_san = a->tls_san.p,
                              .n_tls_san = a->tls_san.len};
+    o->local = a->local;
+    o->local_all = a->runtime == 1;
+    o->local_privileged = a->process_privileged;
+    o->local_gpus = a->gpus;
     o->nodes.count = (unsigned)a->nodes;
     o->nodes.profile = nodes_profiles[a->profile];
     o->nodes.tainted = a->tainted;
@@ -661,9 +684,12 @@ static void on_bus_error(int signo)
 
 static int run_up(void *ctx, const void *opts, const struct command_call *call)
 {
-    const struct up_args *a = opts;
+    struct up_args args = *(const struct up_args *)opts;
+    const struct up_args *a = &args;
     (void)ctx;
-    (void)call;
+    /* Where pods really run, those that only seem to are asked for. */
+    if (args.local && !command_given(call, "nodes"))
+        args.nodes = 0;
     log_set_level((enum log_level)a->log_level);
     log_set_format(a->log_json ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
     /* A file limit is an answer of the disk, not the end: the store is full. */

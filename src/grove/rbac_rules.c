@@ -231,6 +231,18 @@ static const struct rbac_rule autoscaler_rules[] = {
     EVENTS,
 };
 
+/* This machine as a node of its own control plane. */
+static const struct rbac_rule agent_rules[] = {
+    ON("", "nodes", "create,get,list,watch"),
+    ON("", "nodes/status", "patch"),
+    ON("", "pods", "delete,get,list,watch"),
+    ON("", "pods/status", "patch"),
+    ON("", "configmaps,secrets", READ),
+    ON("node.k8s.io", "runtimeclasses", "create,get,list,watch"),
+    ON("coordination.k8s.io", "leases", "create,get,list,patch,watch"),
+    EVENTS,
+};
+
 static const struct rbac_rule gc_rules[] = {
     ON("*", "*", "delete,get,list,patch,update,watch"),
     EVENTS,
@@ -350,6 +362,7 @@ static const struct rbac_role roles[] = {
     COMPONENT("endpoint-controller", endpoint_rules),
     COMPONENT("event-expiry", expiry_rules),
     COMPONENT("garbage-collector", gc_rules),
+    COMPONENT("grove-agent", agent_rules),
     COMPONENT("grove-autoscaler", autoscaler_rules),
     COMPONENT("grove-cache", cache_rules),
     COMPONENT("grove-operator", operator_rules),

@@ -11,6 +11,7 @@
 #include "grove/admission.h"
 #include "grove/metrics_feed.h"
 #include "grove/types.h"
+#include "node/agent/agent.h"
 #include "operator/common/backend.h"
 #include "operator/common/config.h"
 #include "operator/operator.h"
@@ -152,6 +153,12 @@ static void add_services(struct plane *p, struct runtime *r, struct api *api)
     p->endpoints = services_add(r, api, &p->services);
 }
 
+static void add_agent(struct plane *p, struct runtime *r, struct api *api)
+{
+    if (p->options.agent)
+        agent_add(p->options.agent, r, api);
+}
+
 /* Simulated nodes are in this process, or in one that is taken to be there. */
 static enum node_known known_node(const void *ctx, const struct obj *node)
 {
@@ -186,6 +193,7 @@ static const struct component {
     {"operator", "grove-operator", add_operator},
     {"scheduler", "grove-scheduler", add_scheduler},
     {"nodes", "simulated-nodes", add_nodes},
+    {"nodes", "grove-agent", add_agent},
     {"nodes", "node-controller", add_node_control},
 };
 

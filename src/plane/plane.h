@@ -15,6 +15,7 @@
 #include "node/sim/nodes.h"
 
 struct plane;
+struct agent;           /* node/agent/agent.h */
 struct token_key;       /* kube/token.h */
 struct operator_config; /* operator/common/config.h */
 
@@ -26,7 +27,8 @@ struct plane_options {
     const char *data_dir; /* NULL: memory only */
     size_t object_memory; /* limit for what the store holds; 0: none */
     struct nodes_options nodes;
-    str ca_pem; /* for the root CA ConfigMap of every namespace; may be empty */
+    struct agent *agent; /* this machine as a node; NULL: it is none. Must outlive the plane */
+    str ca_pem;          /* for the root CA ConfigMap of every namespace; may be empty */
     /* Signs certificates that are asked for; NULL: nothing is signed. Must outlive the plane. */
     const struct pki_identity *ca;
     /* Signs what token Secrets hold; NULL: they stay empty. Must outlive the plane. */

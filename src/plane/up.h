@@ -12,6 +12,10 @@ struct up_options {
     str data;       /* empty: a temporary directory, removed at the end */
     str kubeconfig; /* empty: in the state directory */
     struct nodes_options nodes;
+    bool local;            /* this machine is a node, too */
+    bool local_all;        /* every pod runs as processes, also those that do not ask for it */
+    bool local_privileged; /* pods may have hostPath volumes and run as uid 0 */
+    int64_t local_gpus;    /* GPUs that this machine pretends to have */
     const struct operator_config *config; /* NULL: none; must outlive it */
     str without, initc_image;             /* as plane_options has them; must outlive it */
     struct front_limits limits;

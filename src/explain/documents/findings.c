@@ -780,10 +780,10 @@ static void look_at_silent(struct look *l, const struct obj *clique, const struc
     const struct obj *pod = n->silent_pod;
     str names, node = jstr(jgetc(obj_spec(pod), "nodeName"));
     size_t n_nodes = name_silent(l, pods, &names);
-    const struct obj *o = picture_find(l->picture, PICTURE_NODES, node);
-    jval ready = o ? ready_of(o) : (jval){0};
-    bool speaks = str_is(jstr(jgetc(ready, "status")), "False");
     struct finding *f = add(l, FINDING_DEGRADED, 0, clique);
+    const struct obj *o = picture_find(l->picture, PICTURE_NODES, node);
+    jval ready = o ? ready_of(o) : JVAL_ABSENT;
+    bool speaks = str_is(jstr(jgetc(ready, "status")), "False");
     f->verdict = arena_printf(
         l->arena, "node%s %.*s %s %s: %lld pod%s of %.*s %s not ready%.*s", n_nodes > 1 ? "s" : "",
         STR_ARG(names), n_nodes > 1 ? "are" : "is", speaks ? "not ready" : "silent",
@@ -1037,9 +1037,9 @@ void findings_of_set(const struct picture *p, const struct obj *pcs, struct aren
     look_at_components(&l);
     look_at_refusals(&l);
     pod_groups_done(&l.by_owner);
-    pod_warnings_done(&l.warnings);
     for (size_t i = 0; i < ret->items.len; i++)
         complete(&ret->items.p[i]);
+    pod_warnings_done(&l.warnings);
     vec_sort(&ret->items, compare);
 }
 
