@@ -402,17 +402,15 @@ static const struct {
 static void look_at_unfit(struct look *l, const struct obj *gang)
 {
     struct finding *f = add(l, FINDING_WAITING, 1, gang);
-    jval c = condition_find(conditions_of(gang), STR("Unschedulable"));
-    const char *what = "does not fit";
-    for (size_t i = 0; i < ARRAY_LEN(unplaced_remedies); i++) {
-        if (!unfit_is_wrong(unfit_facts(gang)) ||
-            !str_is(jstr(jgetc(c, "reason")), unplaced_remedies[i].reason))
-            continue;
-        what = "is not placed";
-        unblock(f, str_of(unplaced_remedies[i].how));
-    }
-    f->verdict = arena_printf(l->arena, "gang %.*s %s: %.*s", STR_ARG(gang->name), what,
+    bool wrong = unfit_is_wrong(unfit_facts(gang));
+    str reason = jstr(jgetc(condition_find(conditions_of(gang), STR("Unschedulable")), "reason"));
+    f->verdict = arena_printf(l->arena, "gang %.*s %s: %.*s", STR_ARG(gang->name),
+                              wrong ? "is not placed" : "does not fit",
                               STR_ARG(unfit_verdict(gang, l->arena)));
+    for (size_t i = 0; wrong && i < ARRAY_LEN(unplaced_remedies); i++) {
+        if (str_is(reason, unplaced_remedies[i].reason))
+            unblock(f, str_of(unplaced_remedies[i].how));
+    }
     f->unfit = true;
     f->constraint = message_of(gang, "Unschedulable");
     f->alike = unfit_key(unfit_facts(gang), l->arena);
@@ -782,10 +780,10 @@ static void look_at_silent(struct look *l, const struct obj *clique, const struc
     const struct obj *pod = n->silent_pod;
     str names, node = jstr(jgetc(obj_spec(pod), "nodeName"));
     size_t n_nodes = name_silent(l, pods, &names);
-    const struct obj *o = picture_find(l->picture, PICTURE_NODES, node);
-    jval ready = o ? ready_of(o) : (jval){0};
-    bool speaks = str_is(jstr(jgetc(ready, "status")), "False");
     struct finding *f = add(l, FINDING_DEGRADED, 0, clique);
+    const struct obj *o = picture_find(l->picture, PICTURE_NODES, node);
+    jval ready = o ? ready_of(o) : JVAL_ABSENT;
+    bool speaks = str_is(jstr(jgetc(ready, "status")), "False");
     f->verdict = arena_printf(
         l->arena, "node%s %.*s %s %s: %lld pod%s of %.*s %s not ready%.*s", n_nodes > 1 ? "s" : "",
         STR_ARG(names), n_nodes > 1 ? "are" : "is", speaks ? "not ready" : "silent",
@@ -1039,9 +1037,9 @@ void findings_of_set(const struct picture *p, const struct obj *pcs, struct aren
     look_at_components(&l);
     look_at_refusals(&l);
     pod_groups_done(&l.by_owner);
-    pod_warnings_done(&l.warnings);
     for (size_t i = 0; i < ret->items.len; i++)
         complete(&ret->items.p[i]);
+    pod_warnings_done(&l.warnings);
     vec_sort(&ret->items, compare);
 }
 
