@@ -83,7 +83,7 @@ export class FleetCanvas {
   private ghosts: Ghosts = new Map();
   private at: string | undefined; // node that the keyboard is at
   private zoom = 0; // steps from what fits
-  // For those who measure.
+  // For those who measure (bench/page): milliseconds of script and drawing.
   readonly spent = { frames: 0, total: 0, worst: 0 };
   onHover: (t: Target | undefined) => void = () => undefined;
   onSelect: (t: Target | undefined) => void = () => undefined;
@@ -92,6 +92,7 @@ export class FleetCanvas {
     this.el = h("div", { class: "fc", tabindex: "0", role: "application", "aria-roledescription": "map of nodes",
       "aria-label": label, "data-kept": "" },
       h("div", { class: "fc-stick" }, this.base, this.over), this.sizer);
+    Object.assign(this.el, { spent: this.spent });
     new ResizeObserver(() => this.relayout()).observe(this.el);
     this.el.addEventListener("scroll", () => this.redraw(), { passive: true });
     this.el.addEventListener("pointermove", (e) => this.point(e));
@@ -261,7 +262,9 @@ export class FleetCanvas {
   }
 
   private drawNode(g: CanvasRenderingContext2D, p: Place): void {
-    const s = this.layout!.size, n = p.node, cells = this.slots.of(n), t = this.theme;
+    const s = this.layout!.size, n = p.node, t = this.theme;
+    if (s.cell < 5) return this.drawTiny(g, p);
+    const cells = this.slots.of(n);
     const radius = s.cell >= 12 ? 6 : s.cell >= 8 ? 4 : s.cell >= 5 ? 2 : 0;
     g.fillStyle = t.box[2];
     g.fillRect(p.x - 1, p.y - 1, p.w + 2, p.h + 2);
@@ -283,6 +286,31 @@ export class FleetCanvas {
     }
   }
 
+  // Far away a node is a tile: what is free is its ground, and cells of one pod run together.
+  private drawTiny(g: CanvasRenderingContext2D, p: Place): void {
+    const s = this.layout!.size, t = this.theme, cells = this.slots.of(p.node);
+    g.fillStyle = t.box[2];
+    g.fillRect(p.x, p.y, p.w, p.h);
+    g.fillStyle = t.free;
+    g.fillRect(p.x, p.y, p.w, p.h);
+    for (let i = 0; i < cells.length; i++) {
+      const pod = cells[i];
+      if (!pod) continue;
+      const [x, y] = this.cellRect(p, i), runs = cells[i + 1] === pod && (i + 1) % p.cols !== 0;
+      const starts = lookOf(pod.state) === "starting" || lookOf(pod.state) === "going";
+      g.fillStyle = gangColour(pod.set, pod.gang);
+      g.fillRect(x, starts ? y + Math.ceil(s.cell / 2) : y, s.cell + (runs ? s.gap : 0), starts ? Math.floor(s.cell / 2) : s.cell);
+    }
+    if (p.node.ready && !p.node.cordoned) return;
+    g.strokeStyle = p.node.ready ? t.text : t.bad;
+    g.lineWidth = 1;
+    g.strokeRect(p.x + 0.5, p.y + 0.5, p.w - 1, p.h - 1);
+    g.beginPath();
+    g.moveTo(p.x, p.y + p.h);
+    g.lineTo(p.x + p.w, p.y);
+    g.stroke();
+  }
+
   private drawHead(g: CanvasRenderingContext2D, p: Place): void {
     const s = this.layout!.size, n = p.node, t = this.theme;
     // Pods without a device: small dots at the right.
@@ -296,7 +324,7 @@ export class FleetCanvas {
     });
     g.textBaseline = "middle";
     g.font = `${11 * s.scale}px ${FONT}`;
-    g.fillStyle = word ? t.bad : t.dim;
+    g.fillStyle = !n.ready ? t.bad : word ? t.text : t.dim;
     const room = p.w - 2 * s.pad - dots * 9 * s.scale;
     g.fillText(clip(g, word && g.measureText(`${n.name} ${word}`).width > room ? word : word ? `${n.name} ${word}` : n.name, room),
       p.x + s.pad, p.y + s.head / 2 + 4 * s.scale);
@@ -308,8 +336,8 @@ export class FleetCanvas {
     g.beginPath();
     g.roundRect(p.x, p.y, p.w, p.h, radius);
     g.clip();
-    g.strokeStyle = p.node.ready ? t.line : t.bad;
-    g.globalAlpha = p.node.ready ? 0.9 : 0.35;
+    g.strokeStyle = p.node.ready ? t.dim : t.bad;
+    g.globalAlpha = 0.35;
     g.lineWidth = 1;
     const step = this.layout!.size.cell >= 8 ? 6 : 3;
     g.beginPath();

@@ -53,8 +53,11 @@ export function grow(nodes: Iterable<FleetNode>): Tree {
 
 interface Piece { w: number; h: number; put: (x: number, y: number) => void }
 
-// Rows of pieces no wider than that.
-function flow(pieces: Piece[], width: number, between: number): Piece {
+// Rows of pieces no wider than that, and about equally long: a last row of one would leave a hole.
+function flow(pieces: Piece[], room: number, between: number): Piece {
+  const whole = pieces.reduce((sum, p) => sum + p.w + between, -between), widest = Math.max(0, ...pieces.map((p) => p.w));
+  const rows = Math.max(1, Math.ceil(whole / room)), each = Math.ceil(pieces.length / rows);
+  const width = Math.min(room, Math.max(widest, (each * (whole + between)) / Math.max(pieces.length, 1) - between) + 0.5);
   let x = 0, y = 0, row = 0, w = 0;
   const at: [number, number][] = [];
   for (const p of pieces) {
@@ -85,7 +88,7 @@ export function arrange(root: Tree, width: number, cell: number): Layout {
     } };
   };
   const boxed = (label: string, depth: number, inner: Piece): Piece => {
-    const top = label ? s.labels[depth] : 0, pad = s.labels[0] ? s.between - (depth === 2 ? 2 : 0) : [s.between, 1, 0][depth];
+    const top = label ? s.labels[depth] : 0, pad = s.labels[0] ? s.between - (depth === 2 ? 2 : 0) : [s.between, 2, 1][depth];
     const w = inner.w + 2 * pad, h = inner.h + 2 * pad + top;
     return { w, h, put: (x, y) => {
       out.boxes.push({ x, y, w, h, label: top ? label : "", depth });
