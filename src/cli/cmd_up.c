@@ -21,6 +21,7 @@
 #include "plane/up.h"
 #include "store/check.h"
 #include "store/store.h"
+#include "ui/ui.h"
 
 /* How long to wait for the nodes to register before saying what there is. */
 #define NODES_PATIENCE (700 * USEC_PER_MSEC)
@@ -28,19 +29,26 @@
 struct up_args {
     int64_t nodes;
     int profile;
-    bool tainted, detach;
+    bool tainted, detach, local, process_privileged;
+    int64_t gpus;
+    int runtime;
     str name, data, listen, kubeconfig, without, config;
     bool context;
     usec start_delay, stop_delay;
     int log_level;
     bool log_json;
+    struct opt_list tls_san;
     str tls_cert, tls_key, client_ca, memory, object_memory;
     str check, save;
     int64_t connections, user_connections, user_requests, user_watches;
     usec request_timeout, cert_lifetime;
+    str ui_listen;
+    bool no_ui;
 };
 
 static const char *const log_levels[] = {"debug", "info", "warn", "error", "off", NULL};
+
+static const char *const runtimes[] = {"asked", "process", NULL};
 
 static const struct opt up_opts[] = {
     OPT_INT(struct up_args, nodes, 0, "nodes", "N", 0, 100000, "20", "Simulated nodes"),
@@ -48,10 +56,24 @@ static const struct opt up_opts[] = {
                "Hardware profile of the nodes"),
     OPT_FLAG(struct up_args, tainted, 0, "tainted",
              "Taint the nodes fake-node=true:NoSchedule, as demo clusters do"),
+    OPT_FLAG(struct up_args, local, 0, "local",
+             "This machine is a node, on which pods really run; without --nodes there are no "
+             "simulated ones"),
+    OPT_CHOICE(struct up_args, runtime, 0, "runtime", runtimes, "asked",
+               "With --local, which pods run as processes: those that ask for it with "
+               "runtimeClassName: process, or all of them (process)"),
+    OPT_INT(struct up_args, gpus, 0, "gpus", "N", 0, 64, "0",
+            "With --local: GPUs that this machine pretends to have"),
+    OPT_FLAG(struct up_args, process_privileged, 0, "process-privileged",
+             "With --local: pods may mount directories of the machine and run as root"),
     OPT_STRING(struct up_args, data, 0, "data", "DIR",
                "Keep the state here; without it the state is lost when the process ends"),
     OPT_STRING_DEF(struct up_args, listen, 0, "listen", "ADDR:PORT", "127.0.0.1:6443",
-                   "Where to serve; port 0 picks a free one"),
+                   "Where to serve; port 0 picks a free one, 0.0.0.0 is every address of this "
+                   "machine"),
+    OPT_LIST(struct up_args, tls_san, 0, "tls-san", "NAME",
+             "A further DNS name or IP address under which clients reach it, for the certificate "
+             "that it makes; may be given several times"),
     OPT_STRING(struct up_args, kubeconfig, 0, "kubeconfig", "FILE",
                "Where to write the kubeconfig (default: in the state directory, and a context in "
                "yours)"),
@@ -68,6 +90,10 @@ static const struct opt up_opts[] = {
                "apply"),
     OPT_FLAG(struct up_args, detach, 0, "detach",
              "Return when it is up and leave it running; grove down stops it"),
+    OPT_STRING_DEF(struct up_args, ui_listen, 0, "ui-listen", "ADDR:PORT", "127.0.0.1:0",
+                   "Where to serve the page for browsers: a loopback address; port 0 picks a free "
+                   "one"),
+    OPT_FLAG(struct up_args, no_ui, 0, "no-ui", "Serve no page"),
     OPT_DURATION(struct up_args, start_delay, 0, "start-delay", "300ms",
                  "How long a simulated pod takes from bound to running"),
     OPT_DURATION(struct up_args, stop_delay, 0, "stop-delay", "200ms",
@@ -124,6 +150,7 @@ struct up_run {
     const struct up_args *args;
     struct loop *loop;
     struct up *up;
+    struct ui *ui; /* NULL: none */
     struct loop_signal term, interrupt;
     struct up_context context;
     bool entered;         /* the context, and the list of those that run */
@@ -190,6 +217,11 @@ static void print_nodes(const struct up_run *r)
 {
     struct census c;
     take_census(up_store(r->up), &c);
+    if (r->args->local)
+        printf("  nodes      this machine: pods %s run here as processes\n",
+               r->args->runtime == 1 ? "of every kind" : "with runtimeClassName: process");
+    if (r->args->local && r->args->nodes == 0)
+        return;
     printf("  nodes      %lld simulated, profile %s", (long long)r->args->nodes,
            nodes_profiles[r->args->profile]);
     if (c.one) {
@@ -248,13 +280,17 @@ static void print_ready(const struct up_run *r)
     struct arena a = ARENA_INIT;
     str given = str_of(up_kubeconfig(r->up));
     str kubeconfig = str_starts(given, STR("/")) ? given : absolute(&a, given);
-    printf("grove is up at https://%s\n", up_address(r->up));
+    printf("grove is up at https://%s\n", up_advertised(r->up));
+    if (strcmp(up_address(r->up), up_advertised(r->up)) != 0)
+        printf("  listens at %s, whoever can reach it\n", up_address(r->up));
     print_nodes(r);
     printf("  kubeconfig %.*s\n", STR_ARG(kubeconfig));
     print_context(r, kubeconfig);
     puts("  kubectl get nodes                 # or, without kubectl: grove get nodes\n"
          "  grove apply -f FILE; grove status");
     arena_done(&a);
+    if (r->ui)
+        printf("\n  look at it: %s\n", ui_address(r->ui));
     printf("\n%s stops it%s.\n", r->args->detach ? "grove down" : "Ctrl-C",
            str_is_empty(r->args->data) ? " and removes its state" : "");
     fflush(stdout);
@@ -318,6 +354,20 @@ static void let_go(struct up_run *r)
     strbuf_done(&path);
 }
 
+/* Without its page it serves all the same. */
+static void open_ui(struct up_run *r)
+{
+    struct err err = ERR_INIT;
+    struct ui_options o = {.listen = str_dup(r->args->ui_listen),
+                           .api = up_admin(r->up),
+                           .kubeconfig = up_kubeconfig(r->up),
+                           .server = str_of(up_address(r->up)),
+                           .may_write = true};
+    if (!r->args->no_ui && !(r->ui = ui_new(r->loop, &o, &err)))
+        log_warn("the page cannot be served", LOG_C("error", err.message));
+    free((char *)o.listen);
+}
+
 static void tell(struct up_run *r)
 {
     if (!r->counting)
@@ -334,6 +384,7 @@ static void tell(struct up_run *r)
         loop_stop(r->loop, EXIT_NO);
         return;
     }
+    open_ui(r);
     print_ready(r);
     if (r->args->detach)
         let_go(r);
@@ -465,7 +516,13 @@ static void set_options(const struct up_args *a, struct up_options *o)
                              .tls_cert = a->tls_cert,
                              .tls_key = a->tls_key,
                              .client_ca = a->client_ca,
-                             .cert_lifetime = a->cert_lifetime};
+                             .cert_lifetime = a->cert_lifetime,
+                             .tls_san = a->tls_san.p,
+                             .n_tls_san = a->tls_san.len};
+    o->local = a->local;
+    o->local_all = a->runtime == 1;
+    o->local_privileged = a->process_privileged;
+    o->local_gpus = a->gpus;
     o->nodes.count = (unsigned)a->nodes;
     o->nodes.profile = nodes_profiles[a->profile];
     o->nodes.tainted = a->tainted;
@@ -521,6 +578,7 @@ static int run_with_config(const struct up_args *a, const struct operator_config
         store_unsubscribe(&r.sub);
         loop_timer_cancel(&r.patience);
     }
+    ui_free(r.ui);
     if (r.entered)
         up_context_leave(&r.context);
     up_free(r.up);
@@ -632,9 +690,12 @@ static void on_bus_error(int signo)
 
 static int run_up(void *ctx, const void *opts, const struct command_call *call)
 {
-    const struct up_args *a = opts;
+    struct up_args args = *(const struct up_args *)opts;
+    const struct up_args *a = &args;
     (void)ctx;
-    (void)call;
+    /* Where pods really run, those that only seem to are asked for. */
+    if (args.local && !command_given(call, "nodes"))
+        args.nodes = 0;
     log_set_level((enum log_level)a->log_level);
     log_set_format(a->log_json ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
     /* A file limit is an answer of the disk, not the end: the store is full. */

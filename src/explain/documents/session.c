@@ -257,6 +257,15 @@ int session_read(struct session *s, str path, struct doc **ret, struct err *err)
     return w.error;
 }
 
+int session_post(struct session *s, str path, struct doc *body, struct doc **ret, struct err *err)
+{
+    struct api_request q = {.verb = API_CREATE, .path = path, .body = body};
+    struct waiting w = {.session = s, .err = err};
+    run(s, &q, &w);
+    *ret = w.doc;
+    return w.error;
+}
+
 int session_write(struct session *s, enum api_verb verb, str path, struct doc *body,
                   struct err *err)
 {

@@ -705,8 +705,10 @@ int twin_check_size(const struct picture *p, const doc_vec *docs, struct err *er
 struct twin *twin_new(const struct picture *p, str ns, str without, struct err *err)
 {
     struct twin *t = xnew(struct twin);
-    struct plane_options po = {
-        .nodes = nodes_defaults, .without = STR("nodes"), .journal = on_journal, .journal_ctx = t};
+    struct plane_options po = {.nodes = nodes_defaults,
+                               .without = STR("nodes,endpoint-controller"),
+                               .journal = on_journal,
+                               .journal_ctx = t};
     arena_init(&t->own);
     t->loop = loop_new_virtual(1, p->now);
     t->plane = plane_new(t->loop, &po, on_ready, t, err);

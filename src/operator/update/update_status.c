@@ -303,22 +303,32 @@ static struct units count_units(const struct state *s)
     return n;
 }
 
+static usec moment_of(const struct update_work *u, jval time)
+{
+    usec wall;
+    return time_parse_rfc3339(jstr(time), &wall) ? world_moment(u->world, wall) : 0;
+}
+
+static bool gave_up_after(const struct update_work *u, jval component, usec last)
+{
+    return moment_of(u, jpath(component, "status.updateProgress.surgeTimedOutAt")) > last;
+}
+
 /* A replica at work has given up to wait for room since something moved last: it goes on in
- * place, and the clock begins anew. Times are of one form, so their order is that of the texts. */
+ * place, and the clock begins anew. */
 static bool gave_up_waiting(const struct state *s)
 {
-    static const char at[] = "status.updateProgress.surgeTimedOutAt";
     const struct update_work *u = s->work;
-    str last = jstr(jgetc(s->progress, "lastProgressAt"));
+    usec last = moment_of(u, jgetc(s->progress, "lastProgressAt"));
     for (size_t k = 0; k < s->at_work.len; k++) {
         int64_t i = s->at_work.p[k].replica;
         for (struct jiter it = jiter(u->set.cliques); jnext(&it);) {
             str name = jstr(jgetc(it.value, "name"));
-            if (is_standalone(u, name) && str_cmp(jstr(jpath(clique_at(u, i, name), at)), last) > 0)
+            if (is_standalone(u, name) && gave_up_after(u, clique_at(u, i, name), last))
                 return true;
         }
         for (struct jiter it = jiter(u->set.scaling_groups); jnext(&it);) {
-            if (str_cmp(jstr(jpath(group_at(u, i, jstr(jgetc(it.value, "name"))), at)), last) > 0)
+            if (gave_up_after(u, group_at(u, i, jstr(jgetc(it.value, "name"))), last))
                 return true;
         }
     }
