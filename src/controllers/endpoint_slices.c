@@ -113,8 +113,10 @@ static void place(struct slices *s)
     }
     for (size_t i = 0; i < s->backends.list.len; i++) {
         const struct backend *b = &s->backends.list.p[i];
-        if (map_has(&homeless, b->pod->uid))
-            *vec_push(&with_room(s, b->group)->endpoints) = b;
+        if (!map_has(&homeless, b->pod->uid))
+            continue;
+        struct slice *slice = with_room(s, b->group);
+        *vec_push(&slice->endpoints) = b;
     }
     if (s->list.len == 0)
         *vec_push(&s->list) = (struct slice){0};
