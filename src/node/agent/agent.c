@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "grove/types.h"
 #include "grove/wait.h"
+#include "node/agent/agent_server.h"
 #include "node/agent/node_self.h"
 #include "node/machine/pod_status.h"
 #include "node/process/process.h"
@@ -16,6 +17,7 @@ struct agent {
     struct process *process;
     struct controller *controller; /* NULL: not added yet */
     struct node_self self;
+    struct agent_server *server; /* NULL: none */
 };
 
 /* What an act carries. */
@@ -363,6 +365,7 @@ static void on_changed(void *ctx, str ns, str name)
     struct agent *a = ctx;
     if (a->controller)
         controller_enqueue(a->controller, &kind_pod, ns, name);
+    agent_server_wake(a->server);
 }
 
 void agent_add(struct agent *a, struct runtime *r, struct api *api)
@@ -404,18 +407,26 @@ void agent_free(struct agent *a)
 {
     if (!a)
         return;
+    agent_server_free(a->server);
     if (a->options->temporary)
         process_quit(a->process);
     process_free(a->process);
     free(a);
 }
 
-struct process *agent_process(struct agent *a)
+int agent_serve(struct agent *a, const struct pki_identity *certificate, str client_ca_pem,
+                struct err *err)
 {
-    return a->process;
-}
-
-const struct obj *agent_pod(struct agent *a, str ns, str name)
-{
-    return process_other(a->process, ns, name, STR_NONE);
+    struct strbuf listen = STRBUF_INIT(128);
+    struct tls_server *tls = tls_server_new(strbuf_str(&certificate->cert_pem),
+                                            strbuf_str(&certificate->key_pem), client_ca_pem, err);
+    if (!tls)
+        return err->code;
+    strbuf_printf(&listen, "%.*s:0", STR_ARG(a->options->address));
+    struct agent_server_options o = {.process = a->process, .listen = listen.p, .tls = tls};
+    a->server = agent_server_new(a->loop, &o, err);
+    strbuf_done(&listen);
+    if (a->server)
+        a->self.port = agent_server_port(a->server);
+    return a->server ? 0 : err->code;
 }
