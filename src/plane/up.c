@@ -221,6 +221,21 @@ static void on_plane_ready(void *ctx, const struct err *err)
     u->on_ready(u->ctx, err);
 }
 
+/* Logs are passed on to it, as to a kubelet. Its certificate is made anew with each start. */
+static int serve_agent(struct up *u, struct err *err)
+{
+    struct pki_identity id = {0};
+    struct strbuf name = STRBUF_INIT(512);
+    static const char *const groups[] = {"system:nodes", NULL};
+    strbuf_printf(&name, "system:node:%.*s", STR_ARG(u->agent_options.name));
+    int r = pki_issue(&u->pki.ca, name.p, groups, "IP:127.0.0.1", loop_wall(u->loop),
+                      10 * 365 * USEC_PER_DAY, &id, err);
+    r = r ? r : agent_serve(u->agent, &id, strbuf_str(&u->pki.ca.cert_pem), err);
+    pki_identity_done(&id);
+    strbuf_done(&name);
+    return r;
+}
+
 /* This machine as a node: named after it, with the state of its pods beside the store. */
 static int open_agent(struct up *u, const struct up_options *o, struct err *err)
 {
@@ -251,7 +266,7 @@ static int open_agent(struct up *u, const struct up_options *o, struct err *err)
         .temporary = u->temporary,
     };
     u->agent = agent_new(u->loop, &u->agent_options, err);
-    return u->agent ? 0 : err->code;
+    return u->agent ? serve_agent(u, err) : err->code;
 }
 
 static int open_plane(struct up *u, const struct up_options *o, struct err *err)

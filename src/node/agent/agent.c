@@ -4,7 +4,9 @@
 #include "base/log.h"
 #include "grove/types.h"
 #include "grove/wait.h"
+#include "node/agent/agent_server.h"
 #include "node/agent/node_self.h"
+#include "node/agent/prober.h"
 #include "node/machine/pod_status.h"
 #include "node/process/process.h"
 
@@ -16,6 +18,9 @@ struct agent {
     struct process *process;
     struct controller *controller; /* NULL: not added yet */
     struct node_self self;
+    struct agent_server *server; /* NULL: none */
+    struct prober *prober;
+    struct runtime *runtime; /* after agent_add */
 };
 
 /* What an act carries. */
@@ -180,7 +185,8 @@ static str refusal(const struct agent *a, const struct obj *pod, struct arena *a
     if (!is_for_us(a, pod))
         return STR("this node runs pods of runtimeClassName process only, and no container runtime "
                    "answers here");
-    return pod_words_refused(pod, a->options->privileged, arena);
+    const char *probe = prober_refused(pod);
+    return probe ? str_of(probe) : pod_words_refused(pod, a->options->privileged, arena);
 }
 
 static void block(struct pod_seen *seen, str why)
@@ -219,6 +225,7 @@ static void plan_pod(const struct world *w, struct agent *a, struct obj *pod, st
     process_seen(a->process, pod, p->arena, &seen);
     str why = seen.sandbox == SANDBOX_NONE ? refusal(a, pod, p->arena) : STR_NONE;
     see_initc(w, a, pod, &seen);
+    prober_see(a->prober, pod, &seen);
     (void)time_parse_rfc3339(jstr(jgetc(obj_status(pod), "startTime")), &started);
     struct machine_input in = {.pod = pod, .seen = &seen, .now = {now, w->now}};
     if (started)
@@ -358,11 +365,55 @@ static const struct controller_watch watches[] = {
     {&kind_pod, map_pod},
 };
 
-static void on_changed(void *ctx, str ns, str name)
+static void on_probed(void *ctx, str ns, str name)
 {
     struct agent *a = ctx;
     if (a->controller)
         controller_enqueue(a->controller, &kind_pod, ns, name);
+}
+
+/* What a command inside a container is told. */
+static void exec_words(void *ctx, const struct obj *pod, jval container, jval command,
+                       struct pod_words *ret)
+{
+    struct agent *a = ctx;
+    str args[64];
+    size_t n = 0;
+    if (!a->runtime)
+        return;
+    struct world w = runtime_world(a->runtime);
+    struct pod_words_input in = {.pod = pod,
+                                 .node = world_get(&w, &kind_node, STR_NONE, a->options->name),
+                                 .ip = a->options->address,
+                                 .find = find_object,
+                                 .ctx = &w};
+    for (struct jiter it = jiter(command); jnext(&it) && n < ARRAY_LEN(args);)
+        args[n++] = jstr(it.value);
+    if (in.node)
+        pod_words_exec(&in, container, args, n, ret);
+}
+
+/* Probes begin and end with the runs of containers. */
+static void follow_probes(struct agent *a, str ns, str name)
+{
+    const struct obj *pod = process_other(a->process, ns, name, STR_NONE);
+    struct arena arena = ARENA_INIT;
+    struct pod_seen seen;
+    if (pod) {
+        process_seen(a->process, pod, &arena, &seen);
+        prober_follow(a->prober, pod, &seen);
+    }
+    arena_done(&arena);
+}
+
+static void on_changed(void *ctx, str ns, str name)
+{
+    struct agent *a = ctx;
+    if (a->process && a->prober)
+        follow_probes(a, ns, name);
+    if (a->controller)
+        controller_enqueue(a->controller, &kind_pod, ns, name);
+    agent_server_wake(a->server);
 }
 
 void agent_add(struct agent *a, struct runtime *r, struct api *api)
@@ -379,6 +430,7 @@ void agent_add(struct agent *a, struct runtime *r, struct api *api)
     (void)runtime_cache(r, &kind_secret);
     (void)runtime_cache(r, &kind_runtime_class);
     a->controller = runtime_add(r, &def, api);
+    a->runtime = r;
     controller_enqueue(a->controller, &kind_node, STR_NONE, a->options->name);
     str after = STR_NONE;
     for (const struct obj *pod; (pod = process_next(a->process, after)); after = pod->uid)
@@ -397,6 +449,12 @@ struct agent *agent_new(struct loop *l, const struct agent_options *o, struct er
         free(a);
         return NULL;
     }
+    a->prober = prober_new(&(struct prober_options){.loop = l,
+                                                    .process = a->process,
+                                                    .address = o->address,
+                                                    .changed = on_probed,
+                                                    .words = exec_words,
+                                                    .ctx = a});
     return a;
 }
 
@@ -404,18 +462,27 @@ void agent_free(struct agent *a)
 {
     if (!a)
         return;
+    agent_server_free(a->server);
+    prober_free(a->prober);
     if (a->options->temporary)
         process_quit(a->process);
     process_free(a->process);
     free(a);
 }
 
-struct process *agent_process(struct agent *a)
+int agent_serve(struct agent *a, const struct pki_identity *certificate, str client_ca_pem,
+                struct err *err)
 {
-    return a->process;
-}
-
-const struct obj *agent_pod(struct agent *a, str ns, str name)
-{
-    return process_other(a->process, ns, name, STR_NONE);
+    struct strbuf listen = STRBUF_INIT(128);
+    struct tls_server *tls = tls_server_new(strbuf_str(&certificate->cert_pem),
+                                            strbuf_str(&certificate->key_pem), client_ca_pem, err);
+    if (!tls)
+        return err->code;
+    strbuf_printf(&listen, "%.*s:0", STR_ARG(a->options->address));
+    struct agent_server_options o = {.process = a->process, .listen = listen.p, .tls = tls};
+    a->server = agent_server_new(a->loop, &o, err);
+    strbuf_done(&listen);
+    if (a->server)
+        a->self.port = agent_server_port(a->server);
+    return a->server ? 0 : err->code;
 }

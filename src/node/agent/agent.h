@@ -19,7 +19,6 @@ struct agent_options {
     const char *dir; /* of the state of pods */
     str hide;        /* a directory that no pod sees; the state is in it */
     str address;     /* of the machine */
-    int port;        /* of the server of logs; 0: none */
     int64_t gpus;    /* that are pretended */
     bool all;        /* pods run as processes also when they do not ask for it */
     bool privileged; /* pods may ask for hostPath, uid 0 */
@@ -32,12 +31,13 @@ struct agent;
 struct agent *agent_new(struct loop *l, const struct agent_options *o, struct err *err);
 /* The pods go on. After the runtime. */
 void agent_free(struct agent *a);
+/* Serves what an API server passes on (agent_server.h), at this address, with a certificate of its
+ * own; before agent_add. */
+struct pki_identity;
+int agent_serve(struct agent *a, const struct pki_identity *certificate, str client_ca_pem,
+                struct err *err);
 /* Its controller, in a runtime. */
 void agent_add(struct agent *a, struct runtime *r, struct api *api);
-
-/* Where the logs of a container of a pod are; in the arena. Empty: not here. */
-struct process *agent_process(struct agent *a);
-const struct obj *agent_pod(struct agent *a, str ns, str name);
 
 /* The planner, for tests; its context is the agent. */
 planner_fn agent_plan;

@@ -174,10 +174,10 @@ static struct doc *make_status(const struct node_self *s, const struct agent_opt
     put_resources(&w, "allocatable", s, o);
     put_resources(&w, "capacity", s, o);
     put_conditions(&w, node, now);
-    if (o->port) {
+    if (s->port) {
         jw_put_object(&w, "daemonEndpoints");
         jw_put_object(&w, "kubeletEndpoint");
-        jw_put_int(&w, "Port", o->port);
+        jw_put_int(&w, "Port", s->port);
         jw_end(&w);
         jw_end(&w);
     }
@@ -273,7 +273,7 @@ static bool is_told(const struct node_self *s, const struct agent_options *o,
 {
     jval status = obj_status(node);
     int64_t port = jint(jpath(status, "daemonEndpoints.kubeletEndpoint.Port"), 0);
-    return condition_is_true(jgetc(status, "conditions"), STR("Ready")) && port == o->port &&
+    return condition_is_true(jgetc(status, "conditions"), STR("Ready")) && port == s->port &&
            str_eq(jstr(jgetc(jat(jgetc(status, "addresses"), 0), "address")), o->address) &&
            str_is(jstr(jpath(status, "nodeInfo.bootID")), s->boot_id) &&
            str_is(jstr(jpath(status, "nodeInfo.kernelVersion")), s->kernel);

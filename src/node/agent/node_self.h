@@ -9,6 +9,7 @@ struct agent_options;
 struct node_self {
     long cpus;
     int64_t memory; /* bytes */
+    int port;       /* of the server that requests are passed on to; 0: none */
     char kernel[128], os[160], machine_id[64], boot_id[64];
 };
 
