@@ -53,11 +53,24 @@ export function grow(nodes: Iterable<FleetNode>): Tree {
 
 interface Piece { w: number; h: number; put: (x: number, y: number) => void }
 
+function rowsOf(pieces: Piece[], width: number, between: number): number {
+  let rows = 1, x = 0;
+  for (const p of pieces) {
+    if (x > 0 && x + p.w > width) {
+      rows++;
+      x = 0;
+    }
+    x += p.w + between;
+  }
+  return rows;
+}
+
 // Rows of pieces no wider than that, and about equally long: a last row of one would leave a hole.
 function flow(pieces: Piece[], room: number, between: number): Piece {
   const whole = pieces.reduce((sum, p) => sum + p.w + between, -between), widest = Math.max(0, ...pieces.map((p) => p.w));
-  const rows = Math.max(1, Math.ceil(whole / room)), each = Math.ceil(pieces.length / rows);
-  const width = Math.min(room, Math.max(widest, (each * (whole + between)) / Math.max(pieces.length, 1) - between) + 0.5);
+  const rows = rowsOf(pieces, room, between), each = Math.ceil(pieces.length / rows);
+  let width = Math.min(room, Math.max(widest, (each * (whole + between)) / Math.max(pieces.length, 1) - between) + 0.5);
+  while (width < room && rowsOf(pieces, width, between) > rows) width = Math.min(room, width + Math.max(widest / 4, 1));
   let x = 0, y = 0, row = 0, w = 0;
   const at: [number, number][] = [];
   for (const p of pieces) {
@@ -74,7 +87,8 @@ function flow(pieces: Piece[], room: number, between: number): Piece {
   return { w, h: y + row, put: (left, top) => pieces.forEach((p, i) => p.put(left + at[i][0], top + at[i][1])) };
 }
 
-export function arrange(root: Tree, width: number, cell: number): Layout {
+// share: of the width, that a block may take.
+function arrangeBy(root: Tree, width: number, cell: number, share: number): Layout {
   const s = size(cell);
   const out: Layout = { size: s, places: [], byName: new Map(), boxes: [], width, height: 0 };
 
@@ -104,13 +118,23 @@ export function arrange(root: Tree, width: number, cell: number): Layout {
   };
   const levels = (t: Tree, depth: number): Piece => {
     const inner = Array.from(t.children.values(), (c) => depth === 1 ? rackPiece(c) : levels(c, depth + 1));
-    return boxed(t.name, depth, flow(inner, width - 2 * s.between * (depth + 1), s.labels[0] ? s.between : 1));
+    return boxed(t.name, depth, flow(inner, (width - 2 * s.between * (depth + 1)) * (depth === 1 ? share : 1) - (share < 1 ? 8 : 0), s.labels[0] ? s.between : 1));
   };
   const all = flow(Array.from(root.children.values(), (z) => levels(z, 0)), width, s.between + 2);
   all.put(0, 0);
   out.width = Math.max(all.w, 1);
   out.height = Math.max(all.h, 1);
   return out;
+}
+
+// The lowest of a few ways: blocks across all of the window, or two or three beside each other.
+export function arrange(root: Tree, width: number, cell: number): Layout {
+  let best = arrangeBy(root, width, cell, 1);
+  for (const share of [1 / 2, 1 / 3]) {
+    const other = arrangeBy(root, width, cell, share);
+    if (other.height < best.height && other.width <= width) best = other;
+  }
+  return best;
 }
 
 function count(t: Tree): number {
