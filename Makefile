@@ -85,8 +85,9 @@ soak:
 # The prefix may be another one than at the time of the first build.
 install: $(BUILD)/build.ninja
 	@meson configure -Dprefix=$(abspath $(PREFIX)) $(BUILD)
-	@ninja -C $(BUILD) --quiet installed
-	@DESTDIR=$(if $(DESTDIR),$(abspath $(DESTDIR))) meson install -C $(BUILD) --no-rebuild
+	@ninja -C $(BUILD) --quiet installed >$(BUILD)/install.log 2>&1 || { cat $(BUILD)/install.log; exit 1; }
+	@DESTDIR=$(if $(DESTDIR),$(abspath $(DESTDIR))) meson install -C $(BUILD) --no-rebuild >$(BUILD)/install.log 2>&1 || { cat $(BUILD)/install.log; exit 1; }
+	@echo "installed in $(if $(DESTDIR),$(abspath $(DESTDIR)))$(abspath $(PREFIX))"
 	@[ -f $(BUILD)/man/grove.1 ] || echo "no man page: scdoc is not installed"
 
 static: build-static/build.ninja
