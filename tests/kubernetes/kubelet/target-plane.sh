@@ -98,19 +98,3 @@ step_operator_killed() {
     check "it is scaled back" kubectl scale pclq ordered-0-worker --replicas=2
     eventually "which it does, too" 3 count_pods ordered
 }
-
-take_steps() {
-    step_startup_order
-    step_logs
-    step_exec
-    step_port_forward
-    step_probes
-    step_operator_killed
-    step_guide
-    step_broken
-    step_update RollingRecreate
-    step_update Coherent
-    step_delete
-    step_drain
-    step_node_lost
-}
