@@ -36,7 +36,11 @@ $(BUILD)/build.ninja:
 deps:
 	@tools/deps build check
 
-demo: all
+# Who waits for the first build sees how far it is.
+demo: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) -n grove 2>/dev/null | grep -q 'no work to do' || \
+	    { echo "building grove (a minute or two the first time)"; NINJA_STATUS="  %p  " ninja -C $(BUILD) $$([ -t 1 ] || echo --quiet) grove | \
+	    { [ -t 1 ] && cat || grep -v '^ninja: ' || true; }; }
 	@$(BUILD)/grove demo
 
 # What cannot be installed for it is skipped, with the reason.

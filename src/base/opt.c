@@ -450,6 +450,9 @@ static int find_command(struct parser *p, int argc, const char *const *argv)
         if (r < 0)
             return r;
     }
+    /* The program by itself: who types that wants to know what there is. */
+    if (argc <= 1)
+        p->call->help = true;
     if (p->call->command->subs && !p->call->help)
         return err_set(p->err, ERR_USAGE, "a command is missing");
     for (; i < argc; i++)

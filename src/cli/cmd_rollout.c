@@ -3,6 +3,7 @@
  * of an annotation that the update engine reads; what comes of it is told by `rollout status`.
  */
 #include "cli/cmd_rollout.h"
+#include "cli/offer_names.h"
 
 #include "cli/print.h"
 #include "grove/revision.h"
@@ -265,6 +266,7 @@ static const struct command cmd_pause = {
     .opts = ask_opts,
     .opts_size = sizeof(struct ask_args),
     .examples = "  $ grove rollout pause pcs/my-set",
+    .complete = names_of_sets,
     .run = run_pause,
 };
 
@@ -278,6 +280,7 @@ static const struct command cmd_resume = {
     .opts = ask_opts,
     .opts_size = sizeof(struct ask_args),
     .examples = "  $ grove rollout resume pcs/my-set",
+    .complete = names_of_sets,
     .run = run_resume,
 };
 
@@ -294,6 +297,7 @@ static const struct command cmd_undo = {
     .opts_size = sizeof(struct ask_args),
     .examples = "  $ grove rollout undo pcs/my-set\n"
                 "  $ grove rollout undo pcs/my-set --to-revision 3",
+    .complete = names_of_sets,
     .run = run_undo,
 };
 
@@ -310,6 +314,7 @@ static const struct command cmd_restart = {
     .opts_size = sizeof(struct ask_args),
     .examples = "  $ grove rollout restart pcs/my-set\n"
                 "  $ grove rollout restart pcs/my-set --clique decode",
+    .complete = names_of_sets,
     .run = run_restart,
 };
 

@@ -3,200 +3,14 @@
  * and gangs in numbers, what is wrong, and the conditions somebody wrote.
  */
 #include "cli/cmd_status.h"
+#include "cli/offer_names.h"
 
-#include "grove/names.h"
+#include "explain/documents/set_status.h"
 #include "grove/types.h"
 
-enum { MAX_GANGS = 12, MAX_SHOWN_FINDINGS = 5, MAX_ROLES = 256 };
-
-static int64_t number(jval v, const char *field)
-{
-    return jint(jget(v, str_of(field)), 0);
-}
+enum { MAX_GANGS = 12, MAX_SHOWN_FINDINGS = 5 };
 
 /* ---- the document ---- */
-
-void status_put_verdict(struct jw *w, const struct picture *p, const struct obj *pcs,
-                        const struct findings *f, struct arena *a)
-{
-    struct pod_count n = count_pods(p, name_label(a, pcs->name));
-    int64_t available = number(obj_status(pcs), "availableReplicas");
-    int64_t desired = number(obj_spec(pcs), "replicas");
-    jw_put_object(w, "verdict");
-    if (f->items.len > 0) {
-        size_t more;
-        (void)findings_speaks(f, NULL, 0, &more);
-        jw_put_cstr(w, "state", finding_states[f->items.p[0].state]);
-        jw_put_str(w, "text", findings_text(a, &f->items.p[0], more));
-    } else {
-        jw_put_cstr(w, "state",
-                    desired == 0           ? "stopped"
-                    : available >= desired ? "available"
-                                           : "starting");
-        jw_put_str(w, "text",
-                   arena_printf(a, "%lld of %lld replicas, %lld of %lld pods ready",
-                                (long long)available, (long long)desired, (long long)n.ready,
-                                (long long)n.wanted));
-    }
-    jw_end(w);
-}
-
-static void put_pods(struct jw *w, struct pod_count n)
-{
-    jw_put_object(w, "pods");
-    jw_put_int(w, "desired", n.wanted);
-    jw_put_int(w, "exist", n.exist);
-    jw_put_int(w, "gated", n.gated);
-    jw_put_int(w, "onNodes", n.bound);
-    jw_put_int(w, "ready", n.ready);
-    jw_end(w);
-}
-
-/* Objects of one kind that play the same part, added up. */
-struct part {
-    str name;
-    int64_t desired, ready, updated, min, scheduled;
-};
-
-static struct part *find_part(struct part *parts, size_t *n, str name)
-{
-    for (size_t i = 0; i < *n; i++) {
-        if (str_eq(parts[i].name, name))
-            return &parts[i];
-    }
-    if (*n == MAX_ROLES)
-        return &parts[MAX_ROLES - 1];
-    parts[*n] = (struct part){.name = name};
-    return &parts[(*n)++];
-}
-
-/* Cliques and groups count what is as they are to be, which may be of an older version: those that
- * wait for their turn, or that a partition holds. Of the set's version are those that say so, and
- * what is new in those that are on their way to it. */
-static int64_t updated_of(jval status, str version)
-{
-    str its = jstr(jgetc(status, "currentPodCliqueSetGenerationHash"));
-    str next = jstr(jpath(status, "updateProgress.podCliqueSetGenerationHash"));
-    bool of_it = str_is_empty(version) || str_is_empty(its) || str_eq(its, version);
-    return of_it || str_eq(next, version) ? number(status, "updatedReplicas") : 0;
-}
-
-static void put_parts(struct jw *w, const struct picture *p, const struct obj *pcs, str label,
-                      enum picture_part which, struct arena *a)
-{
-    bool cliques = which == PICTURE_CLIQUES;
-    struct part *parts = arena_array(a, struct part, MAX_ROLES);
-    str version = jstr(jgetc(obj_status(pcs), "currentGenerationHash"));
-    size_t n = 0;
-    for (size_t i = 0; i < p->parts[which].n; i++) {
-        const struct obj *o = p->parts[which].items[i];
-        if (!is_of_set(o, label))
-            continue;
-        struct part *x = find_part(
-            parts, &n, cliques ? obj_label(o, STR(LABEL_ROLE)) : template_of_child(o, pcs));
-        jval status = obj_status(o);
-        x->desired += number(obj_spec(o), "replicas");
-        x->min += number(obj_spec(o), "minAvailable");
-        x->ready += number(status, cliques ? "readyReplicas" : "availableReplicas");
-        x->updated += updated_of(status, version);
-        x->scheduled += number(status, "scheduledReplicas");
-    }
-    jw_put_array(w, cliques ? "roles" : "scalingGroups");
-    for (size_t i = 0; i < n; i++) {
-        jw_object(w);
-        jw_put_str(w, "name", parts[i].name);
-        jw_put_int(w, "desired", parts[i].desired);
-        jw_put_int(w, "minAvailable", parts[i].min);
-        jw_put_int(w, "scheduled", parts[i].scheduled);
-        jw_put_int(w, "ready", parts[i].ready);
-        jw_put_int(w, "updated", parts[i].updated);
-        jw_end(w);
-    }
-    jw_end(w);
-}
-
-static void put_gang(struct jw *w, const struct pod_groups *by_gang, const struct obj *gang,
-                     struct arena *a)
-{
-    jval status = obj_status(gang);
-    struct session_list its = pod_groups_get(by_gang, name_label(a, gang->name));
-    int64_t pods = 0, on_nodes = 0;
-    for (size_t i = 0; i < its.n; i++) {
-        const struct obj *o = its.items[i];
-        if (o->deleting)
-            continue;
-        pods++;
-        on_nodes += !str_is_empty(jstr(jgetc(obj_spec(o), "nodeName")));
-    }
-    jval unfit = condition_find(jgetc(status, "conditions"), STR("Unschedulable"));
-    jw_object(w);
-    jw_put_str(w, "name", gang->name);
-    jw_put_str(w, "phase", jstr(jgetc(status, "phase")));
-    jw_put_int(w, "pods", pods);
-    jw_put_int(w, "onNodes", on_nodes);
-    jw_put_bool(w, "ready", condition_is_true(jgetc(status, "conditions"), STR("Ready")));
-    if (j_has(jgetc(status, "placementScore")))
-        jw_put(w, "placementScore", jgetc(status, "placementScore"));
-    if (str_is(jstr(jgetc(unfit, "status")), "True"))
-        jw_put_str(w, "waits", jstr(jgetc(unfit, "message")));
-    jw_end(w);
-}
-
-static void put_gangs(struct jw *w, const struct picture *p, str label, struct arena *a)
-{
-    struct pod_groups by_gang;
-    pod_groups_init(&by_gang, p, pod_gang_label, a);
-    jw_put_array(w, "gangs");
-    struct session_list gangs = picture_counted(p, PICTURE_GANGS, a);
-    for (size_t i = 0; i < gangs.n; i++) {
-        if (is_of_set(gangs.items[i], label))
-            put_gang(w, &by_gang, gangs.items[i], a);
-    }
-    jw_end(w);
-    pod_groups_done(&by_gang);
-}
-
-static void put_findings(struct jw *w, const struct findings *f, struct arena *a)
-{
-    jw_put_array(w, "findings");
-    for (size_t i = 0; i < f->items.len; i++) {
-        const struct finding *x = &f->items.p[i];
-        size_t more;
-        if (!findings_speaks(f, NULL, i, &more))
-            continue;
-        jw_object(w);
-        jw_put_cstr(w, "state", finding_states[x->state]);
-        jw_put_str(w, "object", findings_reference(a, x->about));
-        jw_put_str(w, "text", findings_text(a, x, more));
-        jw_put_int(w, "alike", (int64_t)more);
-        jw_end(w);
-    }
-    jw_end(w);
-}
-
-static void put_set(struct jw *w, const struct picture *p, const struct obj *pcs, struct arena *a)
-{
-    struct findings f;
-    str label = name_label(a, pcs->name);
-    findings_of_set(p, pcs, a, &f);
-    jw_object(w);
-    jw_put_str(w, "name", pcs->name);
-    jw_put_str(w, "phase", jstr(jgetc(obj_status(pcs), "phase")));
-    status_put_verdict(w, p, pcs, &f, a);
-    jw_put_object(w, "replicas");
-    jw_put_int(w, "desired", number(obj_spec(pcs), "replicas"));
-    jw_put_int(w, "available", number(obj_status(pcs), "availableReplicas"));
-    jw_put_int(w, "updated", number(obj_status(pcs), "updatedReplicas"));
-    jw_end(w);
-    put_pods(w, count_pods(p, label));
-    put_parts(w, p, pcs, label, PICTURE_GROUPS, a);
-    put_parts(w, p, pcs, label, PICTURE_CLIQUES, a);
-    put_gangs(w, p, label, a);
-    put_findings(w, &f, a);
-    jw_put(w, "conditions", jgetc(obj_status(pcs), "conditions"));
-    jw_end(w);
-    findings_done(&f);
-}
 
 struct doc *status_build(const struct picture *p, const struct view_target *t, struct arena *a,
                          struct err *err)
@@ -212,7 +26,7 @@ struct doc *status_build(const struct picture *p, const struct view_target *t, s
         jw_put_str(&w, "server", findings_of_server(p));
     jw_put_array(&w, "sets");
     for (size_t i = 0; i < sets.n; i++)
-        put_set(&w, p, sets.items[i], a);
+        set_status_put(&w, p, sets.items[i], 0, a);
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);
@@ -230,6 +44,30 @@ void status_write_verdict(jval verdict, struct strbuf *out)
     str state = jstr(jgetc(verdict, "state"));
     paint_add(out, paint_of_state(state), state);
     strbuf_printf(out, ": %.*s\n", STR_ARG(jstr(jgetc(verdict, "text"))));
+}
+
+/* The same behind so many columns, in lines as wide as the terminal. */
+static void write_wrapped(jval verdict, size_t before, struct strbuf *out)
+{
+    struct strbuf lines = STRBUF_INIT(1 << 20);
+    str state = jstr(jgetc(verdict, "state")), text = jstr(jgetc(verdict, "text"));
+    paint_add(out, paint_of_state(state), state);
+    strbuf_add_cstr(out, ": ");
+    before += paint_width(state) + 2;
+    /* The first line is shorter by what stands before it. */
+    size_t columns = paint_columns(), fits = 0, used = before;
+    while (fits < text.len) {
+        str rest = str_sub(text, fits, text.len), word = str_cut(&rest, ' ');
+        used += paint_width(word) + 1;
+        if (used > columns + 1 && fits > 0)
+            break;
+        fits += word.len + (rest.p ? 1 : 0);
+    }
+    strbuf_printf(out, "%.*s\n", STR_ARG(str_trim(str_sub(text, 0, fits))));
+    if (fits < text.len)
+        paint_wrap(&lines, STR("    "), str_trim(str_sub(text, fits, text.len)), columns);
+    strbuf_add_str(out, strbuf_str(&lines));
+    strbuf_done(&lines);
 }
 
 static void add_headings(struct grid *g, const char *const *headings)
@@ -313,7 +151,7 @@ static void write_findings(jval set, bool wide, struct strbuf *out)
     /* The first is the verdict. */
     for (size_t i = 1; i < most; i++) {
         strbuf_add_cstr(out, "  ");
-        status_write_verdict(jat(findings, i), out);
+        write_wrapped(jat(findings, i), 2, out);
     }
     if (n > most)
         strbuf_printf(out, "  and %zu more: grove explain pcs/%.*s\n", n - most,
@@ -357,7 +195,7 @@ static void write_set(jval set, bool wide, struct arena *a, struct strbuf *out)
 {
     jval pods = jgetc(set, "pods"), replicas = jgetc(set, "replicas");
     paint_add(out, PAINT_STRONG, arena_printf(a, "pcs/%.*s ", STR_ARG(jstr(jgetc(set, "name")))));
-    status_write_verdict(jgetc(set, "verdict"), out);
+    write_wrapped(jgetc(set, "verdict"), paint_width(jstr(jgetc(set, "name"))) + 5, out);
     strbuf_add_cstr(out, "  ");
     paint_bar(out, get(pods, "ready"), get(pods, "desired"));
     strbuf_printf(out, " %lld/%lld pods ready, %lld on nodes, %lld gated\n", get(pods, "ready"),
@@ -370,9 +208,67 @@ static void write_set(jval set, bool wide, struct arena *a, struct strbuf *out)
     write_conditions(set, wide, a, out);
 }
 
+/* How bad it is, worst first: as findings come; sets without any are last. */
+static size_t badness(jval set)
+{
+    str state = jstr(jpath(set, "verdict.state"));
+    size_t n = 0;
+    while (finding_states[n] && !str_is(state, finding_states[n]))
+        n++;
+    return n + (str_is(state, "available") ? 1 : 0);
+}
+
+static int by_badness(const void *a, const void *b)
+{
+    size_t x = badness(*(const jval *)a), y = badness(*(const jval *)b);
+    return x < y ? -1 : x > y;
+}
+
+/* One line for each set; below it, where something is wrong, what it is. */
+static void write_lines(jval sets, struct arena *a, struct strbuf *out)
+{
+    static const char *const headings[] = {"SET", "STATE", "REPLICAS", "PODS READY", NULL};
+    jval *all = arena_array(a, jval, jlen(sets) + 1);
+    size_t widths[ARRAY_LEN(headings) - 1] = {0};
+    struct grid g;
+    for (struct jiter it = jiter(sets); jnext(&it);) {
+        all[it.index] = it.value;
+        widths[0] = MAX(widths[0], paint_width(jstr(jgetc(it.value, "name"))) + 4);
+    }
+    for (size_t i = 1; i < ARRAY_LEN(widths); i++)
+        widths[i] = strlen(headings[i]);
+    for (size_t i = 0; i < jlen(sets); i++)
+        widths[1] = MAX(widths[1], paint_width(jstr(jpath(all[i], "verdict.state"))));
+    qsort(all, jlen(sets), sizeof(*all), by_badness);
+    grid_init(&g, a, ARRAY_LEN(widths));
+    g.widths = widths;
+    add_headings(&g, headings);
+    for (size_t i = 0; i < jlen(sets); i++) {
+        jval set = all[i], pods = jgetc(set, "pods"), replicas = jgetc(set, "replicas");
+        str state = jstr(jpath(set, "verdict.state"));
+        grid_printf(&g, PAINT_STRONG, "pcs/%.*s", STR_ARG(jstr(jgetc(set, "name"))));
+        grid_add(&g, paint_of_state(state), state);
+        grid_printf(&g, PAINT_PLAIN, "%lld of %lld", get(replicas, "available"),
+                    get(replicas, "desired"));
+        grid_printf(&g, PAINT_PLAIN, "%lld of %lld", get(pods, "ready"), get(pods, "desired"));
+        if (jlen(jgetc(set, "findings")) == 0)
+            continue;
+        grid_write(&g, out);
+        paint_wrap(out, STR("    "), jstr(jpath(set, "verdict.text")), paint_columns());
+        grid_init(&g, a, ARRAY_LEN(widths));
+        g.widths = widths;
+    }
+    grid_write(&g, out);
+    strbuf_add_cstr(out, "\nMore of one: grove status NAME; why: grove explain pcs/NAME\n");
+}
+
 void status_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
 {
     jval sets = jgetc(doc, "sets");
+    if (jlen(sets) > 1 && !wide) {
+        write_lines(sets, a, out);
+        return;
+    }
     for (struct jiter it = jiter(sets); jnext(&it);) {
         if (it.index > 0)
             strbuf_add_char(out, '\n');
@@ -407,13 +303,16 @@ static int run_status(void *ctx, const void *opts, const struct command_call *ca
 const struct command cmd_status = {
     .name = "status",
     .summary = "Show how sets are doing, on one screen",
-    .description = "First the verdict: available, or what stands in the way. Then, for each role, "
-                   "scaling group and gang, how many are desired, ready and updated.",
+    .description =
+        "Of several sets one line each, worst first. Of one: first the verdict, available "
+        "or what stands in the way; then, for each role, scaling group and gang, how many "
+        "are desired, ready and updated. -o wide shows that of all.",
     .usage = "[pcs/NAME]",
     .max_args = 2,
     .opts = view_options_all,
     .opts_size = sizeof(struct view_args),
     .examples = "  $ grove status\n  $ grove status -A\n  $ grove status pcs/my-set --watch\n"
                 "  $ grove status my-set -o json",
+    .complete = names_of_sets,
     .run = run_status,
 };

@@ -9,9 +9,6 @@ struct doc *status_build(const struct picture *p, const struct view_target *t, s
                          struct err *err);
 void status_write(jval doc, bool wide, struct arena *a, struct strbuf *out);
 
-/* The line that says how a set is: {"state": "...", "text": "..."}. */
-void status_put_verdict(struct jw *w, const struct picture *p, const struct obj *pcs,
-                        const struct findings *f, struct arena *a);
 /* "waiting: gang x does not fit" in the state's colour. */
 void status_write_verdict(jval verdict, struct strbuf *out);
 

@@ -56,12 +56,41 @@ static const struct command cmd_generate = {
     .hidden = true,
 };
 
+static const char *const shells[] = {"bash", "zsh", "fish", NULL};
+
+static int run_completion(void *ctx, const void *opts, const struct command_call *call)
+{
+    struct err err = ERR_INIT;
+    for (const char *const *s = shells; *s; s++) {
+        if (str_is(call->args[0], *s))
+            return run_generate(ctx, opts, call);
+    }
+    (void)err_set(&err, ERR_USAGE,
+                  "there is no completion for \"%.*s\"; there is for bash, zsh and fish",
+                  STR_ARG(call->args[0]));
+    return cli_fail(&err);
+}
+
+static const struct command cmd_completion = {
+    .name = "completion",
+    .summary = "Print the completion of a shell",
+    .description = "What make install and the package install by themselves. Names of objects are "
+                   "asked of the server while you type.",
+    .usage = "bash|zsh|fish",
+    .min_args = 1,
+    .max_args = 1,
+    .arg_choices = shells,
+    .examples = "  $ source <(grove completion bash)\n"
+                "  $ grove completion fish > ~/.config/fish/completions/grove.fish",
+    .run = run_completion,
+};
+
 static const struct command *const commands[] = {
-    &cmd_up,    &cmd_down,      &cmd_demo,     &cmd_apply,     &cmd_get,
-    &cmd_scale, &cmd_delete,    &cmd_status,   &cmd_tree,      &cmd_explain,
-    &cmd_why,   &cmd_fit,       &cmd_rollout,  &cmd_plan,      &cmd_metrics,
-    &cmd_token, &cmd_sim,       &cmd_operator, &cmd_scheduler, &cmd_nodes,
-    &cmd_initc, &cmd_manifests, &cmd_version,  &cmd_generate,  NULL,
+    &cmd_up,      &cmd_down,      &cmd_list,       &cmd_demo,     &cmd_apply,     &cmd_get,
+    &cmd_scale,   &cmd_delete,    &cmd_wait,       &cmd_status,   &cmd_tree,      &cmd_explain,
+    &cmd_why,     &cmd_fit,       &cmd_rollout,    &cmd_plan,     &cmd_fleet,     &cmd_ui,
+    &cmd_metrics, &cmd_token,     &cmd_sim,        &cmd_operator, &cmd_scheduler, &cmd_nodes,
+    &cmd_initc,   &cmd_manifests, &cmd_completion, &cmd_version,  &cmd_generate,  NULL,
 };
 
 /* kubectl's may stand before the command, and so may these. */
@@ -132,10 +161,13 @@ void cli_one_too_many(const struct command_call *call, struct err *err)
 /* kubectl asks a program of this name how its plugin's words go on. */
 #define COMPLETER "kubectl_complete-grove"
 
-static int complete_for_kubectl(int argc, char **argv)
+typedef void complete_fn(const struct command *root, int n_words, const char *const *words,
+                         struct strbuf *b);
+
+static int complete(int argc, char **argv, complete_fn *fn)
 {
     struct strbuf b CLEANUP(strbuf_done) = STRBUF_INIT(1 << 20);
-    command_complete(&root, argc - 1, (const char *const *)argv + 1, &b);
+    fn(&root, argc - 1, (const char *const *)argv + 1, &b);
     return fwrite(b.p, 1, b.len, stdout) == b.len && fflush(stdout) == 0 ? EXIT_OK : EXIT_NO;
 }
 
@@ -147,12 +179,14 @@ static bool is_called(const char *path, const char *name)
 
 int main(int argc, char **argv)
 {
+    grove_kinds_init();
     if (argc > 0 && is_called(argv[0], COMPLETER))
-        return complete_for_kubectl(argc, argv);
+        return complete(argc, argv, command_complete);
+    if (argc > 1 && strcmp(argv[1], COMMAND_ASK) == 0)
+        return complete(argc - 1, argv + 1, command_names);
     /* As every other program has it. */
     if (argc == 2 && str_is(str_of(argv[1]), "--version"))
         argv[1] = (char *)cmd_version.name;
-    grove_kinds_init();
     int code = command_main(&root, argc, argv, NULL);
     /* A full disk is no success. */
     if (fflush(stdout) || ferror(stdout)) {

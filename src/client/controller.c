@@ -323,7 +323,7 @@ static void write_journal(const struct controller *c, const struct queue_item *i
                           const struct plan *p)
 {
     struct runtime *r = c->runtime;
-    if (!p->writes.len || (!r->journal && !log_enabled(LOG_LEVEL_DEBUG)))
+    if ((!p->writes.len && !p->acts.len) || (!r->journal && !log_enabled(LOG_LEVEL_DEBUG)))
         return;
     struct strbuf b = STRBUF_INIT(JOURNAL_MAX);
     plan_print_line(p, loop_now(r->loop), c->def.name, it->ns, it->name, &b);
@@ -580,6 +580,8 @@ static void plan_item(struct controller *c, struct queue_item *it)
     if (r->kept)
         journal_note(r->kept, loop_wall(r->loop), c->def.name, &run->plan);
     metric_add(c->metrics.writes, (double)run->plan.writes.len);
+    for (size_t i = 0; i < run->plan.acts.len; i++)
+        c->def.act(c->def.ctx, &w, &key, &run->plan.acts.p[i]);
     if (run->plan.writes.len) {
         executor_accept(&c->executor, run);
         return;

@@ -140,6 +140,8 @@ struct controller_def {
      * went (kinds.h), to controller_watch those that are new. */
     void (*on_kinds)(struct controller *c);
     void (*ctx_free)(void *ctx); /* with the controller; NULL: nothing to do */
+    /* Does what a plan asks of others than the API (plan_act), or begins to. */
+    void (*act)(void *ctx, const struct world *w, const struct key *key, const struct plan_act *a);
 };
 
 /* `api` is who the controller acts as; caches are shared by all controllers of a runtime and use

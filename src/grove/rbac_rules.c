@@ -231,6 +231,18 @@ static const struct rbac_rule autoscaler_rules[] = {
     EVENTS,
 };
 
+/* This machine as a node of its own control plane. */
+static const struct rbac_rule agent_rules[] = {
+    ON("", "nodes", "create,get,list,watch"),
+    ON("", "nodes/status", "patch"),
+    ON("", "pods", "delete,get,list,watch"),
+    ON("", "pods/status", "patch"),
+    ON("", "configmaps,secrets", READ),
+    ON("node.k8s.io", "runtimeclasses", "create,get,list,watch"),
+    ON("coordination.k8s.io", "leases", "create,get,list,patch,watch"),
+    EVENTS,
+};
+
 static const struct rbac_rule gc_rules[] = {
     ON("*", "*", "delete,get,list,patch,update,watch"),
     EVENTS,
@@ -258,6 +270,13 @@ static const struct rbac_rule budget_rules[] = {
     ON("apps", "deployments,replicasets,statefulsets", READ),
     ON("grove.io", GROVE_KINDS, READ),
     ON("*", "*/scale", "get"),
+    EVENTS,
+};
+
+static const struct rbac_rule endpoint_rules[] = {
+    ON("", "services,pods,nodes,namespaces", READ),
+    ON("", "endpoints", "create,delete,get,list,patch,watch"),
+    ON("discovery.k8s.io", "endpointslices", "create,delete,get,list,patch,watch"),
     EVENTS,
 };
 
@@ -340,8 +359,10 @@ static const struct rbac_role roles[] = {
     JOINS("view", "grove:aggregate-to-view", grove_view),
     COMPONENT("certificate-controller", certificate_rules),
     COMPONENT("disruption-controller", budget_rules),
+    COMPONENT("endpoint-controller", endpoint_rules),
     COMPONENT("event-expiry", expiry_rules),
     COMPONENT("garbage-collector", gc_rules),
+    COMPONENT("grove-agent", agent_rules),
     COMPONENT("grove-autoscaler", autoscaler_rules),
     COMPONENT("grove-cache", cache_rules),
     COMPONENT("grove-operator", operator_rules),

@@ -15,6 +15,7 @@
 #include "node/sim/nodes.h"
 
 struct plane;
+struct agent;           /* node/agent/agent.h */
 struct token_key;       /* kube/token.h */
 struct operator_config; /* operator/common/config.h */
 
@@ -26,13 +27,14 @@ struct plane_options {
     const char *data_dir; /* NULL: memory only */
     size_t object_memory; /* limit for what the store holds; 0: none */
     struct nodes_options nodes;
-    str ca_pem; /* for the root CA ConfigMap of every namespace; may be empty */
+    struct agent *agent; /* this machine as a node; NULL: it is none. Must outlive the plane */
+    str ca_pem;          /* for the root CA ConfigMap of every namespace; may be empty */
     /* Signs certificates that are asked for; NULL: nothing is signed. Must outlive the plane. */
     const struct pki_identity *ca;
     /* Signs what token Secrets hold; NULL: they stay empty. Must outlive the plane. */
     const struct token_key *token_key;
     /* Names of parts whose components are left out, because processes of their own do their work:
-     * "operator,scheduler". */
+     * "operator,scheduler"; or of single components, by their accounts. */
     str without;
     /* The operator's configuration: what is admitted, which schedulers' objects are made; NULL:
      * everything is enabled, and nobody else's objects are made. Must outlive the plane. */
@@ -69,6 +71,9 @@ const char *plane_part_name(const struct plane *p, size_t part);
 struct runtime *plane_runtime(struct plane *p);
 /* Another CA, in the place of that of the options; it must outlive the plane, or the next one. */
 void plane_set_ca(struct plane *p, str ca_pem);
+/* Where others find the API server, "10.0.0.7:6443": the endpoint of the Service kubernetes, when
+ * that is no loopback address. */
+void plane_set_advertised(struct plane *p, str address);
 /* As if its process was killed: what it sent is carried out, what it knew is gone. Not from inside
  * a callback of the loop. */
 void plane_stop(struct plane *p, size_t part);

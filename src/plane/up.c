@@ -2,6 +2,8 @@
  * prints how to reach them. */
 #include "plane/up.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include "client/instance.h"
 #include "client/journal.h"
 #include "kube/token.h"
+#include "node/agent/agent.h"
 #include "plane/plane_pki.h"
 #include "plane/server_names.h"
 #include "plane/upcerts.h"
@@ -31,7 +34,11 @@ struct up {
     struct journal *journal;
     struct plane *plane;
     struct front *front;
+    struct agent *agent;
+    struct agent_options agent_options;
+    struct strbuf agent_dir, agent_name;
     void (*on_ready)(void *ctx, const struct err *err);
+    void (*on_kubeconfig)(void *ctx);
     void *ctx;
     bool is_ready;
     bool over; /* it could not be put together, or is being freed */
@@ -78,6 +85,8 @@ static void on_new_certs(void *ctx)
         log_warn("kubelets are shown an old certificate", LOG_C("error", err.message));
     if (u->is_ready && write_kubeconfig(u, &err))
         log_warn("the kubeconfig cannot be written", LOG_C("error", err.message));
+    else if (u->is_ready && u->on_kubeconfig)
+        u->on_kubeconfig(u->ctx);
     if (u->plane)
         plane_set_ca(u->plane, strbuf_str(&u->pki.ca.cert_pem));
 }
@@ -115,6 +124,7 @@ static void on_machine(void *ctx)
         log_warn("no certificate for the addresses of this machine", LOG_C("error", err.message));
     strbuf_reset(&u->advertised);
     strbuf_add_str(&u->advertised, at);
+    plane_set_advertised(u->plane, at);
     if (r == 1)
         log_info("this machine has other addresses", LOG_S("names", names));
     upcerts_look(u->certs);
@@ -211,6 +221,39 @@ static void on_plane_ready(void *ctx, const struct err *err)
     u->on_ready(u->ctx, err);
 }
 
+/* This machine as a node: named after it, with the state of its pods beside the store. */
+static int open_agent(struct up *u, const struct up_options *o, struct err *err)
+{
+    char host[256] = "local", path[PATH_MAX];
+    strbuf_init(&u->agent_dir, 4096);
+    strbuf_init(&u->agent_name, 256);
+    if (!o->local)
+        return 0;
+    if (geteuid() != 0)
+        return err_set(err, ERR_USAGE,
+                       "--local: pods as processes need the rights of root at present (namespaces, "
+                       "mounts and users of their own); run it with sudo");
+    if (gethostname(host, sizeof(host) - 1) == 0)
+        host[sizeof(host) - 1] = 0;
+    for (const char *c = host; *c; c++)
+        strbuf_add_char(&u->agent_name, (char)tolower((unsigned char)*c));
+    if (!realpath(u->dir.p, path))
+        return err_errno(err, ERR_IO, "cannot find %s", u->dir.p);
+    strbuf_printf(&u->agent_dir, "%s/node", path);
+    u->agent_options = (struct agent_options){
+        .name = strbuf_str(&u->agent_name),
+        .dir = u->agent_dir.p,
+        .hide = str_sub(strbuf_str(&u->agent_dir), 0, strlen(path)),
+        .address = STR("127.0.0.1"),
+        .gpus = o->local_gpus,
+        .all = o->local_all,
+        .privileged = o->local_privileged,
+        .temporary = u->temporary,
+    };
+    u->agent = agent_new(u->loop, &u->agent_options, err);
+    return u->agent ? 0 : err->code;
+}
+
 static int open_plane(struct up *u, const struct up_options *o, struct err *err)
 {
     struct strbuf dir = STRBUF_INIT(4096);
@@ -222,6 +265,7 @@ static int open_plane(struct up *u, const struct up_options *o, struct err *err)
                                    .token_volumes = true,
                                    .object_memory = o->object_memory,
                                    .nodes = o->nodes,
+                                   .agent = u->agent,
                                    .without = o->without,
                                    .config = o->config,
                                    .initc_image = o->initc_image,
@@ -278,6 +322,7 @@ static void advertise(struct up *u)
     str at = server_advertised(&a, &m, bound);
     strbuf_init(&u->advertised, 256);
     strbuf_add_str(&u->advertised, at);
+    plane_set_advertised(u->plane, at);
     if (!str_eq(at, bound))
         u->machine = machine_watch_new(u->loop, on_machine, u);
     arena_done(&a);
@@ -311,10 +356,11 @@ struct up *up_new(struct loop *l, const struct up_options *o,
     struct up *u = xnew(struct up);
     u->loop = l;
     u->on_ready = on_ready;
+    u->on_kubeconfig = o->on_kubeconfig;
     u->ctx = ctx;
     u->journal = journal_new(JOURNAL_MAX_BYTES);
-    if (open_dir(u, o, err) || open_keys(u, o, err) || open_plane(u, o, err) ||
-        open_front(u, o, err)) {
+    if (open_dir(u, o, err) || open_keys(u, o, err) || open_agent(u, o, err) ||
+        open_plane(u, o, err) || open_front(u, o, err)) {
         up_free(u);
         return NULL;
     }
@@ -341,6 +387,11 @@ struct store *up_store(const struct up *u)
     return apiserver_store(plane_server(u->plane));
 }
 
+struct api *up_admin(const struct up *u)
+{
+    return plane_admin(u->plane);
+}
+
 const char *up_kubeconfig(const struct up *u)
 {
     return u->kubeconfig.p;
@@ -361,6 +412,9 @@ void up_free(struct up *u)
     if (u->front)
         front_free(u->front);
     plane_free(u->plane);
+    agent_free(u->agent);
+    strbuf_done(&u->agent_dir);
+    strbuf_done(&u->agent_name);
     journal_free(u->journal);
     token_key_free(u->token_key);
     upcerts_free(u->certs);

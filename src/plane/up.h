@@ -12,6 +12,10 @@ struct up_options {
     str data;       /* empty: a temporary directory, removed at the end */
     str kubeconfig; /* empty: in the state directory */
     struct nodes_options nodes;
+    bool local;            /* this machine is a node, too */
+    bool local_all;        /* every pod runs as processes, also those that do not ask for it */
+    bool local_privileged; /* pods may have hostPath volumes and run as uid 0 */
+    int64_t local_gpus;    /* GPUs that this machine pretends to have */
     const struct operator_config *config; /* NULL: none; must outlive it */
     str without, initc_image;             /* as plane_options has them; must outlive it */
     struct front_limits limits;
@@ -21,6 +25,9 @@ struct up_options {
     usec cert_lifetime; /* of our own; 0: a year */
     const str *tls_san; /* further names and addresses in our own certificate */
     size_t n_tls_san;
+    /* The kubeconfig was written again, with other certificates; NULL: nobody wants to know. With
+     * the ctx of on_ready. */
+    void (*on_kubeconfig)(void *ctx);
 };
 
 struct up;
@@ -33,6 +40,8 @@ const char *up_advertised(const struct up *u); /* where it is found: never 0.0.0
 const char *up_kubeconfig(const struct up *u); /* path */
 const char *up_dir(const struct up *u);        /* of the state */
 struct store *up_store(const struct up *u);
+/* The administrator's access, from when it is ready. */
+struct api *up_admin(const struct up *u);
 /* Ends connections and closes the store, then calls done. */
 void up_stop(struct up *u, void (*done)(void *ctx), void *ctx);
 void up_free(struct up *u);

@@ -46,6 +46,8 @@ int session_send_list(struct session *s, struct api_request *q, struct session_l
                       struct err *err);
 /* What is at a path that is no resource. ERR_NOT_FOUND where the server has no such thing. */
 int session_read(struct session *s, str path, struct doc **ret, struct err *err);
+/* The answer to a question that is posted, as a review of access. */
+int session_post(struct session *s, str path, struct doc *body, struct doc **ret, struct err *err);
 /* Replaces it (API_UPDATE) or takes it away (API_DELETE). */
 int session_write(struct session *s, enum api_verb verb, str path, struct doc *body,
                   struct err *err);

@@ -208,6 +208,8 @@ struct doc *pod_status_doc(const struct pod_status *s)
     jw_put_object(&w, "metadata");
     jw_put_str(&w, "name", s->pod->name);
     jw_put_str(&w, "namespace", s->pod->ns);
+    if (s->only_if_seen)
+        jw_put(&w, "resourceVersion", jgetc(s->pod->meta, "resourceVersion"));
     jw_end(&w);
     jw_put_object(&w, "status");
     put_conditions(s, &w);

@@ -11,7 +11,8 @@ struct pod_status {
     const struct obj *node;
     const struct pod_seen *seen;
     const struct machine_result *result;
-    str ip; /* empty: it has none yet */
+    str ip;            /* empty: it has none yet */
+    bool only_if_seen; /* refused when the pod is another version by then */
     usec now;
 };
 

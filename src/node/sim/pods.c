@@ -201,6 +201,8 @@ static void plan_life(struct node_pods *n, const struct obj *pod, struct address
                                 .seen = &s.seen,
                                 .result = &s.result,
                                 .ip = str_of(ip),
+                                /* How its containers are is read from there. */
+                                .only_if_seen = true,
                                 .now = now};
     plan_status(n, &status, words_for(&s));
 }
