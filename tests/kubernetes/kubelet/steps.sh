@@ -124,9 +124,11 @@ explains() { # clique, expression
     eventually "explained: $1" yes says "$@" || explain "pod/$(pod_of "broken-0-$1")" | sed 's/^/# /'
 }
 step_broken_explained() {
-    explains image "(ErrImagePull|ImagePullBackOff).*127\.0\.0\.1:1/nothere:1.*correct the image's name"
-    explains configmap 'configmap "no-config" not found.*create the ConfigMap'
-    explains crash 'CrashLoopBackOff.*kubectl logs broken-0-crash-[a-z0-9]* --previous'
+    explains image "cannot pull its image 127\.0\.0\.1:1/nothere:1.*correct the image's name"
+    explains configmap 'lacks a ConfigMap, a Secret or a key.*configmap "no-config" not found.*create the ConfigMap'
+    explains oom 'was killed: it used more memory than its limit of 32Mi.*raise resources\.limits\.memory'
+    explains crash 'ended with exit code 3.*kubectl logs broken-0-crash-[a-z0-9]* -c main --previous'
+    explains secret 'no-secret'
 }
 
 versions() { pods_of rolled -o jsonpath='{range .items[*]}{.spec.containers[0].env[?(@.name=="VERSION")].value}{"\n"}{end}' | sort | uniq -c | awk '{ print $1, $2 }'; }

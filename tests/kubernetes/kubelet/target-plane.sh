@@ -82,7 +82,10 @@ install_grove() {
         same "it has no capability" "$(awk '$1 ~ /^Cap(Prm|Eff|Bnd):/ { print $2 }' "/proc/$pid/status" | sort -u)" 0000000000000000
     done
     answered() { kubectl create --dry-run=server -f "$HERE/ordered.yaml" >/dev/null && echo yes; }
-    eventually "its webhooks answer" yes answered || give_up
+    if ! eventually "its webhooks answer" yes answered; then
+        kubectl -n grove-system logs deployment/grove-operator --previous 2>&1 | tail -20 | sed 's/^/# /'
+        give_up
+    fi
 }
 
 step_operator_killed() {
