@@ -15,7 +15,7 @@ eventually() { # name, want, command...
 want: $want"
     return 1
 }
-PATIENCE=90
+PATIENCE=${PATIENCE:-90}
 
 start() { # name, command...
     local name=$1

@@ -88,7 +88,7 @@ kind: KubeletConfiguration
 address: 10.221.0.$1
 port: 10250
 readOnlyPort: 0
-healthzPort: $((10247 + $1))
+healthzPort: $((10340 + $1))
 authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: $CA}}
 authorization: {mode: Webhook}
 rotateCertificates: true

@@ -82,7 +82,10 @@ install_grove() {
         same "it has no capability" "$(awk '$1 ~ /^Cap(Prm|Eff|Bnd):/ { print $2 }' "/proc/$pid/status" | sort -u)" 0000000000000000
     done
     answered() { kubectl create --dry-run=server -f "$HERE/ordered.yaml" >/dev/null && echo yes; }
-    eventually "its webhooks answer" yes answered || give_up
+    if ! eventually "its webhooks answer" yes answered; then
+        kubectl -n grove-system logs deployment/grove-operator --previous 2>&1 | tail -20 | sed 's/^/# /'
+        give_up
+    fi
 }
 
 step_operator_killed() {
@@ -97,20 +100,4 @@ step_operator_killed() {
     same "no other pod was touched" "$(lives ordered | comm -13 - <(echo "$was"))" ""
     check "it is scaled back" kubectl scale pclq ordered-0-worker --replicas=2
     eventually "which it does, too" 3 count_pods ordered
-}
-
-take_steps() {
-    step_startup_order
-    step_logs
-    step_exec
-    step_port_forward
-    step_probes
-    step_operator_killed
-    step_guide
-    step_broken
-    step_update RollingRecreate
-    step_update Coherent
-    step_delete
-    step_drain
-    step_node_lost
 }
