@@ -8,6 +8,7 @@ import { cellsOf, fit, grow, arrange, CELLS, type Box, type Layout, type Place }
 import type { FleetNode, Model, Pod } from "./model";
 
 const FRAME_BUDGET = 6; // ms
+const LAYOUT_PAUSE = 500;
 
 export interface Target { node: FleetNode; pod?: Pod }
 export interface Focus { title: string; has: (pod: Pod, node: FleetNode) => boolean }
@@ -74,6 +75,7 @@ export class FleetCanvas {
   private layout: Layout | undefined;
   private theme: Theme = theme();
   private queue: Place[] = []; // to be drawn
+  private readonly queued = new Set<Place>(); // the same, to look up
   private needsLayout = true;
   private frame = 0;
   private focus: Focus | undefined;
@@ -81,7 +83,7 @@ export class FleetCanvas {
   private ghosts: Ghosts = new Map();
   private at: string | undefined; // node that the keyboard is at
   private zoom = 0; // steps from what fits
-  // For those who measure.
+  // For those who measure (bench/page): milliseconds of script and drawing.
   readonly spent = { frames: 0, total: 0, worst: 0 };
   onHover: (t: Target | undefined) => void = () => undefined;
   onSelect: (t: Target | undefined) => void = () => undefined;
@@ -90,6 +92,7 @@ export class FleetCanvas {
     this.el = h("div", { class: "fc", tabindex: "0", role: "application", "aria-roledescription": "map of nodes",
       "aria-label": label, "data-kept": "" },
       h("div", { class: "fc-stick" }, this.base, this.over), this.sizer);
+    Object.assign(this.el, { spent: this.spent });
     new ResizeObserver(() => this.relayout()).observe(this.el);
     this.el.addEventListener("scroll", () => this.redraw(), { passive: true });
     this.el.addEventListener("pointermove", (e) => this.point(e));
@@ -112,6 +115,16 @@ export class FleetCanvas {
     this.schedule();
   }
 
+  // Nodes that come one by one are put into place together: a large fleet takes a few frames to draw.
+  private relayoutSoon(): void {
+    if (this.later) return;
+    this.later = window.setTimeout(() => {
+      this.later = 0;
+      this.relayout();
+    }, this.layout ? LAYOUT_PAUSE : 0);
+  }
+  private later = 0;
+
   zoomBy(steps: number): void {
     this.zoom = steps === 0 ? 0 : Math.max(-6, Math.min(8, this.zoom + steps));
     this.relayout();
@@ -127,21 +140,20 @@ export class FleetCanvas {
 
   setGhosts(g: Ghosts): void {
     this.ghosts = g;
+    this.tell();
     this.overDirty = true;
     this.schedule();
   }
 
   // The model changed: these nodes, or where they stand.
   update(dirty: Iterable<string>, moved: boolean): void {
-    if (moved || !this.layout) {
-      this.relayout();
-      return;
-    }
+    if (moved || !this.layout) this.relayoutSoon();
+    if (!this.layout) return;
     for (const name of dirty) {
       const place = this.layout.byName.get(name), node = this.model.nodes.get(name);
       if (!place || !node) continue;
       place.node = node;
-      this.queue.push(place);
+      if (!this.queued.has(place)) this.enqueue(place);
     }
     this.overDirty = true;
     this.tell();
@@ -178,13 +190,7 @@ export class FleetCanvas {
 
   // What is drawn, for those who cannot see it and for tests.
   private tell(): void {
-    let used = 0, devices = 0, reserved = 0, away = 0;
-    for (const n of this.model.nodes.values()) {
-      used += n.used;
-      devices += n.devices;
-      reserved += n.reserved;
-      away += n.ready && !n.cordoned ? 0 : 1;
-    }
+    const { devices, used, reserved, away } = this.model.totals;
     Object.assign(this.el.dataset, { nodes: String(this.layout?.places.length ?? 0), devices: String(devices),
       used: String(used), reserved: String(reserved), away: String(away),
       cell: String(this.layout?.size.cell ?? 0), ghosts: String(this.ghosts.size) });
@@ -196,9 +202,16 @@ export class FleetCanvas {
     g.clearRect(0, 0, this.base.width, this.base.height);
     const top = this.el.scrollTop, bottom = top + this.el.clientHeight;
     for (const b of this.layout.boxes) if (b.y < bottom && b.y + b.h > top) this.drawBox(g, b);
-    this.queue = this.layout.places.filter((p) => p.y < bottom && p.y + p.h > top);
+    this.queue = [];
+    this.queued.clear();
+    for (const p of this.layout.places) if (p.y < bottom && p.y + p.h > top) this.enqueue(p);
     this.overDirty = true;
     this.schedule();
+  }
+
+  private enqueue(p: Place): void {
+    this.queue.push(p);
+    this.queued.add(p);
   }
 
   private context(c: HTMLCanvasElement): CanvasRenderingContext2D {
@@ -216,7 +229,10 @@ export class FleetCanvas {
     let n = 0;
     while (n < this.queue.length && performance.now() - begun < FRAME_BUDGET) {
       const upTo = Math.min(n + 50, this.queue.length);
-      for (; n < upTo; n++) this.drawNode(g, this.queue[n]);
+      for (; n < upTo; n++) {
+        this.queued.delete(this.queue[n]);
+        this.drawNode(g, this.queue[n]);
+      }
     }
     this.queue = n < this.queue.length ? this.queue.slice(n) : [];
     if (this.overDirty) this.drawOver();
@@ -235,7 +251,7 @@ export class FleetCanvas {
     g.fill();
     if (!b.label) return;
     g.fillStyle = b.depth === 2 ? this.theme.dim : this.theme.text;
-    g.font = `${b.depth === 0 ? "600 13px" : "500 12px"} ${FONT}`;
+    g.font = `${b.depth === 0 ? 600 : 500} ${(b.depth === 0 ? 13 : 12) * s.scale}px ${FONT}`;
     g.textBaseline = "middle";
     g.fillText(clip(g, b.label, b.w - 2 * s.between), b.x + s.between + 2, b.y + s.between / 2 + s.labels[b.depth] / 2 + 1);
   }
@@ -246,7 +262,9 @@ export class FleetCanvas {
   }
 
   private drawNode(g: CanvasRenderingContext2D, p: Place): void {
-    const s = this.layout!.size, n = p.node, cells = this.slots.of(n), t = this.theme;
+    const s = this.layout!.size, n = p.node, t = this.theme;
+    if (s.cell < 5) return this.drawTiny(g, p);
+    const cells = this.slots.of(n);
     const radius = s.cell >= 12 ? 6 : s.cell >= 8 ? 4 : s.cell >= 5 ? 2 : 0;
     g.fillStyle = t.box[2];
     g.fillRect(p.x - 1, p.y - 1, p.w + 2, p.h + 2);
@@ -268,6 +286,31 @@ export class FleetCanvas {
     }
   }
 
+  // Far away a node is a tile: what is free is its ground, and cells of one pod run together.
+  private drawTiny(g: CanvasRenderingContext2D, p: Place): void {
+    const s = this.layout!.size, t = this.theme, cells = this.slots.of(p.node);
+    g.fillStyle = t.box[2];
+    g.fillRect(p.x, p.y, p.w, p.h);
+    g.fillStyle = t.free;
+    g.fillRect(p.x, p.y, p.w, p.h);
+    for (let i = 0; i < cells.length; i++) {
+      const pod = cells[i];
+      if (!pod) continue;
+      const [x, y] = this.cellRect(p, i), runs = cells[i + 1] === pod && (i + 1) % p.cols !== 0;
+      const starts = lookOf(pod.state) === "starting" || lookOf(pod.state) === "going";
+      g.fillStyle = gangColour(pod.set, pod.gang);
+      g.fillRect(x, starts ? y + Math.ceil(s.cell / 2) : y, s.cell + (runs ? s.gap : 0), starts ? Math.floor(s.cell / 2) : s.cell);
+    }
+    if (p.node.ready && !p.node.cordoned) return;
+    g.strokeStyle = p.node.ready ? t.text : t.bad;
+    g.lineWidth = 1;
+    g.strokeRect(p.x + 0.5, p.y + 0.5, p.w - 1, p.h - 1);
+    g.beginPath();
+    g.moveTo(p.x, p.y + p.h);
+    g.lineTo(p.x + p.w, p.y);
+    g.stroke();
+  }
+
   private drawHead(g: CanvasRenderingContext2D, p: Place): void {
     const s = this.layout!.size, n = p.node, t = this.theme;
     // Pods without a device: small dots at the right.
@@ -276,15 +319,15 @@ export class FleetCanvas {
     small.slice(0, dots).forEach((pod, i) => {
       g.fillStyle = gangColour(pod.set, pod.gang);
       g.beginPath();
-      g.arc(p.x + p.w - s.pad - 4 - i * 9, p.y + s.head / 2 + 4, 3, 0, 7);
+      g.arc(p.x + p.w - s.pad - (4 + i * 9) * s.scale, p.y + s.head / 2 + 4 * s.scale, 3 * s.scale, 0, 7);
       g.fill();
     });
     g.textBaseline = "middle";
-    g.font = `11px ${FONT}`;
-    g.fillStyle = word ? t.bad : t.dim;
-    const room = p.w - 2 * s.pad - dots * 9;
+    g.font = `${11 * s.scale}px ${FONT}`;
+    g.fillStyle = !n.ready ? t.bad : word ? t.text : t.dim;
+    const room = p.w - 2 * s.pad - dots * 9 * s.scale;
     g.fillText(clip(g, word && g.measureText(`${n.name} ${word}`).width > room ? word : word ? `${n.name} ${word}` : n.name, room),
-      p.x + s.pad, p.y + s.head / 2 + 4);
+      p.x + s.pad, p.y + s.head / 2 + 4 * s.scale);
   }
 
   private drawAway(g: CanvasRenderingContext2D, p: Place, radius: number): void {
@@ -293,8 +336,8 @@ export class FleetCanvas {
     g.beginPath();
     g.roundRect(p.x, p.y, p.w, p.h, radius);
     g.clip();
-    g.strokeStyle = p.node.ready ? t.line : t.bad;
-    g.globalAlpha = p.node.ready ? 0.9 : 0.35;
+    g.strokeStyle = p.node.ready ? t.dim : t.bad;
+    g.globalAlpha = 0.35;
     g.lineWidth = 1;
     const step = this.layout!.size.cell >= 8 ? 6 : 3;
     g.beginPath();
@@ -459,9 +502,8 @@ export class FleetCanvas {
     e.preventDefault();
     const here = Math.max(0, places.findIndex((p) => p.node.name === this.at)), p = places[here];
     let next = here;
-    if (e.key === "Enter" || e.key === " ") {
-      this.onSelect({ node: p.node, pod: p.node.pods[0] });
-    } else if (this.at === undefined || e.key === "Home") {
+    if (e.key === "Enter" || e.key === " ") return this.onSelect({ node: p.node, pod: p.node.pods[0] });
+    if (this.at === undefined || e.key === "Home") {
       next = 0;
     } else if (e.key === "End") {
       next = places.length - 1;
@@ -472,6 +514,7 @@ export class FleetCanvas {
     this.at = q.node.name;
     this.el.scrollTop = Math.min(Math.max(this.el.scrollTop, q.y + q.h + 8 - this.el.clientHeight), Math.max(0, q.y - 8));
     this.overDirty = true;
+    this.tell();
     this.onHover({ node: q.node });
     this.schedule();
   }

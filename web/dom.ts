@@ -21,10 +21,10 @@ function add(parent: Element, child: Child): void {
 
 function fill(el: HTMLElement | SVGElement, props: Props, children: Child[]): void {
   for (const [key, value] of Object.entries(props)) {
-    if (value === null || value === undefined || value === false) continue;
+    if (value === null || value === undefined || (value === false && !key.startsWith("data-"))) continue;
     if (typeof value === "function") (el as unknown as Record<string, Handler>)[key] = value;
     else if (key.startsWith("--")) el.style.setProperty(key, String(value));
-    else el.setAttribute(key, value === true ? "" : String(value));
+    else el.setAttribute(key, value === true && !key.startsWith("data-") ? "" : String(value));
   }
   add(el, children);
 }

@@ -4,6 +4,7 @@ import { chip, empty, link, setKey, swatch, type App, type View } from "./app";
 import { FleetCanvas, type Focus, type Target } from "./canvas";
 import { h, morph, plural, type Child } from "./dom";
 import { badness, type FleetNode, type Pod } from "./model";
+import { Order } from "./sets";
 
 function gangFocus(pod: Pod): Focus {
   return pod.gang ? { title: `gang ${pod.gang}`, has: (p) => p.gang === pod.gang && p.namespace === pod.namespace }
@@ -25,6 +26,7 @@ export class FleetView implements View {
   private hovered: Target | undefined;
   private focus: Focus | undefined;
   private find = "";
+  private readonly order = new Order();
 
   constructor(private readonly app: App) {
     this.canvas = new FleetCanvas(app.model,
@@ -63,6 +65,7 @@ export class FleetView implements View {
 
   private choose(t: Target | undefined): void {
     this.chosen = t;
+    this.hovered = undefined;
     this.focus = t?.pod ? gangFocus(t.pod) : undefined;
     this.canvas.setFocus(this.focus, undefined);
     this.update();
@@ -85,21 +88,8 @@ export class FleetView implements View {
   }
 
   private drawTop(): void {
-    let devices = 0, used = 0, reserved = 0, away = 0;
-    const bySet = new Map<string, { set: string; ns: string; n: number }>();
-    for (const n of this.app.model.nodes.values()) {
-      devices += n.devices;
-      used += n.used;
-      reserved += n.reserved;
-      away += n.ready && !n.cordoned ? 0 : 1;
-      for (const p of n.pods) {
-        if (!p.set) continue;
-        const key = `${p.namespace}/${p.set}`, s = bySet.get(key) ?? { set: p.set, ns: p.namespace, n: 0 };
-        s.n += p.devices;
-        bySet.set(key, s);
-      }
-    }
-    const top = [...bySet.values()].sort((a, b) => b.n - a.n || a.set.localeCompare(b.set));
+    const { devices, used, reserved, away } = this.app.model.totals;
+    const top = [...this.app.model.devicesBySet.values()].sort((a, b) => b.n - a.n || a.set.localeCompare(b.set));
     morph(this.top,
       h("div", { class: "facts", "data-nodes": this.app.model.nodes.size, "data-devices": devices, "data-used": used },
         fact(this.app.model.nodes.size, "nodes"), fact(devices, "devices"), fact(used, "used"),
@@ -142,8 +132,7 @@ export class FleetView implements View {
 
   // Nothing is chosen: what waits, the worst first.
   private waiting(): Child[] {
-    const some = [...this.app.model.sets.values()].filter((s) => badness(s.status.verdict.state) < badness("stopped"))
-      .sort((a, b) => badness(a.status.verdict.state) - badness(b.status.verdict.state) || setKey(a).localeCompare(setKey(b)));
+    const some = this.order.sort(this.app.model.sets).filter((s) => this.order.rank(s) < badness("starting"));
     return [h("p", { class: "hint" }, "Point at a cell to see its gang wherever it is. Choose it to keep it."),
       some.length > 0 && [h("h2", {}, plural(some.length, "set"), some.length === 1 ? " is" : " are", " not as wanted"),
         h("ul", { class: "waiting" }, some.slice(0, 8).map((s) => h("li", { "data-key": setKey(s) },

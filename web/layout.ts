@@ -11,19 +11,23 @@ export interface Layout {
 }
 export interface Size {
   cell: number; gap: number; cols: number; pad: number; head: number; // of a node: space above its cells
+  scale: number; // of texts
   labels: number[]; // height of the label of a zone, a block, a rack; 0: it has none
   between: number;
 }
 
 function size(cell: number): Size {
-  if (cell >= 12)
-    return { cell, gap: 3, cols: 8, pad: 6, head: 17, labels: [22, 18, 17], between: cell >= 18 ? 10 : 7 };
-  if (cell >= 8) return { cell, gap: 2, cols: 8, pad: 4, head: 0, labels: [20, 16, 14], between: 6 };
-  if (cell >= 5) return { cell, gap: 1, cols: 4, pad: 2, head: 0, labels: [16, 0, 0], between: 4 };
-  if (cell >= 3) return { cell, gap: 1, cols: 4, pad: 1, head: 0, labels: [0, 0, 0], between: 2 };
-  return { cell, gap: 0, cols: 4, pad: 1, head: 0, labels: [0, 0, 0], between: 1 };
+  if (cell >= 12) {
+    const k = Math.max(1, cell / 20);
+    return { cell, gap: Math.round(3 * k), cols: 8, pad: 6 * k, head: 17 * k, scale: k,
+      labels: [22 * k, 18 * k, 17 * k], between: (cell >= 18 ? 10 : 7) * k };
+  }
+  if (cell >= 8) return { cell, gap: 2, cols: 8, pad: 4, head: 0, scale: 1, labels: [20, 16, 14], between: 6 };
+  if (cell >= 5) return { cell, gap: 1, cols: 4, pad: 2, head: 0, scale: 1, labels: [16, 0, 0], between: 4 };
+  if (cell >= 3) return { cell, gap: 1, cols: 4, pad: 1, head: 0, scale: 1, labels: [0, 0, 0], between: 2 };
+  return { cell, gap: 0, cols: 4, pad: 1, head: 0, scale: 1, labels: [0, 0, 0], between: 1 };
 }
-export const CELLS = [28, 24, 20, 18, 16, 14, 12, 10, 8, 6, 5, 4, 3, 2];
+export const CELLS = [56, 48, 40, 34, 28, 24, 20, 18, 16, 14, 12, 10, 8, 6, 5, 4, 3, 2];
 
 export function cellsOf(n: FleetNode): number {
   return n.devices > 0 ? Math.min(n.devices, 64) : Math.min(Math.max(n.pods.length, 8), 32);
@@ -49,8 +53,24 @@ export function grow(nodes: Iterable<FleetNode>): Tree {
 
 interface Piece { w: number; h: number; put: (x: number, y: number) => void }
 
-// Rows of pieces no wider than that.
-function flow(pieces: Piece[], width: number, between: number): Piece {
+function rowsOf(pieces: Piece[], width: number, between: number): number {
+  let rows = 1, x = 0;
+  for (const p of pieces) {
+    if (x > 0 && x + p.w > width) {
+      rows++;
+      x = 0;
+    }
+    x += p.w + between;
+  }
+  return rows;
+}
+
+// Rows of pieces no wider than that, and about equally long: a last row of one would leave a hole.
+function flow(pieces: Piece[], room: number, between: number): Piece {
+  const whole = pieces.reduce((sum, p) => sum + p.w + between, -between), widest = Math.max(0, ...pieces.map((p) => p.w));
+  const rows = rowsOf(pieces, room, between), each = Math.ceil(pieces.length / rows);
+  let width = Math.min(room, Math.max(widest, (each * (whole + between)) / Math.max(pieces.length, 1) - between) + 0.5);
+  while (width < room && rowsOf(pieces, width, between) > rows) width = Math.min(room, width + Math.max(widest / 4, 1));
   let x = 0, y = 0, row = 0, w = 0;
   const at: [number, number][] = [];
   for (const p of pieces) {
@@ -67,7 +87,8 @@ function flow(pieces: Piece[], width: number, between: number): Piece {
   return { w, h: y + row, put: (left, top) => pieces.forEach((p, i) => p.put(left + at[i][0], top + at[i][1])) };
 }
 
-export function arrange(root: Tree, width: number, cell: number): Layout {
+// share: of the width, that a block may take.
+function arrangeBy(root: Tree, width: number, cell: number, share: number): Layout {
   const s = size(cell);
   const out: Layout = { size: s, places: [], byName: new Map(), boxes: [], width, height: 0 };
 
@@ -81,7 +102,7 @@ export function arrange(root: Tree, width: number, cell: number): Layout {
     } };
   };
   const boxed = (label: string, depth: number, inner: Piece): Piece => {
-    const top = label ? s.labels[depth] : 0, pad = s.labels[0] ? s.between - (depth === 2 ? 2 : 0) : s.between;
+    const top = label ? s.labels[depth] : 0, pad = s.labels[0] ? s.between - (depth === 2 ? 2 : 0) : [s.between, 2, 1][depth];
     const w = inner.w + 2 * pad, h = inner.h + 2 * pad + top;
     return { w, h, put: (x, y) => {
       out.boxes.push({ x, y, w, h, label: top ? label : "", depth });
@@ -97,13 +118,23 @@ export function arrange(root: Tree, width: number, cell: number): Layout {
   };
   const levels = (t: Tree, depth: number): Piece => {
     const inner = Array.from(t.children.values(), (c) => depth === 1 ? rackPiece(c) : levels(c, depth + 1));
-    return boxed(t.name, depth, flow(inner, width - 2 * s.between * (depth + 1), s.between));
+    return boxed(t.name, depth, flow(inner, (width - 2 * s.between * (depth + 1)) * (depth === 1 ? share : 1) - (share < 1 ? 8 : 0), s.labels[0] ? s.between : 1));
   };
   const all = flow(Array.from(root.children.values(), (z) => levels(z, 0)), width, s.between + 2);
   all.put(0, 0);
   out.width = Math.max(all.w, 1);
   out.height = Math.max(all.h, 1);
   return out;
+}
+
+// The lowest of a few ways: blocks across all of the window, or two or three beside each other.
+export function arrange(root: Tree, width: number, cell: number): Layout {
+  let best = arrangeBy(root, width, cell, 1);
+  for (const share of [1 / 2, 1 / 3]) {
+    const other = arrangeBy(root, width, cell, share);
+    if (other.height < best.height && other.width <= width) best = other;
+  }
+  return best;
 }
 
 function count(t: Tree): number {

@@ -40,6 +40,9 @@ export interface Sample { at: number; parts: { name: string; old: number; new: n
   desired: number; floor: number }[] }
 const MAX_SAMPLES = 400;
 
+// What all nodes amount to, kept up as they change.
+export interface Totals { devices: number; used: number; reserved: number; away: number }
+
 interface Line { name: string; value?: unknown }
 
 export class Model {
@@ -47,10 +50,13 @@ export class Model {
   readonly nodes = new Map<string, FleetNode>();
   readonly sets = new Map<string, SetItem>();
   readonly history = new Map<string, Sample[]>();
+  readonly totals: Totals = { devices: 0, used: 0, reserved: 0, away: 0 };
+  readonly devicesBySet = new Map<string, { set: string; ns: string; n: number }>();
   // Nodes that came, changed or went since somebody asked.
   dirtyNodes = new Set<string>();
   nodesMoved = true; // one came or went, or stands elsewhere
   version = 0;
+  nodesVersion = 0;
 
   take(line: Line): void {
     const slash = line.name.indexOf("/");
@@ -63,6 +69,7 @@ export class Model {
   }
 
   private clear(): void {
+    for (const n of this.nodes.values()) this.count(n, -1);
     this.nodes.clear();
     this.sets.clear();
     this.nodesMoved = true;
@@ -71,11 +78,29 @@ export class Model {
   private takeNode(name: string, node: FleetNode | undefined): void {
     const old = this.nodes.get(name);
     this.dirtyNodes.add(name);
+    this.nodesVersion++;
     if (!old || !node || old.rack !== node.rack || old.block !== node.block || old.zone !== node.zone ||
         old.devices !== node.devices)
       this.nodesMoved = true;
+    if (old) this.count(old, -1);
+    if (node) this.count(node, 1);
     if (node) this.nodes.set(name, node);
     else this.nodes.delete(name);
+  }
+
+  private count(n: FleetNode, sign: 1 | -1): void {
+    const t = this.totals;
+    t.devices += sign * n.devices;
+    t.used += sign * n.used;
+    t.reserved += sign * n.reserved;
+    t.away += n.ready && !n.cordoned ? 0 : sign;
+    for (const p of n.pods) {
+      if (!p.set || p.devices === 0) continue;
+      const key = `${p.namespace}/${p.set}`, s = this.devicesBySet.get(key) ?? { set: p.set, ns: p.namespace, n: 0 };
+      s.n += sign * p.devices;
+      if (s.n > 0) this.devicesBySet.set(key, s);
+      else this.devicesBySet.delete(key);
+    }
   }
 
   private takeSet(name: string, set: SetItem | undefined): void {

@@ -11,9 +11,34 @@ function isUpdating(s: SetItem): boolean {
   return Boolean(s.status.progress && !s.status.progress.updateEndedAt);
 }
 
-function sorted(sets: Iterable<SetItem>): SetItem[] {
-  return Array.from(sets).sort((a, b) => badness(a.status.verdict.state) - badness(b.status.verdict.state) ||
-    setKey(a).localeCompare(setKey(b), "en", { numeric: true }));
+// The worst first. A set that only passes through a state stays where it is: rows that jump cannot be read.
+const SETTLED = 3000;
+export class Order {
+  private readonly ranks = new Map<string, { rank: number; next: number; since: number }>();
+
+  rank(s: SetItem): number {
+    const now = badness(s.status.verdict.state), at = performance.now(), key = setKey(s);
+    const r = this.ranks.get(key) ?? { rank: now, next: now, since: at };
+    if (now !== r.next) {
+      r.next = now;
+      r.since = at;
+    }
+    if (r.next !== r.rank && at - r.since >= SETTLED) r.rank = r.next;
+    this.ranks.set(key, r);
+    return r.rank;
+  }
+
+  sort(sets: Map<string, SetItem>): SetItem[] {
+    const all = Array.from(sets.values(), (s) => ({ s, rank: this.rank(s) }));
+    const here = new Set(all.map((x) => setKey(x.s)));
+    for (const key of this.ranks.keys()) if (!here.has(key)) this.ranks.delete(key);
+    all.sort((a, b) => a.rank - b.rank || setKey(a.s).localeCompare(setKey(b.s), "en", { numeric: true }));
+    return all.map((x) => x.s);
+  }
+
+  isSettled(): boolean {
+    return Array.from(this.ranks.values()).every((r) => r.rank === r.next);
+  }
 }
 
 interface TreeNode {
@@ -53,6 +78,8 @@ export class SetsView implements View {
     this.update();
   }
   private last = "";
+  private readonly order = new Order();
+  private timer = 0;
 
   update(): void {
     if (!this.at) return morph(this.el, this.list());
@@ -72,7 +99,8 @@ export class SetsView implements View {
   // ---- the list ----
 
   private list(): Child {
-    const m = this.app.model, all = sorted(m.sets.values());
+    const m = this.app.model, all = this.order.sort(m.sets);
+    if (!this.order.isSettled() && !this.timer) this.timer = window.setTimeout(() => { this.timer = 0; this.update(); }, SETTLED);
     if (m.meta?.unreadable.includes("podcliquesets"))
       return empty("No sets to show", "You may not list PodCliqueSets here, or the cluster has none of Grove's kinds.");
     if (all.length === 0)

@@ -72,7 +72,7 @@ export class UpdateView implements View {
       h("ul", { class: "strips" }, st.roles.map((r) => h("li", { "data-key": r.name, "data-strip": r.name, "data-new": r.updated,
         "data-floor": r.minAvailable, "data-ready": r.ready },
         h("div", { class: "strip-name" }, h("b", {}, r.name), h("span", { class: "dim" }, `${r.updated} of ${r.desired} new, ${r.ready} ready`)),
-        strip(r.name, history, this.plan)))),
+        strip(r.name, history, this.plan, startOf(s))))),
       this.steps()];
   }
 
@@ -132,8 +132,14 @@ export function stepList(plan: Plan): HTMLElement {
 }
 export type { Plan };
 
+// When the update began, by the page's clock: what was there before is old.
+function startOf(s: SetItem): number {
+  const at = s.status.progress?.updateStartedAt;
+  return at ? Date.parse(at) - performance.timeOrigin : -Infinity;
+}
+
 // Old above new, over time; the forecast to the right of now, step by step.
-function strip(role: string, history: Sample[], plan: Plan | undefined): SVGElement {
+function strip(role: string, history: Sample[], plan: Plan | undefined, start: number): SVGElement {
   const now = performance.now(), ahead = plan && plan.steps.length > 0 ? FORECAST : 0, room = WIDTH - ahead;
   const all = history.map((s) => ({ at: s.at, part: s.parts.find((p) => p.name === role) })).filter((s) => s.part);
   const first = all[0]?.at ?? now, span = Math.max(now - first, 10_000);
@@ -144,7 +150,9 @@ function strip(role: string, history: Sample[], plan: Plan | undefined): SVGElem
   const bars: Child[] = [];
   let ready = "";
   all.forEach((s, i) => {
-    const p = s.part!, from = x(s.at), to = i + 1 < all.length ? x(all[i + 1].at) : room, w = Math.max(to - from, 0.8);
+    // Times of objects are whole seconds: within that one, what is all of one version is old.
+    const before = s.at < start || (s.at < start + 1000 && s.part!.old === 0);
+    const p = before ? { ...s.part!, old: s.part!.old + s.part!.new, new: 0 } : s.part!, from = x(s.at), to = i + 1 < all.length ? x(all[i + 1].at) : room, w = Math.max(to - from, 0) + 0.6;
     bars.push(svg("rect", { class: "new", x: from, y: y(p.new), width: w, height: y(0) - y(p.new) }));
     bars.push(svg("rect", { class: "old", x: from, y: y(p.new + p.old), width: w, height: y(p.new) - y(p.new + p.old) }));
     ready += `${i ? "L" : "M"}${from.toFixed(1)} ${y(p.ready).toFixed(1)}H${to.toFixed(1)}`;

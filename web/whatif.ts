@@ -7,7 +7,7 @@ import { ask, type Answer } from "./stream";
 import { stepList, type Plan } from "./update";
 
 interface FitGang { gang: string; fits: boolean; pods: number; waiting: number; why?: string; unblock?: string[];
-  where?: { node: string; pods: number }[] }
+  where?: { node: string; pods: number; devices?: number }[] }
 interface Fit { fits: boolean; verdict: { state: string; text: string }; sets: { name: string; gangs: FitGang[]; why?: string }[] }
 
 const EXAMPLE = `apiVersion: grove.io/v1alpha1
@@ -57,8 +57,9 @@ export class WhatIfView implements View {
   }
 
   update(): void {
-    if (this.seen !== this.app.model.version) this.canvas.relayout();
-    this.seen = this.app.model.version;
+    // The model's list of what changed is the fleet view's: here all of it is drawn again, now and then.
+    if (this.seen !== this.app.model.nodesVersion) this.canvas.update([], true);
+    this.seen = this.app.model.nodesVersion;
     morph(this.out, this.busy && h("p", { class: "dim" }, "Trying it on a twin of the cluster…"),
       this.problem && h("p", { class: "bad", role: "alert" }, this.problem), this.result());
   }
@@ -98,7 +99,7 @@ export class WhatIfView implements View {
   private ghosts(): void {
     const by = new Map<string, number>();
     for (const s of this.fit?.document?.sets ?? []) for (const g of s.gangs) for (const w of g.where ?? [])
-      by.set(w.node, (by.get(w.node) ?? 0) + w.pods);
+      by.set(w.node, (by.get(w.node) ?? 0) + (w.devices ?? w.pods));
     this.canvas.setGhosts(by);
   }
 }

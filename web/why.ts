@@ -52,8 +52,9 @@ export class WhyView implements View {
     return h("form", { class: "pick", onsubmit: (e) => {
       e.preventDefault();
       const data = new FormData(e.target as HTMLFormElement);
-      const [ns, name] = String(data.get("name")).trim().split("/");
-      this.app.go(`why/${String(data.get("kind"))}/${name ? ns : this.app.model.meta?.namespace || "default"}/${name ?? ns}`);
+      const field = (key: string): string => (data.get(key) as string | null ?? "").trim();
+      const [ns, name] = field("name").split("/");
+      this.app.go(`why/${field("kind")}/${name ? ns : this.app.model.meta?.namespace || "default"}/${name ?? ns}`);
     } },
       h("select", { name: "kind", "aria-label": "Kind", onchange: (e) => { this.kind = (e.target as HTMLSelectElement).value; this.update(); } },
         KINDS.map(([value, text]) => h("option", { value, selected: value === this.kind }, text))),

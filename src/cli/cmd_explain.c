@@ -4,6 +4,7 @@
  */
 #include "cli/cmd_status.h"
 #include "cli/offer_names.h"
+#include "explain/documents/pod_trouble.h"
 #include "explain/documents/room.h"
 #include "explain/documents/set_status.h"
 #include "explain/documents/unfit.h"
@@ -223,15 +224,25 @@ static void put_finding(struct jw *w, const struct picture *p, const struct find
     jw_end(w);
 }
 
-static void put_pod_verdict(struct jw *w, const struct obj *pod, struct arena *a)
+static void put_pod_verdict(struct jw *w, const struct picture *p, const struct obj *pod,
+                            struct arena *a)
 {
     str node = jstr(jgetc(obj_spec(pod), "nodeName"));
+    struct pod_warnings warnings;
+    struct pod_trouble t;
+    pod_warnings_init(&warnings, p);
     jw_put_object(w, "verdict");
     jw_put_str(w, "state", pod_state(pod));
-    jw_put_str(w, "text",
-               str_is_empty(node) ? STR("it is not on a node")
-                                  : arena_printf(a, "on node %.*s", STR_ARG(node)));
+    if (str_is_empty(node))
+        jw_put_str(w, "text", STR("it is not on a node"));
+    else if (pod_trouble_of(pod, &warnings, a, &t))
+        jw_put_str(w, "text",
+                   arena_printf(a, "on node %.*s: %.*s%s%.*s; %.*s", STR_ARG(node), STR_ARG(t.what),
+                                t.said.len ? ": " : "", STR_ARG(t.said), STR_ARG(t.remedy)));
+    else
+        jw_put_str(w, "text", arena_printf(a, "on node %.*s", STR_ARG(node)));
     jw_end(w);
+    pod_warnings_done(&warnings);
 }
 
 static const char *word_for(int64_t ready, int64_t least, int64_t wanted)
@@ -288,7 +299,7 @@ static void put_verdict(struct jw *w, const struct picture *p, const struct subj
         return;
     }
     if (s->obj->kind == &kind_pod) {
-        put_pod_verdict(w, s->obj, a);
+        put_pod_verdict(w, p, s->obj, a);
     } else if (s->obj == s->pcs) {
         set_status_put_verdict(w, p, s->pcs, f, a);
     } else {

@@ -9,6 +9,7 @@
 #include "explain/documents/unfit.h"
 #include "explain/twin/twin.h"
 #include "grove/names.h"
+#include "grove/snapshot.h"
 #include "grove/types.h"
 #include "json/edit.h"
 
@@ -25,8 +26,22 @@ struct fit_args {
 
 struct where {
     str node;
-    int64_t pods;
+    int64_t pods, devices;
 };
+
+/* Of extended resources: what has a vendor's name, "nvidia.com/gpu". */
+static int64_t devices_of(const struct obj *pod, struct arena *a)
+{
+    struct snapshot s = {.arena = a, .n_resources = RES_FIRST_OTHER};
+    struct demand d;
+    int64_t sum = 0;
+    str why;
+    (void)snapshot_demand(&s, pod, &d, &why);
+    for (size_t r = RES_FIRST_OTHER; r < s.n_resources; r++)
+        sum += str_find_char(s.resources[r], '/') > 0 ? d.amount[r] : 0;
+    snapshot_done(&s);
+    return sum;
+}
 
 static int by_node(const void *a, const void *b)
 {
@@ -51,6 +66,7 @@ static size_t find_places(const struct session_list *pods, struct arena *a, stru
         if (k == n)
             list[n++].node = node;
         list[k].pods++;
+        list[k].devices += devices_of(pods->items[i], a);
     }
     if (n > 1)
         qsort(list, n, sizeof(*list), by_node);
@@ -65,6 +81,8 @@ static void put_where(struct jw *w, const struct where *places, size_t n)
         jw_object(w);
         jw_put_str(w, "node", places[i].node);
         jw_put_int(w, "pods", places[i].pods);
+        if (places[i].devices > 0)
+            jw_put_int(w, "devices", places[i].devices);
         jw_end(w);
     }
     jw_end(w);

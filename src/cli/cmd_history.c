@@ -156,7 +156,7 @@ static const char *state_text(jval v)
     bool current = jbool(jgetc(v, "current"), false),
          complete = jbool(jgetc(v, "lastComplete"), false);
     return current && complete ? "current"
-           : current           ? "going there"
+           : current           ? "in progress"
            : complete          ? "last complete"
                                : "";
 }

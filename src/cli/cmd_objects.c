@@ -42,14 +42,14 @@ static const char *const scaled_types[] = {
     "podcliquesets", "podcliquescalinggroups", "podcliques", "pcs", "pcsg", "pclq", NULL};
 
 /* TYPE NAME, TYPE/NAME or just TYPE. */
-static int read_target(const struct command_call *call, const struct kind **ret_kind, str *ret_name,
-                       struct err *err)
+static int read_words(const struct command_call *call, str *ret_type, str *ret_name,
+                      struct err *err)
 {
-    str type = call->args[0];
+    *ret_type = call->args[0];
     *ret_name = STR_NONE;
-    if (str_find_char(type, '/') >= 0) {
+    if (str_find_char(*ret_type, '/') >= 0) {
         *ret_name = call->args[0];
-        type = str_cut(ret_name, '/');
+        *ret_type = str_cut(ret_name, '/');
         if (call->args_len > 1) {
             cli_one_too_many(call, err);
             return ERR_USAGE;
@@ -57,7 +57,15 @@ static int read_target(const struct command_call *call, const struct kind **ret_
     } else if (call->args_len > 1) {
         *ret_name = call->args[1];
     }
-    *ret_kind = view_read_kind(type, err);
+    return 0;
+}
+
+static int read_target(const struct command_call *call, const struct kind **ret_kind, str *ret_name,
+                       struct err *err)
+{
+    str type;
+    int r = read_words(call, &type, ret_name, err);
+    *ret_kind = r ? NULL : view_read_kind(type, err);
     return *ret_kind ? 0 : ERR_USAGE;
 }
 
@@ -290,11 +298,12 @@ const struct command cmd_apply = {
 /* ---- get ---- */
 
 #define WATCH_TIMEOUT (365 * USEC_PER_DAY)
+enum { MAX_TYPES = 32 };
 
 struct get_args {
     struct session_opts session;
-    int output;
-    str selector;
+    str output;
+    str selector, fields;
     bool all_namespaces;
     bool watch;
 };
@@ -302,6 +311,7 @@ struct get_args {
 struct getting {
     struct session *session;
     const struct get_args *args;
+    const struct print_how *how;
     const struct kind *kind;
     str name; /* empty: all */
     bool all; /* of all namespaces */
@@ -314,8 +324,12 @@ struct getting {
 
 static void print_got(struct getting *g, struct obj *const *items, size_t n)
 {
-    print_rows(&g->rows, g->kind, items, n, (enum print_format)g->args->output, g->all,
-               loop_wall(g->session->loop));
+    struct err err = ERR_INIT;
+    if (g->how->jsonpath.len || g->how->columns.len)
+        (void)print_chosen(g->how, items, n, n != 1, &err);
+    else
+        print_rows(&g->rows, g->kind, items, n, g->how->format, g->all,
+                   loop_wall(g->session->loop));
     fflush(stdout);
 }
 
@@ -376,60 +390,126 @@ static int watch_them(struct getting *g, struct err *err)
     return r;
 }
 
-static int get_them(struct session *s, const struct get_args *a, const struct kind *k, str name,
-                    struct err *err)
+/* Objects of one type: all, or one. */
+static int fetch(struct session *s, const struct get_args *a, const struct kind *k, str name,
+                 bool all, struct session_list *ret, struct err *err)
 {
-    struct session_list list;
-    struct obj *one;
-    usec now = loop_wall(s->loop);
-    bool all = a->all_namespaces && kind_is(k, KIND_NAMESPACED);
-    if (!str_is_empty(name)) {
-        int r = hint(s, k, name, session_get(s, k, namespace_for(s, k), name, &one, err), err);
-        if (r == 0 && !a->watch)
-            print_object(one, (enum print_format)a->output, now);
-        if (r || !a->watch)
-            return r;
+    struct obj *one = NULL;
+    str ns = all ? STR_NONE : namespace_for(s, k);
+    if (name.len) {
+        int r = hint(s, k, name, session_get(s, k, ns, name, &one, err), err);
+        ret->items = arena_array(&s->arena, struct obj *, 1);
+        ret->items[0] = one;
+        ret->n = one ? 1 : 0;
+        return r;
     }
-    if (a->watch)
-        return watch_them(
-            &(struct getting){.session = s, .args = a, .kind = k, .name = name, .all = all}, err);
-    int r = session_list(s, k, all ? STR_NONE : namespace_for(s, k), a->selector, &list, err);
+    struct api_request q = {.verb = API_LIST,
+                            .kind = k,
+                            .ns = ns,
+                            .label_selector = a->selector,
+                            .field_selector = a->fields};
+    return session_send_list(s, &q, ret, err);
+}
+
+static void say_nothing_found(const struct session *s, const struct kind *k, bool all)
+{
+    bool one_namespace = kind_is(k, KIND_NAMESPACED) && !all;
+    fprintf(stderr, "No resources found%s%.*s%s\n", one_namespace ? " in " : "",
+            STR_ARG(one_namespace ? s->ns : STR_NONE), one_namespace ? " namespace." : "");
+}
+
+/* One type, behind others of the same command line: *shown counts the tables so far. */
+static int get_them(struct session *s, const struct get_args *a, const struct print_how *how,
+                    const struct kind *k, str name, size_t *shown, struct err *err)
+{
+    struct session_list list = {0};
+    bool all = a->all_namespaces && kind_is(k, KIND_NAMESPACED);
+    usec now = loop_wall(s->loop);
+    int r = name.len || !a->watch ? fetch(s, a, k, name, all, &list, err) : 0;
     if (r)
         return r;
-    bool one_namespace = kind_is(k, KIND_NAMESPACED) && !all;
-    if (list.n == 0 && a->output <= PRINT_WIDE)
-        fprintf(stderr, "No resources found%s%.*s%s\n", one_namespace ? " in " : "",
-                STR_ARG(one_namespace ? s->ns : STR_NONE), one_namespace ? " namespace." : "");
-    else
-        print_objects(k, list.items, list.n, (enum print_format)a->output, all, now);
+    if (a->watch)
+        return watch_them(
+            &(struct getting){
+                .session = s, .args = a, .how = how, .kind = k, .name = name, .all = all},
+            err);
+    if (how->jsonpath.len || how->columns.len)
+        return print_chosen(how, list.items, list.n, !name.len, err);
+    if (name.len) {
+        print_object(list.items[0], how->format, now);
+        return 0;
+    }
+    if (list.n == 0 && how->format <= PRINT_WIDE) {
+        say_nothing_found(s, k, all);
+        return 0;
+    }
+    if ((*shown)++ && how->format <= PRINT_WIDE)
+        putchar('\n');
+    print_objects(k, list.items, list.n, how->format, all, now);
     return 0;
+}
+
+/* "pods,nodes": several types, and no name. */
+static int get_types(const struct get_args *a, const struct print_how *how, str types, str name,
+                     struct session *s, struct err *err)
+{
+    const struct kind *kinds[MAX_TYPES];
+    size_t n = 0, shown = 0;
+    int r = 0;
+    for (str rest = types; rest.p && r == 0;) {
+        str one = str_cut(&rest, ',');
+        if (n == MAX_TYPES)
+            return err_set(err, ERR_USAGE, "more than %d types", MAX_TYPES);
+        if (!(kinds[n++] = view_read_kind(one, err)))
+            r = ERR_USAGE;
+    }
+    if (r == 0 && n > 1 && name.len)
+        r = err_set(err, ERR_USAGE, "\"%.*s\" is the name of one object; say one type with it",
+                    STR_ARG(name));
+    if (r == 0 && n > 1 && a->watch)
+        r = err_set(err, ERR_USAGE, "--watch follows one type");
+    if (r == 0 && a->watch && a->fields.len)
+        r = err_set(err, ERR_USAGE, "--watch goes with --selector, not with --field-selector");
+    r = r ? r : session_open(&a->session, s, err);
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = get_them(s, a, how, kinds[i], name, &shown, err);
+    return r;
 }
 
 static int run_get(void *ctx, const void *opts, const struct command_call *call)
 {
     const struct get_args *a = opts;
-    const struct kind *k;
+    struct print_how how;
     struct session s = {0};
     struct err err = ERR_INIT;
-    str name;
+    str types, name;
     (void)ctx;
-    int r = read_target(call, &k, &name, &err);
-    if (r == 0 && name.len && (a->all_namespaces || a->selector.len))
+    int r = read_words(call, &types, &name, &err);
+    r = r ? r : print_read_how(a->output, &how, &err);
+    if (r == 0 && name.len && (a->all_namespaces || a->selector.len || a->fields.len))
         r = err_set(&err, ERR_USAGE, "a name says which one; leave out %s",
-                    a->all_namespaces ? "--all-namespaces" : "--selector");
-    if (r == 0)
-        r = session_open(&a->session, &s, &err);
-    if (r == 0)
-        r = get_them(&s, a, k, name, &err);
+                    a->all_namespaces ? "--all-namespaces"
+                    : a->selector.len ? "--selector"
+                                      : "--field-selector");
+    r = r ? r : get_types(a, &how, types, name, &s, &err);
     if (s.loop)
         session_close(&s);
     return r ? cli_fail(&err) : EXIT_OK;
 }
 
 static const struct opt get_opts[] = {
-    OPT_CHOICE(struct get_args, output, 'o', "output", print_formats, "table", "Output format"),
+    {.kind = OPT_K_STRING,
+     .name = "output",
+     .letter = 'o',
+     .metavar = "table|wide|yaml|json|name",
+     .def = "table",
+     .choices = print_formats,
+     .help = "Also jsonpath=TEMPLATE and custom-columns=NAME:PATH,...",
+     .offset = offsetof(struct get_args, output)},
     OPT_STRING(struct get_args, selector, 'l', "selector", "LABELS",
                "Only objects with these labels"),
+    OPT_STRING(struct get_args, fields, 0, "field-selector", "FIELDS",
+               "Only objects with these fields, e.g. status.phase=Running"),
     OPT_FLAG(struct get_args, all_namespaces, 'A', "all-namespaces", "In all namespaces"),
     OPT_FLAG(struct get_args, watch, 'w', "watch", "Then print a line for each change"),
     OPT_GROUP("Connection", session_options, offsetof(struct get_args, session)),
@@ -439,14 +519,16 @@ static const struct opt get_opts[] = {
 const struct command cmd_get = {
     .name = "get",
     .summary = "Show objects",
-    .usage = "TYPE [NAME]",
+    .usage = "TYPE[,TYPE...] [NAME]",
     .min_args = 1,
     .max_args = 2,
     .arg_choices = common_types,
     .opts = get_opts,
     .opts_size = sizeof(struct get_args),
     .examples = "  $ grove get pods -o wide\n  $ grove get pcs my-set -o yaml\n"
-                "  $ grove get pods -l grove.io/role=decode --watch",
+                "  $ grove get pods -l grove.io/role=decode --watch\n"
+                "  $ grove get pcs,pcsg,pods\n"
+                "  $ grove get pods -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeName",
     .complete = names_of_objects,
     .run = run_get,
 };

@@ -44,7 +44,8 @@ struct plan_work {
     struct obj *after; /* the set as applied */
     struct trace trace;
     bool changes, completes;
-    bool rolls; /* pods are made anew: what they are made of is another */
+    bool rolls;   /* pods are made anew: what they are made of is another */
+    bool goes_on; /* an update is under way: what is left of it is told, too */
     str reason;
 };
 
@@ -218,7 +219,8 @@ static int try_it(struct plan_work *w, struct err *err)
     trace_init(&w->trace, w->arena, w->after);
     trace_add(&w->trace, &beginning);
     w->completes = true;
-    return w->changes ? watch_twin(w, err) : 0;
+    w->goes_on = w->before && update_is_running(w->before);
+    return w->changes || w->goes_on ? watch_twin(w, err) : 0;
 }
 
 /* ---- the document ---- */
@@ -418,7 +420,7 @@ static void put_members(struct jw *j, const struct plan_work *w)
 static str verdict_of(const struct plan_work *w)
 {
     int64_t made = 0;
-    if (!w->changes)
+    if (!w->changes && !w->goes_on)
         return STR("the set is what the manifest says");
     for (size_t i = 0; i < w->trace.steps.len; i++)
         made += w->trace.steps.p[i].made;
@@ -442,10 +444,11 @@ static struct doc *plan_build(const struct plan_work *w)
     jw_put_str(&j, "namespace", w->ns);
     jw_put_str(&j, "name", w->name);
     jw_put_cstr(&j, "state",
-                !w->changes     ? "nothing to do"
-                : !w->completes ? "cannot complete"
-                : w->before     ? "changes"
-                                : "new");
+                !w->changes && !w->goes_on ? "nothing to do"
+                : !w->completes            ? "cannot complete"
+                : !w->changes              ? "goes on"
+                : w->before                ? "changes"
+                                           : "new");
     jw_put_str(&j, "text", verdict_of(w));
     jw_put_cstr(&j, "strategy", rollout_strategy(w->after));
     jw_put_bool(&j, "newVersion", w->rolls);

@@ -247,7 +247,7 @@ static const struct opt create_opts[] = {
 };
 static const struct opt plain_opts[] = {OPT_GROUP("Connection", session_options, 0), OPT_END};
 
-static const struct command cmd_create = {
+static const struct command cmd_token_create = {
     .name = "create",
     .summary = "Make a token with which machines join",
     .description = "Prints the token and the kubeconfig for `kubelet --bootstrap-kubeconfig`. "
@@ -278,7 +278,8 @@ static const struct command cmd_token_delete = {
     .run = run_delete,
 };
 
-static const struct command *const subs[] = {&cmd_create, &cmd_token_list, &cmd_token_delete, NULL};
+static const struct command *const subs[] = {&cmd_token_create, &cmd_token_list, &cmd_token_delete,
+                                             NULL};
 
 const struct command cmd_token = {
     .name = "token",

@@ -246,10 +246,14 @@ static void note_object(struct journal *j, const struct obj *o)
         note_conditions(j, gang);
 }
 
+/* Decisions are known to the microsecond, what objects say to the second. */
 static void put_time(struct jw *w, const char *key, usec at)
 {
     struct strbuf b = STRBUF_INIT(64);
-    time_format_rfc3339(at, &b);
+    if (at % USEC_PER_SEC)
+        time_format_micro(at, &b);
+    else
+        time_format_rfc3339(at, &b);
     jw_put_str(w, key, strbuf_str(&b));
     strbuf_done(&b);
 }
@@ -304,6 +308,13 @@ static struct doc *why_build(struct session *s, const struct picture *p,
 
 /* ---- the text ---- */
 
+/* The order tells what came first; parts of seconds are for programs. */
+static str whole_second(str time, struct arena *a)
+{
+    ptrdiff_t dot = str_find_char(time, '.');
+    return dot < 0 ? time : arena_cat(a, str_sub(time, 0, (size_t)dot), STR("Z"));
+}
+
 static void why_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
 {
     struct grid g;
@@ -315,7 +326,7 @@ static void why_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
     for (struct jiter it = jiter(jgetc(doc, "journal")); jnext(&it);) {
         str who = jstr(jgetc(it.value, "by"));
         bool bad = jbool(jgetc(it.value, "warning"), false);
-        grid_add(&g, PAINT_DIM, jstr(jgetc(it.value, "time")));
+        grid_add(&g, PAINT_DIM, whole_second(jstr(jgetc(it.value, "time")), a));
         grid_add(&g, PAINT_PLAIN, jstr(jgetc(it.value, "object")));
         grid_add(&g, bad ? PAINT_BAD : PAINT_PLAIN, jstr(jgetc(it.value, "what")));
         grid_printf(&g, PAINT_PLAIN, "%.*s%s%.*s%s", STR_ARG(jstr(jgetc(it.value, "text"))),

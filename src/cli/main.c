@@ -86,11 +86,11 @@ static const struct command cmd_completion = {
 };
 
 static const struct command *const commands[] = {
-    &cmd_up,        &cmd_down,       &cmd_list,     &cmd_demo,      &cmd_apply,   &cmd_get,
-    &cmd_scale,     &cmd_delete,     &cmd_status,   &cmd_tree,      &cmd_explain, &cmd_why,
-    &cmd_fit,       &cmd_rollout,    &cmd_plan,     &cmd_fleet,     &cmd_ui,      &cmd_metrics,
-    &cmd_token,     &cmd_sim,        &cmd_operator, &cmd_scheduler, &cmd_nodes,   &cmd_initc,
-    &cmd_manifests, &cmd_completion, &cmd_version,  &cmd_generate,  NULL,
+    &cmd_up,      &cmd_down,      &cmd_list,       &cmd_demo,     &cmd_apply,     &cmd_get,
+    &cmd_scale,   &cmd_delete,    &cmd_wait,       &cmd_status,   &cmd_tree,      &cmd_explain,
+    &cmd_why,     &cmd_fit,       &cmd_rollout,    &cmd_plan,     &cmd_fleet,     &cmd_ui,
+    &cmd_metrics, &cmd_token,     &cmd_sim,        &cmd_operator, &cmd_scheduler, &cmd_nodes,
+    &cmd_initc,   &cmd_manifests, &cmd_completion, &cmd_version,  &cmd_generate,  NULL,
 };
 
 /* kubectl's may stand before the command, and so may these. */

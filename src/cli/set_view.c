@@ -102,8 +102,14 @@ int view_read_target(const struct command_call *call, const struct kind *preset,
 const struct obj *view_find(const struct picture *p, const struct view_target *t)
 {
     for (unsigned part = PICTURE_SETS; part <= PICTURE_PODS; part++) {
-        if (picture_kind(part) == t->kind)
-            return picture_find(p, part, t->name);
+        if (picture_kind(part) != t->kind)
+            continue;
+        const struct obj *o = picture_find(p, part, t->name);
+        for (size_t i = 0; !o && i < p->parts[part].n; i++) {
+            if (clean_is_short_for(t->name, p->parts[part].items[i]->name))
+                o = p->parts[part].items[i];
+        }
+        return o;
     }
     return NULL;
 }
@@ -233,10 +239,13 @@ static void write_doc(jval doc, const struct view_args *args,
     }
     struct doc *clean = clean_doc(doc, lines);
     jval v = clean ? doc_root(clean) : doc;
+    struct doc *brief = format == PRINT_WIDE ? NULL : clean_short_doc(v);
+    v = brief ? doc_root(brief) : v;
     if (args->all_namespaces)
         write_all(v, format == PRINT_WIDE, a, out, write);
     else
         write(v, format == PRINT_WIDE, a, out);
+    doc_unref(brief);
     doc_unref(clean);
 }
 

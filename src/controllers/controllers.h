@@ -45,6 +45,17 @@ void events_expiry_add(struct runtime *r, struct api *api);
 /* Keeps the status of PodDisruptionBudgets. */
 void pdb_add(struct runtime *r, struct api *api);
 
+/* Keeps the EndpointSlices and Endpoints of Services, those of the API server's own included; the
+ * options must outlive the runtime. */
+struct services_options {
+    str ip; /* where the API server is found; empty: nowhere that a pod can reach */
+    int64_t port;
+};
+struct controller *services_add(struct runtime *r, struct api *api,
+                                const struct services_options *o);
+/* The options say another place now. */
+void services_moved(struct controller *c);
+
 /* Kind an owner reference names, in whatever version of its group is known; NULL: none is. */
 const struct kind *owner_ref_kind(jval ref);
 

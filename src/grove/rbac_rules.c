@@ -273,6 +273,13 @@ static const struct rbac_rule budget_rules[] = {
     EVENTS,
 };
 
+static const struct rbac_rule endpoint_rules[] = {
+    ON("", "services,pods,nodes,namespaces", READ),
+    ON("", "endpoints", "create,delete,get,list,patch,watch"),
+    ON("discovery.k8s.io", "endpointslices", "create,delete,get,list,patch,watch"),
+    EVENTS,
+};
+
 #define SIGNERS                                          \
     "kubernetes.io/kube-apiserver-client,kubernetes.io/" \
     "kube-apiserver-client-kubelet," NODE_SERVING
@@ -352,6 +359,7 @@ static const struct rbac_role roles[] = {
     JOINS("view", "grove:aggregate-to-view", grove_view),
     COMPONENT("certificate-controller", certificate_rules),
     COMPONENT("disruption-controller", budget_rules),
+    COMPONENT("endpoint-controller", endpoint_rules),
     COMPONENT("event-expiry", expiry_rules),
     COMPONENT("garbage-collector", gc_rules),
     COMPONENT("grove-agent", agent_rules),

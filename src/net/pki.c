@@ -366,7 +366,7 @@ int pki_sign_request(const struct pki_identity *ca, str pem, unsigned usages, us
     CLEANUP(X509_free_p) X509 *issuer = read_cert(strbuf_str(&ca->cert_pem), err);
     CLEANUP(EVP_PKEY_free_p)
     EVP_PKEY *key = issuer ? read_key(strbuf_str(&ca->key_pem), err) : NULL;
-    usec end;
+    usec end = 0;
     if (!key || pki_not_after(strbuf_str(&ca->cert_pem), &end, err))
         return err_wrap(err, "CA");
     CLEANUP(X509_free_p) X509 *cert = X509_new();

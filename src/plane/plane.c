@@ -19,6 +19,7 @@
 
 enum { MAX_PARTS = 4, RECORD_MAX = 64 << 10 };
 #define CACHE "grove-cache"
+enum { DEFAULT_PORT = 6443 };
 
 /* One access to the API: layer -1 is the plain one, the wrappers count from 0. */
 struct part_access {
@@ -57,6 +58,9 @@ struct plane {
     struct api *admin;
     struct satokens_options tokens;
     struct node_control_options node_control;
+    struct services_options services;
+    char advertised_ip[64];
+    struct controller *endpoints;     /* NULL: stopped */
     struct controller *ca_keepers[2]; /* of namespaces and of tokens; NULL: stopped */
     struct controller *autoscaler;    /* NULL: stopped */
     struct grove_context grove;       /* of the configuration */
@@ -144,6 +148,11 @@ static void add_nodes(struct plane *p, struct runtime *r, struct api *api)
     (void)nodes_add(r, api, &p->options.nodes);
 }
 
+static void add_services(struct plane *p, struct runtime *r, struct api *api)
+{
+    p->endpoints = services_add(r, api, &p->services);
+}
+
 static void add_agent(struct plane *p, struct runtime *r, struct api *api)
 {
     if (p->options.agent)
@@ -180,6 +189,7 @@ static const struct component {
     {"api", "event-expiry", add_events},
     {"api", "role-aggregator", add_roles},
     {"api", "grove-autoscaler", add_autoscaler},
+    {"api", "endpoint-controller", add_services},
     {"operator", "grove-operator", add_operator},
     {"scheduler", "grove-scheduler", add_scheduler},
     {"nodes", "simulated-nodes", add_nodes},
@@ -333,7 +343,8 @@ static bool is_left_out(const struct plane *p, const struct component *c)
 {
     str rest = p->options.without;
     while (!str_is_empty(rest)) {
-        if (str_is(str_cut(&rest, ','), c->part))
+        str name = str_cut(&rest, ',');
+        if (str_is(name, c->part) || str_is(name, c->account))
             return true;
     }
     return false;
@@ -369,6 +380,8 @@ void plane_stop(struct plane *p, size_t n)
             p->ca_keepers[i] = NULL;
     if (p->autoscaler && controller_runtime(p->autoscaler) == part->runtime)
         p->autoscaler = NULL;
+    if (p->endpoints && controller_runtime(p->endpoints) == part->runtime)
+        p->endpoints = NULL;
     bool has_backends = p->backends && controller_runtime(p->backends->controller) == part->runtime;
     if (part->runtime)
         runtime_free(TAKE_PTR(part->runtime));
@@ -443,6 +456,30 @@ void plane_set_ca(struct plane *p, str ca_pem)
         satokens_ca_changed(p->ca_keepers[1]);
 }
 
+/* Others cannot reach a loopback address, nor one that stands for all. */
+static bool is_reachable(str ip)
+{
+    return !str_starts(ip, STR("127.")) && !str_is(ip, "0.0.0.0") && !str_is(ip, "::1") &&
+           !str_is(ip, "::") && !str_starts(ip, STR("localhost"));
+}
+
+void plane_set_advertised(struct plane *p, str address)
+{
+    int64_t port = 0;
+    ptrdiff_t colon = str_rfind_char(address, ':');
+    str ip = colon > 0 ? str_sub(address, 0, (size_t)colon) : STR_NONE;
+    if (colon < 0 || !str_to_int(str_sub(address, (size_t)colon + 1, address.len), &port))
+        return;
+    if (ip.len > 2 && ip.p[0] == '[')
+        ip = str_sub(ip, 1, ip.len - 1);
+    if (!is_reachable(ip) || ip.len >= sizeof(p->advertised_ip))
+        ip = STR_NONE;
+    memcpy(p->advertised_ip, ip.p ? ip.p : "", ip.len);
+    p->services = (struct services_options){str_n(p->advertised_ip, ip.len), port};
+    if (p->endpoints)
+        services_moved(p->endpoints);
+}
+
 /* ---- life cycle ---- */
 
 static void on_written(void *ctx, const struct err *err)
@@ -493,6 +530,7 @@ struct plane *plane_new(struct loop *l, const struct plane_options *o,
         return NULL;
     struct plane *p = xnew(struct plane);
     *p = (struct plane){.loop = l, .options = *o, .store = store, .ready = ready, .ctx = ctx};
+    p->services.port = DEFAULT_PORT;
     define_parts(p);
     use_config(p);
     for (size_t i = 0; i < p->n_parts; i++)

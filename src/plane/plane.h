@@ -34,7 +34,7 @@ struct plane_options {
     /* Signs what token Secrets hold; NULL: they stay empty. Must outlive the plane. */
     const struct token_key *token_key;
     /* Names of parts whose components are left out, because processes of their own do their work:
-     * "operator,scheduler". */
+     * "operator,scheduler"; or of single components, by their accounts. */
     str without;
     /* The operator's configuration: what is admitted, which schedulers' objects are made; NULL:
      * everything is enabled, and nobody else's objects are made. Must outlive the plane. */
@@ -71,6 +71,9 @@ const char *plane_part_name(const struct plane *p, size_t part);
 struct runtime *plane_runtime(struct plane *p);
 /* Another CA, in the place of that of the options; it must outlive the plane, or the next one. */
 void plane_set_ca(struct plane *p, str ca_pem);
+/* Where others find the API server, "10.0.0.7:6443": the endpoint of the Service kubernetes, when
+ * that is no loopback address. */
+void plane_set_advertised(struct plane *p, str address);
 /* As if its process was killed: what it sent is carried out, what it knew is gone. Not from inside
  * a callback of the loop. */
 void plane_stop(struct plane *p, size_t part);

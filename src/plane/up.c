@@ -124,6 +124,7 @@ static void on_machine(void *ctx)
         log_warn("no certificate for the addresses of this machine", LOG_C("error", err.message));
     strbuf_reset(&u->advertised);
     strbuf_add_str(&u->advertised, at);
+    plane_set_advertised(u->plane, at);
     if (r == 1)
         log_info("this machine has other addresses", LOG_S("names", names));
     upcerts_look(u->certs);
@@ -336,6 +337,7 @@ static void advertise(struct up *u)
     str at = server_advertised(&a, &m, bound);
     strbuf_init(&u->advertised, 256);
     strbuf_add_str(&u->advertised, at);
+    plane_set_advertised(u->plane, at);
     if (!str_eq(at, bound))
         u->machine = machine_watch_new(u->loop, on_machine, u);
     arena_done(&a);

@@ -9,6 +9,7 @@
  *   pods/p/attach?stdin=true                    /attach/ns/p/c?input=1
  *   pods/p/portforward?ports=80                 /portForward/ns/p?port=80
  *   nodes/n/proxy/stats/summary                 /stats/summary
+ *   pods/http:p:8080/proxy/a                    /a at port 8080 of the pod
  */
 #include "apiserver/front/front_impl.h"
 #include "client/wire.h"
@@ -200,13 +201,7 @@ static void pass_pod(struct call *c, const struct obj *pod, const struct obj *no
     size_t i = 0;
     while (i < ARRAY_LEN(ways) && !str_is(sub, ways[i].sub))
         i++;
-    if (i == ARRAY_LEN(ways)) {
-        call_reply_status(c, status_new(&c->arena, 503, "ServiceUnavailable",
-                                        "requests to pods are not passed on: forward a port with "
-                                        "kubectl port-forward pod/%.*s",
-                                        STR_ARG(pod->name)));
-        return;
-    }
+    BUG_ON(i == ARRAY_LEN(ways)); /* "proxy" is not the node's */
     bool upgrades = ways[i].reply == KUBELET_UPGRADE;
     if (upgrades && !http_can_upgrade(c->x)) {
         call_reply_status(c, status_bad_request(&c->arena, "Upgrade request required"));
@@ -258,19 +253,71 @@ static void serve_pod(struct call *c, const struct obj *pod)
     }
 }
 
-/* What comes after /api/v1/nodes/NAME/proxy, and the query. */
-static void pass_node(struct call *c, const struct obj *node)
+/* ---- somebody else's paths ---- */
+
+/* What comes after so many segments of the path, and the query. */
+static str target_after(struct call *c, int segments)
 {
-    enum { SEGMENTS = 5 };
     str path = c->x->path;
     size_t at = 0;
     for (int n = 0; at < path.len; at++)
-        if (path.p[at] == '/' && n++ == SEGMENTS)
+        if (path.p[at] == '/' && n++ == segments)
             break;
     str rest = str_sub(path, at, path.len);
-    str target = arena_printf(&c->arena, "%s%.*s%s%.*s", rest.len ? "" : "/", STR_ARG(rest),
-                              c->x->query.len ? "?" : "", STR_ARG(c->x->query));
-    kubelet_pass(c, node, target, KUBELET_AS_IT_IS, true);
+    return arena_printf(&c->arena, "%s%.*s%s%.*s", rest.len ? "" : "/", STR_ARG(rest),
+                        c->x->query.len ? "?" : "", STR_ARG(c->x->query));
+}
+
+/* "NAME", "NAME:PORT" or "SCHEME:NAME:PORT"; false: none of these. */
+static bool split_name(str text, str *ret_name, bool *ret_tls, uint64_t *ret_port)
+{
+    str rest = text, first = str_cut(&rest, ':'), second = str_cut(&rest, ':');
+    bool has_scheme = rest.p != NULL;
+    str port = has_scheme ? rest : second;
+    *ret_name = has_scheme ? second : first;
+    *ret_tls = has_scheme && str_is(first, "https");
+    *ret_port = 0;
+    if (has_scheme && !*ret_tls && !str_is(first, "http") && first.len)
+        return false;
+    return !port.len || (str_to_uint(port, ret_port) && *ret_port > 0 && *ret_port <= UINT16_MAX);
+}
+
+/* The first port that a container of it has, as kube-apiserver takes it. */
+static uint64_t first_port(const struct obj *pod)
+{
+    for (struct jiter it = jiter(jgetc(obj_spec(pod), "containers")); jnext(&it);) {
+        int64_t port = jint(jgetc(jat(jgetc(it.value, "ports"), 0), "containerPort"), 0);
+        if (port > 0)
+            return (uint64_t)port;
+    }
+    return 80;
+}
+
+static void serve_pod_proxy(struct call *c)
+{
+    enum { SEGMENTS = 7 };
+    const struct api_request *q = c->route.request;
+    uint64_t port;
+    bool tls;
+    str name;
+    if (!split_name(q->name, &name, &tls, &port)) {
+        call_reply_status(
+            c, status_bad_request(&c->arena, "invalid pod request \"%.*s\"", STR_ARG(q->name)));
+        return;
+    }
+    const struct obj *pod = store_get(apiserver_store(c->front->server), &kind_pod, q->ns, name);
+    if (!pod)
+        call_reply_status(c, status_not_found(&c->arena, &kind_pod, name));
+    else if (real_node(c, jstr(jgetc(obj_spec(pod), "nodeName"))))
+        pod_pass(c, pod, (int)(port ? port : first_port(pod)), tls, target_after(c, SEGMENTS));
+    else
+        serve_pod(c, pod);
+}
+
+static void pass_node(struct call *c, const struct obj *node)
+{
+    enum { SEGMENTS = 5 };
+    kubelet_pass(c, node, target_after(c, SEGMENTS), KUBELET_AS_IT_IS, true);
 }
 
 bool connect_serve(struct call *c)
@@ -278,6 +325,10 @@ bool connect_serve(struct call *c)
     const struct api_request *q = c->route.request;
     if (!is_connection(q))
         return false;
+    if (q->kind == &kind_pod && str_is(q->subresource, "proxy")) {
+        serve_pod_proxy(c);
+        return true;
+    }
     const struct obj *o = store_get(apiserver_store(c->front->server), q->kind, q->ns, q->name);
     if (!o)
         call_reply_status(c, status_not_found(&c->arena, q->kind, q->name));
@@ -286,8 +337,12 @@ bool connect_serve(struct call *c)
     else if (q->kind == &kind_node && real_node(c, o->name))
         pass_node(c, o);
     else
-        call_reply_status(c, status_new(&c->arena, 503, "ServiceUnavailable",
-                                        "%s %.*s is simulated: there is nothing to connect to",
-                                        q->kind->singular, STR_ARG(q->name)));
+        call_reply_status(c,
+                          status_new(&c->arena, 503, "ServiceUnavailable",
+                                     q->kind == &kind_node
+                                         ? "%s %.*s is simulated: there is nothing to connect to"
+                                         : "requests to a %s are not passed on: ask its pods, or "
+                                           "forward a port of %.*s with kubectl port-forward",
+                                     q->kind->singular, STR_ARG(q->name)));
     return true;
 }

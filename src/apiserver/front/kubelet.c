@@ -1,6 +1,9 @@
 /* See kubelet.h. One `passing` per call, from kubelet_pass() until the exchange is closed. */
 #include "apiserver/front/kubelet.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include "apiserver/front/front_impl.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -13,7 +16,8 @@ enum { HIGH_WATER = 256 << 10, ERROR_MAX = 4 << 10, NAME_MAX_LEN = 254 };
 
 struct kubelets {
     struct loop *loop;
-    struct tls_client *tls; /* NULL: there is no certificate to show */
+    struct tls_client *tls;  /* NULL: there is no certificate to show */
+    struct tls_client *bare; /* for pods: shows none, checks none; NULL: not yet */
     struct strbuf ca_pem;
     struct map verified; /* UIDs of nodes whose certificate was ours; the value is the key */
 };
@@ -27,8 +31,9 @@ struct passing {
     bool begun;          /* the peer has its head */
     bool ended;          /* the kubelet has said all */
     char uid[64];
-    char node[NAME_MAX_LEN];
-    char address[80]; /* "10.0.0.5:10250" */
+    char name[NAME_MAX_LEN];     /* of the node */
+    char who[NAME_MAX_LEN + 32]; /* "the kubelet of node x", "pod y" */
+    char address[80];            /* "10.0.0.5:10250" */
 };
 
 /* ---- life of the set ---- */
@@ -51,6 +56,7 @@ void kubelets_free(struct kubelets *k)
         free(value);
     map_done(&k->verified);
     tls_client_free(k->tls);
+    tls_client_free(k->bare);
     strbuf_done(&k->ca_pem);
     free(k);
 }
@@ -96,11 +102,10 @@ static void refuse_unreachable(struct passing *p, const struct err *err)
     bool refused = err && strstr(err->message, "refused") != NULL;
     if (refused)
         refuse(p->call, 503, "ServiceUnavailable",
-               "the kubelet of node %s at %s refused the connection: is it running?", p->node,
-               p->address);
+               "%s at %s refused the connection: is it running?", p->who, p->address);
     else
-        refuse(p->call, 503, "ServiceUnavailable", "the kubelet of node %s at %s: %s", p->node,
-               p->address, err ? err->message : "it closed the connection without an answer");
+        refuse(p->call, 503, "ServiceUnavailable", "%s at %s: %s", p->who, p->address,
+               err ? err->message : "it closed the connection without an answer");
 }
 
 /* What it said becomes the message, so that kubectl prints it. */
@@ -109,10 +114,10 @@ static void refuse_with_answer(struct passing *p)
     str text = str_trim(strbuf_str(&p->error));
     if (p->status == 401 || p->status == 403)
         refuse(p->call, 500, "InternalError",
-               "the kubelet of node %s at %s does not let this API server in (%d%s%.*s): its "
+               "%s at %s does not let this API server in (%d%s%.*s): its "
                "authentication.x509.clientCAFile must be our CA, and the group "
                "grove:kubelet-clients needs the ClusterRole system:kubelet-api-admin",
-               p->node, p->address, p->status, text.len ? ": " : "", STR_ARG(text));
+               p->who, p->address, p->status, text.len ? ": " : "", STR_ARG(text));
     else
         refuse(p->call, p->status >= 400 ? p->status : 502,
                status_reason_of_code(p->status >= 400 ? p->status : 502), "%s%.*s",
@@ -152,8 +157,7 @@ static void on_head(void *ctx, int status, const struct http_header *from, size_
     p->status = status;
     if (status == 101 && !http_can_upgrade(c->x)) {
         p->ended = true; /* it is let go of with the exchange */
-        refuse(c, 502, "BadGateway", "the kubelet of node %s at %s switched protocols unasked",
-               p->node, p->address);
+        refuse(c, 502, "BadGateway", "%s at %s switched protocols unasked", p->who, p->address);
     } else if (status == 101) {
         p->begun = true;
         c->code = 101;
@@ -202,7 +206,7 @@ static void on_up_end(void *ctx, const struct err *err)
     else
         http_stream_end(c->x);
     if (err)
-        log_info("what was passed on to a node broke off", LOG_C("node", p->node),
+        log_info("what was passed on to a node broke off", LOG_C("what", p->who),
                  LOG_C("address", p->address), LOG_C("error", err->message));
 }
 
@@ -269,48 +273,41 @@ static str address_of(const struct obj *node)
     return STR_NONE;
 }
 
-static struct passing *passing_new(struct call *c, const struct obj *node, str host, int64_t port,
-                                   enum kubelet_reply reply)
+static struct passing *passing_new(struct call *c, str host, int port, enum kubelet_reply reply)
 {
     struct passing *p = xnew(struct passing);
     p->call = c;
     p->reply = reply;
     strbuf_init(&p->error, ERROR_MAX);
-    (void)snprintf(p->uid, sizeof(p->uid), "%.*s", STR_ARG(node->uid));
-    (void)snprintf(p->node, sizeof(p->node), "%.*s", STR_ARG(node->name));
     (void)snprintf(p->address, sizeof(p->address),
-                   str_find_char(host, ':') >= 0 ? "[%.*s]:%d" : "%.*s:%d", STR_ARG(host),
-                   (int)port);
+                   str_find_char(host, ':') >= 0 ? "[%.*s]:%d" : "%.*s:%d", STR_ARG(host), port);
     return p;
 }
 
-static void begin(struct call *c, struct passing *p, str host, int port, str target, bool lasts)
+/* o: what differs between nodes and pods. */
+static void begin(struct passing *p, struct upstream_options o)
 {
-    struct kubelets *k = c->front->kubelets;
-    bool upgrades = http_can_upgrade(c->x);
+    struct call *c = p->call;
     struct http_header *headers;
     struct err err = ERR_INIT;
-    struct upstream_options o = {
-        .host = arena_str(&c->arena, host).p,
-        .port = port,
-        .tls = k->tls,
-        .ca_pem = strbuf_str(&k->ca_pem),
-        .name = p->node,
-        .must_verify = map_has(&k->verified, str_of(p->uid)),
-        .method = c->x->method,
-        .target = target,
-        .body = c->x->body,
-        .head_timeout = lasts ? 0 : HEAD_TIMEOUT,
-        .idle_timeout = IDLE_TIMEOUT,
-        .on_head = on_head,
-        .on_data = on_data,
-        .on_drain = on_up_drain,
-        .on_end = on_up_end,
-        .ctx = p,
-    };
-    o.n_headers = request_headers(c, upgrades, &headers);
+    log_info("passed on", LOG_S("user", c->who.user.name), LOG_S("method", c->x->method),
+             LOG_S("path", c->x->path), LOG_C("to", p->who), LOG_C("address", p->address));
+    c->passing = p;
+    c->x->on_drain = on_drain;
+    c->x->on_input = on_input;
+    c->x->on_input_end = on_input_end;
+    turns_pass_on(c);
+    o.method = c->x->method;
+    o.body = c->x->body;
+    o.idle_timeout = IDLE_TIMEOUT;
+    o.on_head = on_head;
+    o.on_data = on_data;
+    o.on_drain = on_up_drain;
+    o.on_end = on_up_end;
+    o.ctx = p;
+    o.n_headers = request_headers(c, http_can_upgrade(c->x), &headers);
     o.headers = headers;
-    p->up = upstream_new(k->loop, &o, &err);
+    p->up = upstream_new(c->front->kubelets->loop, &o, &err);
     if (!p->up) {
         p->ended = true;
         refuse_unreachable(p, &err);
@@ -320,9 +317,10 @@ static void begin(struct call *c, struct passing *p, str host, int port, str tar
 void kubelet_pass(struct call *c, const struct obj *node, str target, enum kubelet_reply reply,
                   bool lasts)
 {
+    struct kubelets *k = c->front->kubelets;
     str host = address_of(node);
     int64_t port = jint(jpath(obj_root(node), "status.daemonEndpoints.kubeletEndpoint.Port"), 0);
-    if (!c->front->kubelets->tls) {
+    if (!k->tls) {
         refuse(c, 503, "ServiceUnavailable", "this server has no certificate to show to kubelets");
         return;
     }
@@ -332,15 +330,53 @@ void kubelet_pass(struct call *c, const struct obj *node, str target, enum kubel
                STR_ARG(node->name), host.len ? "daemonEndpoints" : "addresses");
         return;
     }
-    log_info("passed on to a node", LOG_S("user", c->who.user.name), LOG_S("method", c->x->method),
-             LOG_S("path", c->x->path), LOG_S("node", node->name));
-    struct passing *p = passing_new(c, node, host, port, reply);
-    c->passing = p;
-    c->x->on_drain = on_drain;
-    c->x->on_input = on_input;
-    c->x->on_input_end = on_input_end;
-    turns_pass_on(c);
-    begin(c, p, host, (int)port, target, lasts);
+    struct passing *p = passing_new(c, host, (int)port, reply);
+    (void)snprintf(p->uid, sizeof(p->uid), "%.*s", STR_ARG(node->uid));
+    (void)snprintf(p->name, sizeof(p->name), "%.*s", STR_ARG(node->name));
+    (void)snprintf(p->who, sizeof(p->who), "the kubelet of node %.*s", STR_ARG(node->name));
+    begin(p, (struct upstream_options){.host = arena_str(&c->arena, host).p,
+                                       .port = (int)port,
+                                       .tls = k->tls,
+                                       .ca_pem = strbuf_str(&k->ca_pem),
+                                       .name = p->name,
+                                       .must_verify = map_has(&k->verified, str_of(p->uid)),
+                                       .target = target,
+                                       .head_timeout = lasts ? 0 : HEAD_TIMEOUT});
+}
+
+/* ---- pods ---- */
+
+/* Not loopback, link-local, multicast or none at all: what listens there is not the pod. */
+static bool is_of_a_pod(const char *host)
+{
+    struct in_addr in;
+    struct in6_addr in6;
+    if (inet_pton(AF_INET, host, &in) == 1) {
+        uint32_t a = ntohl(in.s_addr);
+        return a >> 24 != 127 && a >> 16 != 0xa9fe && a >> 28 < 0xe && a >> 24 != 0;
+    }
+    return inet_pton(AF_INET6, host, &in6) == 1 && !IN6_IS_ADDR_LOOPBACK(&in6) &&
+           !IN6_IS_ADDR_LINKLOCAL(&in6) && !IN6_IS_ADDR_MULTICAST(&in6) &&
+           !IN6_IS_ADDR_UNSPECIFIED(&in6) && !IN6_IS_ADDR_V4MAPPED(&in6);
+}
+
+void pod_pass(struct call *c, const struct obj *pod, int port, bool tls, str target)
+{
+    struct kubelets *k = c->front->kubelets;
+    struct err err = ERR_INIT;
+    str host = arena_str(&c->arena, jstr(jgetc(obj_status(pod), "podIP")));
+    if (!host.len || !is_of_a_pod(host.p)) {
+        refuse(c, 503, "ServiceUnavailable",
+               "pod %.*s has no address that it could be reached at%s%.*s", STR_ARG(pod->name),
+               host.len ? ": " : "", STR_ARG(host));
+        return;
+    }
+    if (tls && !k->bare)
+        k->bare = tls_client_new(STR_NONE, STR_NONE, STR_NONE, true, &err);
+    struct passing *p = passing_new(c, host, port, KUBELET_AS_IT_IS);
+    (void)snprintf(p->who, sizeof(p->who), "pod %.*s", STR_ARG(pod->name));
+    begin(p, (struct upstream_options){
+                 .host = host.p, .port = port, .tls = tls ? k->bare : NULL, .target = target});
 }
 
 void kubelet_stop(struct call *c)

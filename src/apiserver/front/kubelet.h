@@ -1,6 +1,6 @@
 /*
  * Requests that are passed on to the server of a node (its kubelet): logs, exec, attach,
- * port-forward, and everything below nodes/NAME/proxy.
+ * port-forward, and everything below nodes/NAME/proxy; and to pods, below pods/NAME/proxy.
  *
  * The kubelet is at an IP address of the Node's status.addresses and the port of its
  * daemonEndpoints. We show it a client certificate; its own is checked when our authority signed
@@ -33,6 +33,9 @@ enum kubelet_reply {
 /* Passes the call on; target: path and query there. lasts: the answer may begin any time. */
 void kubelet_pass(struct call *c, const struct obj *node, str target, enum kubelet_reply reply,
                   bool lasts);
+/* Passes the call on to a port of the pod itself, over HTTP or HTTPS, which shows and checks no
+ * certificate. Its address is what its node says: never one of this machine's own loopback. */
+void pod_pass(struct call *c, const struct obj *pod, int port, bool tls, str target);
 /* The peer of the call is gone. */
 void kubelet_stop(struct call *c);
 

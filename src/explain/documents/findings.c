@@ -3,6 +3,7 @@
 
 #include "base/timefmt.h"
 #include "explain/documents/paint.h"
+#include "explain/documents/pod_trouble.h"
 #include "explain/documents/unfit.h"
 #include "grove/going.h"
 #include "grove/names.h"
@@ -22,6 +23,7 @@ struct look {
     const struct obj *pcs;
     str label; /* the set's name as a label value */
     struct pod_groups by_owner;
+    struct pod_warnings warnings;
     struct arena *arena;
     struct findings *out;
 };
@@ -479,7 +481,14 @@ static jval ready_of(const struct obj *pod)
     return condition_find(conditions_of(pod), STR("Ready"));
 }
 
-static void count_state(struct states *n, const struct obj *pod)
+/* Its status says that it starts, and its kubelet that it cannot. */
+static bool cannot_start(const struct look *l, const struct obj *pod)
+{
+    struct pod_trouble t;
+    return pod_trouble_of(pod, &l->warnings, l->arena, &t);
+}
+
+static void count_state(const struct look *l, struct states *n, const struct obj *pod)
 {
     str state = pod_state(pod);
     if (pod->deleting)
@@ -493,7 +502,7 @@ static void count_state(struct states *n, const struct obj *pod)
     } else if (str_is(state, "Pending")) {
         n->pending++;
         n->pending_pod = pod;
-    } else if (str_is(state, "Starting")) {
+    } else if (str_is(state, "Starting") && !cannot_start(l, pod)) {
         n->starting++;
         n->starting_pod = pod;
     } else if (str_is(jstr(jgetc(ready_of(pod), "reason")), "NodeNotReady")) {
@@ -673,56 +682,26 @@ static void look_at_starting(struct look *l, const struct obj *clique, const str
     f->constraint = STR("startup order: the init container waits until those cliques are ready");
 }
 
-/* What a container that does not run says about it; empty: nothing. */
-static str trouble_message(const struct obj *pod)
-{
-    static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
-    for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
-        for (struct jiter it = jiter(jget(obj_status(pod), str_of(lists[l]))); jnext(&it);) {
-            str message = jstr(jpath(it.value, "state.waiting.message"));
-            if (!str_is_empty(message))
-                return message;
-        }
-    }
-    return jstr(jgetc(obj_status(pod), "message"));
-}
-
-/* What one does about pods that fail, by their state; the last line is for all others. Where
- * something comes after, the pod's name stands between. */
-#define OTHER_IMAGE                                                        \
-    "correct the image's name in the set's template, or give its pods an " \
-    "imagePullSecret; then it is tried again"
-static const struct {
-    const char *state, *how, *after;
-} remedies[] = {
-    {"ImagePullBackOff", OTHER_IMAGE, NULL},
-    {"ErrImagePull", OTHER_IMAGE, NULL},
-    {"InvalidImageName", OTHER_IMAGE, NULL},
-    {"CreateContainerConfigError", "create the ConfigMap or Secret that its container names", NULL},
-    {"Failed", "see what ended it: kubectl describe pod ", ""},
-    {"Succeeded", "see why its containers ended: kubectl logs ", ""},
-    {NULL, "look at its log: kubectl logs ", " --previous"},
-};
-
 static void look_at_failing(struct look *l, const struct obj *clique, const struct states *n)
 {
     const struct obj *pod = n->failing_pod;
-    str state = pod_state(pod);
+    struct pod_trouble t;
+    bool known = pod_trouble_of(pod, &l->warnings, l->arena, &t);
+    str state = known && t.by_warning ? t.reason : pod_state(pod);
     struct finding *f = add(l, FINDING_DEGRADED, 2, clique);
-    size_t i = 0;
     bool ended = str_is(state, "Succeeded");
-    f->verdict =
-        arena_printf(l->arena, "%lld pod%s of %.*s %s: %.*s is %.*s", (long long)n->failing,
-                     paint_plural(n->failing), STR_ARG(clique->name),
-                     ended ? paint_verb(n->failing, "has ended", "have ended")
-                           : paint_verb(n->failing, "fails", "fail"),
-                     STR_ARG(pod->name), STR_ARG(state));
-    f->constraint = trouble_message(pod);
-    while (remedies[i].state && !str_is(state, remedies[i].state))
-        i++;
-    const char *after = remedies[i].after;
-    unblock(f, arena_printf(l->arena, "%s%.*s%s", remedies[i].how,
-                            STR_ARG(after ? pod->name : STR_NONE), after ? after : ""));
+    f->verdict = arena_printf(
+        l->arena, "%lld pod%s of %.*s %s: %.*s is %.*s%s%.*s", (long long)n->failing,
+        paint_plural(n->failing), STR_ARG(clique->name),
+        ended ? paint_verb(n->failing, "has ended", "have ended")
+              : paint_verb(n->failing, "fails", "fail"),
+        STR_ARG(pod->name), STR_ARG(state), known ? ": " : "", STR_ARG(known ? t.what : STR_NONE));
+    f->constraint = known && t.said.len ? t.said : jstr(jgetc(obj_status(pod), "message"));
+    unblock(f, known   ? t.remedy
+               : ended ? arena_printf(l->arena, "see why its containers ended: kubectl logs %.*s",
+                                      STR_ARG(pod->name))
+                       : arena_printf(l->arena, "see what ended it: kubectl describe pod %.*s",
+                                      STR_ARG(pod->name)));
 }
 
 /* ---- nodes that are silent ---- */
@@ -802,11 +781,22 @@ static void look_at_silent(struct look *l, const struct obj *clique, const struc
     str names, node = jstr(jgetc(obj_spec(pod), "nodeName"));
     size_t n_nodes = name_silent(l, pods, &names);
     struct finding *f = add(l, FINDING_DEGRADED, 0, clique);
-    f->verdict =
-        arena_printf(l->arena, "node%s %.*s %s silent: %lld pod%s of %.*s %s not ready%.*s",
-                     n_nodes > 1 ? "s" : "", STR_ARG(names), n_nodes > 1 ? "are" : "is",
-                     (long long)n->silent, paint_plural(n->silent), STR_ARG(clique->name),
-                     paint_verb(n->silent, "is", "are"), STR_ARG(after_silence(l, pod, n_nodes)));
+    const struct obj *o = picture_find(l->picture, PICTURE_NODES, node);
+    jval ready = o ? ready_of(o) : JVAL_ABSENT;
+    bool speaks = str_is(jstr(jgetc(ready, "status")), "False");
+    f->verdict = arena_printf(
+        l->arena, "node%s %.*s %s %s: %lld pod%s of %.*s %s not ready%.*s", n_nodes > 1 ? "s" : "",
+        STR_ARG(names), n_nodes > 1 ? "are" : "is", speaks ? "not ready" : "silent",
+        (long long)n->silent, paint_plural(n->silent), STR_ARG(clique->name),
+        paint_verb(n->silent, "is", "are"), STR_ARG(after_silence(l, pod, n_nodes)));
+    if (speaks) {
+        f->constraint = arena_printf(l->arena, "its kubelet says: %.*s (%.*s)",
+                                     STR_ARG(jstr(jgetc(ready, "message"))),
+                                     STR_ARG(jstr(jgetc(ready, "reason"))));
+        unblock(f, arena_printf(l->arena, "mend what its kubelet names: kubectl describe node %.*s",
+                                STR_ARG(node)));
+        return;
+    }
     f->constraint = STR("a pod stays on a silent node as long as it tolerates the taint "
                         "node.kubernetes.io/unreachable, 5 minutes unless its template says "
                         "otherwise: if the node is only cut off, the pod may still serve");
@@ -822,16 +812,22 @@ static void look_at_not_ready(struct look *l, const struct obj *clique, const st
 {
     const struct obj *pod = n->not_ready_pod;
     str reason = jstr(jgetc(ready_of(pod), "reason"));
+    struct pod_trouble t;
+    bool known = pod_trouble_of(pod, &l->warnings, l->arena, &t);
     struct finding *f = add(l, FINDING_DEGRADED, 3, clique);
+    if (known)
+        reason = t.what;
     f->verdict =
         arena_printf(l->arena, "%lld pod%s of %.*s %s not ready: %.*s on %.*s%s%.*s%s",
                      (long long)n->not_ready, paint_plural(n->not_ready), STR_ARG(clique->name),
                      paint_verb(n->not_ready, "is running but", "are running but"),
                      STR_ARG(pod->name), STR_ARG(jstr(jgetc(obj_spec(pod), "nodeName"))),
                      reason.len ? " (" : "", STR_ARG(reason), reason.len ? ")" : "");
-    unblock(f,
-            arena_printf(l->arena, "see what its readiness probe says: kubectl describe pod %.*s",
-                         STR_ARG(pod->name)));
+    f->constraint = known ? t.said : STR_NONE;
+    unblock(f, known ? t.remedy
+                     : arena_printf(l->arena,
+                                    "see what its readiness probe says: kubectl describe pod %.*s",
+                                    STR_ARG(pod->name)));
 }
 
 /* Beyond the gang's minimum a pod may wait while the gang runs. */
@@ -935,7 +931,7 @@ static void look_at_clique(struct look *l, const struct obj *clique)
     struct states n = {0};
     int64_t wanted = number(obj_spec(clique), "replicas");
     for (size_t i = 0; i < pods.n; i++)
-        count_state(&n, pods.items[i]);
+        count_state(l, &n, pods.items[i]);
     look_at_errors(l, clique);
     look_at_breach(l, clique);
     look_at_lingering(l, clique, &pods);
@@ -1030,6 +1026,7 @@ void findings_of_set(const struct picture *p, const struct obj *pcs, struct aren
         .picture = p, .pcs = pcs, .label = name_label(a, pcs->name), .arena = a, .out = ret};
     *ret = (struct findings){.arena = a};
     pod_groups_init(&l.by_owner, p, pod_owner_uid, a);
+    pod_warnings_init(&l.warnings, p);
     look_at_server(&l);
     look_at_going(&l);
     look_at_errors(&l, pcs);
@@ -1042,6 +1039,7 @@ void findings_of_set(const struct picture *p, const struct obj *pcs, struct aren
     pod_groups_done(&l.by_owner);
     for (size_t i = 0; i < ret->items.len; i++)
         complete(&ret->items.p[i]);
+    pod_warnings_done(&l.warnings);
     vec_sort(&ret->items, compare);
 }
 

@@ -176,6 +176,11 @@ static struct winsize terminal_size(void)
     return size;
 }
 
+size_t paint_columns(void)
+{
+    return paint_is_terminal() ? terminal_size().ws_col : SIZE_MAX / 2;
+}
+
 /* A line that went on in the next row would push the others off the screen. Colours take no room,
  * and one that was begun is ended. */
 static void add_cut(struct strbuf *out, str line, size_t columns)
@@ -250,6 +255,33 @@ void screen_show(struct screen *s, const struct strbuf *text)
     strbuf_reset(&s->shown);
     strbuf_add_str(&s->shown, strbuf_str(text));
     s->begun = true;
+}
+
+void frame_draw(struct frame *f, const struct strbuf *text)
+{
+    struct strbuf out = STRBUF_INIT(MAX_SCREEN);
+    struct winsize size = terminal_size();
+    str rest = strbuf_str(text);
+    size_t lines = 0, most = (size_t)size.ws_row - 2, more = 0;
+    if (f->lines)
+        strbuf_printf(&out, "\033[%zuA", f->lines);
+    while (rest.len) {
+        str line = str_cut(&rest, '\n');
+        if (lines >= most) {
+            more++;
+            continue;
+        }
+        add_cut(&out, line, size.ws_col);
+        strbuf_add_cstr(&out, "\033[K\n");
+        lines++;
+    }
+    if (more)
+        strbuf_printf(&out, "… %zu more line%s\033[K\n", more, paint_plural((int64_t)more));
+    f->lines = lines + (more ? 1 : 0);
+    strbuf_add_cstr(&out, "\033[J");
+    fwrite(out.p, 1, out.len, stdout);
+    fflush(stdout);
+    strbuf_done(&out);
 }
 
 void screen_again(struct screen *s)

@@ -517,36 +517,44 @@ TEST(pods_that_fail_are_told_with_the_containers_words)
         {"an image that cannot be pulled",
          CLIQUE(
              1) "pod llm-0-a-0 on n1 phase Pending waits ImagePullBackOff 'Back-off pulling x'\n",
-         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is ImagePullBackOff\n"
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is ImagePullBackOff: "
+         "container c cannot pull its image\n"
          "  Back-off pulling x\n" PULL},
         {"the first try", CLIQUE(1) "pod llm-0-a-0 on n1 phase Pending waits ErrImagePull denied\n",
-         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is ErrImagePull\n"
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is ErrImagePull: "
+         "container c cannot pull its image\n"
          "  denied\n" PULL},
         {"a name that is none",
          CLIQUE(1) "pod llm-0-a-0 on n1 phase Pending waits InvalidImageName 'x::1'\n",
-         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is InvalidImageName\n"
-         "  x::1\n" PULL},
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is InvalidImageName: "
+         "the image of container c has no valid name\n"
+         "  x::1\n"
+         "  - correct the image's name in the set's template\n"},
         {"a secret is missing",
          CLIQUE(
              1) "pod llm-0-a-0 on n1 phase Pending waits CreateContainerConfigError 'secret \"t\" "
                 "not found'\n",
-         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is CreateContainerConfigError\n"
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is CreateContainerConfigError: "
+         "container c lacks a ConfigMap, a Secret or a key\n"
          "  secret \"t\" not found\n"
          "  - create the ConfigMap or Secret that its container names\n"},
         {"it crashes",
          CLIQUE(1) "pod llm-0-a-0 on n1 phase Running unready ContainersNotReady waits "
                    "CrashLoopBackOff 'back-off 5m0s'\n",
-         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is CrashLoopBackOff\n"
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is CrashLoopBackOff: "
+         "container c ends again and again\n"
          "  back-off 5m0s\n"
-         "  - look at its log: kubectl logs llm-0-a-0 --previous\n"},
+         "  - look at its log: kubectl logs llm-0-a-0 -c c --previous\n"},
         {"several: one speaks for all, no message",
          CLIQUE(3) "pods llm-0-a 3 on n1 phase Running waits CrashLoopBackOff ''\n",
-         "degraded pclq/llm-0-a: 3 pods of llm-0-a fail: llm-0-a-2 is CrashLoopBackOff\n"
-         "  - look at its log: kubectl logs llm-0-a-2 --previous\n"},
+         "degraded pclq/llm-0-a: 3 pods of llm-0-a fail: llm-0-a-2 is CrashLoopBackOff: "
+         "container c ends again and again\n"
+         "  - look at its log: kubectl logs llm-0-a-2 -c c --previous\n"},
         {"an init container fails",
          CLIQUE(1) "pod llm-0-a-0 on n1 phase Pending init-waits ErrImagePull denied waits "
                    "PodInitializing ''\n",
-         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is ErrImagePull\n"
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is ErrImagePull: "
+         "container i cannot pull its image\n"
          "  denied\n" PULL},
         {"it has failed",
          CLIQUE(1) "pod llm-0-a-0 on n1 phase Failed {status: {message: 'The node was low on "
@@ -564,8 +572,25 @@ TEST(pods_that_fail_are_told_with_the_containers_words)
         {"one has ended and one crashes, which is worse",
          CLIQUE(2) "pod llm-0-a-0 on n1 phase Running waits CrashLoopBackOff ''\n"
                    "pod llm-0-a-1 on n1 phase Succeeded\n",
-         "degraded pclq/llm-0-a: 2 pods of llm-0-a fail: llm-0-a-0 is CrashLoopBackOff\n"
-         "  - look at its log: kubectl logs llm-0-a-0 --previous\n"},
+         "degraded pclq/llm-0-a: 2 pods of llm-0-a fail: llm-0-a-0 is CrashLoopBackOff: "
+         "container c ends again and again\n"
+         "  - look at its log: kubectl logs llm-0-a-0 -c c --previous\n"},
+        {"its last run says how it ended",
+         CLIQUE(1) "pod llm-0-a-0 on n1 phase Running {status: {containerStatuses: [{name: c, "
+                   "restartCount: 2, state: {running: {}}, lastState: {terminated: {exitCode: 137, "
+                   "reason: OOMKilled}}}]}}\n",
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a is running but not ready: llm-0-a-0 on n1 "
+         "(container c was killed: it used more memory than its node could give (it has no limit "
+         "of its own) (started again 2 times))\n"
+         "  - raise resources.limits.memory in the set's template, or make it use less\n"},
+        {"its node took it away",
+         CLIQUE(1) "pod llm-0-a-0 on n1 phase Failed {status: {reason: Evicted, message: 'The node "
+                   "was low on memory'}}\n",
+         "degraded pclq/llm-0-a: 1 pod of llm-0-a fails: llm-0-a-0 is Failed: its node n1 took it "
+         "away for want of a resource\n"
+         "  The node was low on memory\n"
+         "  - ask for what it really uses (requests and limits of memory and ephemeral-storage), "
+         "or free the node; a new pod takes its place\n"},
         {"it runs and is not ready",
          CLIQUE(1) "pod llm-0-a-0 on n1 phase Running unready ContainersNotReady\n",
          "degraded pclq/llm-0-a: 1 pod of llm-0-a is running but not ready: llm-0-a-0 on n1 "

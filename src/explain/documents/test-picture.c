@@ -27,7 +27,7 @@ static const struct word {
      "{name: c, state: {waiting: {reason: '$1', message: '$2'}}}"},
     {"init-waits", 2, "/status/initContainerStatuses/-",
      "{name: i, state: {waiting: {reason: '$1', message: '$2'}}}"},
-    {"asks", 2, "/spec/containers/-", "{name: c, resources: {requests: {'$1': '$2'}}}"},
+    {"asks", 2, "/spec/containers/-", "{name: c, image: i, resources: {requests: {'$1': '$2'}}}"},
     {"after", 1, "/spec/initContainers/-", "{name: grove-initc, args: ['--podcliques=$1']}"},
     {"tolerates", 1, "/spec/tolerations/-",
      "{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, "

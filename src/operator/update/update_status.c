@@ -588,11 +588,14 @@ static usec deadline_of(const struct obj *pcs)
 static str describe(const struct state *s)
 {
     struct arena *a = s->work->plan->arena;
-    str text = arena_printf(a, "%lld of %lld replicas are done", (long long)s->done,
+    str text = arena_printf(a, "%lld of %lld replicas updated", (long long)s->done,
                             (long long)s->work->set.replicas);
     for (size_t i = 0; i < MIN(s->at_work.len, (size_t)MAX_NAMED); i++)
         text = arena_printf(a, "%.*s%s%lld", STR_ARG(text),
-                            i ? ", " : "; at work: ", (long long)s->at_work.p[i].replica);
+                            i                    ? ", "
+                            : s->at_work.len > 1 ? "; now updating replicas "
+                                                 : "; now updating replica ",
+                            (long long)s->at_work.p[i].replica);
     return text;
 }
 
@@ -656,8 +659,9 @@ static struct condition condition_of(const struct state *s)
                          "until %sthe template changes; %.*s",
                          s->strategy == UPDATE_COHERENT ? "" : "it is deleted or ",
                          STR_ARG(describe(s)))};
-    return (struct condition){"Progressing", "True", "Complete",
-                              arena_printf(a, "the set is of %.*s", STR_ARG(u->current.hash))};
+    return (struct condition){
+        "Progressing", "True", "Complete",
+        arena_printf(a, "all pods run revision %.*s", STR_ARG(u->current.hash))};
 }
 
 /* ---- plan ---- */

@@ -1,0 +1,169 @@
+/* The board as readers follow it, and who gets in. Under virtual time. */
+#include "base/test.h"
+#include "ui/board.h"
+#include "ui/login.h"
+
+struct fixture {
+    struct loop *loop;
+    struct board board;
+    int values[8]; /* of items "0" to "7"; -1: it is not there */
+    int made, news;
+};
+
+static bool make(void *ctx, str name, struct jw *w, struct arena *a)
+{
+    struct fixture *f = ctx;
+    int value = f->values[name.p[0] - '0'];
+    (void)a;
+    f->made++;
+    if (value >= 0)
+        jw_int(w, value);
+    return value >= 0;
+}
+
+static void on_news(void *ctx)
+{
+    ((struct fixture *)ctx)->news++;
+}
+
+static void begin(struct fixture *f)
+{
+    *f = (struct fixture){.loop = loop_new_virtual(1, 1000 * USEC_PER_SEC)};
+    board_init(&f->board, f->loop,
+               &(struct board_options){.make = make, .on_news = on_news, .ctx = f});
+}
+
+static void end(struct fixture *f)
+{
+    board_done(&f->board);
+    loop_free(f->loop);
+}
+
+static void run_for(struct fixture *f, usec time)
+{
+    CHECK(loop_run_until(f->loop, loop_now(f->loop) + time, 100000));
+}
+
+static void put(struct fixture *f, char item, int value)
+{
+    f->values[item - '0'] = value;
+    board_touch(&f->board, str_n(&item, 1));
+}
+
+/* The next line for the reader, without its end. */
+static str next(struct fixture *f, struct board_cursor *c, bool *anew)
+{
+    static char text[256];
+    const struct board_item *it = board_next(&f->board, c, anew);
+    if (!it)
+        return STR("");
+    REQUIRE(it->text->len < sizeof(text));
+    memcpy(text, it->text->bytes, it->text->len);
+    text[it->text->len - 1] = '\0';
+    return str_of(text);
+}
+
+TEST(a_reader_gets_each_item_once_as_it_is_by_then)
+{
+    struct fixture f;
+    struct board_cursor c = {0};
+    bool anew;
+    begin(&f);
+    put(&f, '0', 1);
+    put(&f, '1', 1);
+    run_for(&f, USEC_PER_SEC);
+    CHECK_CSTR(next(&f, &c, &anew), "{\"name\":\"0\",\"value\":1}");
+    CHECK(anew);
+    for (int i = 2; i < 50; i++) {
+        put(&f, '0', i);
+        run_for(&f, USEC_PER_SEC);
+    }
+    CHECK_CSTR(next(&f, &c, &anew), "{\"name\":\"1\",\"value\":1}");
+    CHECK(!anew);
+    CHECK_CSTR(next(&f, &c, &anew), "{\"name\":\"0\",\"value\":49}");
+    CHECK_CSTR(next(&f, &c, &anew), "");
+    end(&f);
+}
+
+TEST(what_is_touched_often_is_made_seldom_and_told_only_when_it_changed)
+{
+    struct fixture f;
+    begin(&f);
+    for (int i = 0; i < 1000; i++) {
+        put(&f, '0', 7);
+        run_for(&f, USEC_PER_MSEC);
+    }
+    run_for(&f, USEC_PER_SEC);
+    CHECK(f.made <= 12);
+    CHECK_INT(f.news, 1);
+    uint64_t before = loop_iterations(f.loop);
+    run_for(&f, 3600 * USEC_PER_SEC);
+    CHECK(loop_iterations(f.loop) <= before + 1); /* at rest nothing happens */
+    end(&f);
+}
+
+TEST(what_is_gone_is_told_to_those_who_knew_it)
+{
+    struct fixture f;
+    struct board_cursor old = {0}, new = {0};
+    bool anew;
+    begin(&f);
+    put(&f, '0', 1);
+    put(&f, '1', 2);
+    run_for(&f, USEC_PER_SEC);
+    (void)next(&f, &old, &anew);
+    (void)next(&f, &old, &anew);
+    put(&f, '0', -1);
+    run_for(&f, USEC_PER_SEC);
+    CHECK_CSTR(next(&f, &old, &anew), "{\"name\":\"0\"}");
+    CHECK_CSTR(next(&f, &new, &anew), "{\"name\":\"1\",\"value\":2}");
+    CHECK_CSTR(next(&f, &new, &anew), "");
+    put(&f, '0', 3);
+    run_for(&f, USEC_PER_SEC);
+    CHECK_CSTR(next(&f, &new, &anew), "{\"name\":\"0\",\"value\":3}");
+    board_clear(&f.board);
+    CHECK_CSTR(next(&f, &old, &anew), "");
+    CHECK(anew);
+    end(&f);
+}
+
+TEST(a_token_works_once_and_a_session_ends_when_it_is_idle)
+{
+    struct loop *loop = loop_new_virtual(2, 1000 * USEC_PER_SEC);
+    struct login l;
+    char token[LOGIN_SECRET];
+    login_init(&l, loop);
+    memcpy(token, login_token(&l), sizeof(token));
+    CHECK(!login_redeem(&l, STR("")));
+    CHECK(!login_redeem(&l, str_n(token, LOGIN_SECRET - 2)));
+    struct login_session *s = login_redeem(&l, str_of(token));
+    REQUIRE(s);
+    CHECK(!login_redeem(&l, str_of(token)));
+    CHECK(!login_find(&l, str_of(token)));
+    CHECK(login_find(&l, str_of(s->id)) == s);
+    s->streams = 1;
+    CHECK(loop_run_until(loop, loop_now(loop) + 2 * LOGIN_IDLE, 1000));
+    CHECK(login_find(&l, str_of(s->id)) == s);
+    s->streams = 0;
+    CHECK(loop_run_until(loop, loop_now(loop) + LOGIN_IDLE + USEC_PER_SEC, 1000));
+    char id[LOGIN_SECRET];
+    memcpy(id, s->id, sizeof(id));
+    CHECK(!login_find(&l, str_of(id)));
+    loop_free(loop);
+}
+
+TEST(sessions_are_bounded_and_those_that_are_looked_at_stay)
+{
+    struct loop *loop = loop_new_virtual(3, 1000 * USEC_PER_SEC);
+    struct login l;
+    login_init(&l, loop);
+    for (size_t i = 0; i < LOGIN_MAX_SESSIONS; i++) {
+        struct login_session *s = login_redeem(&l, str_of(login_token(&l)));
+        REQUIRE(s);
+        s->streams = i > 0;
+    }
+    CHECK(login_redeem(&l, str_of(login_token(&l))) == &l.sessions[0]);
+    l.sessions[0].streams = 1;
+    CHECK(!login_redeem(&l, str_of(login_token(&l))));
+    loop_free(loop);
+}
