@@ -6,6 +6,7 @@
 #   make test-fast  unit tests and some scenarios, within a minute
 #   make install    PREFIX=/usr/local              make soak     the tests with big case counts
 #   make test-kubernetes    against the real control plane (needs Go and kubectl)
+#   make test-kubelet       real containers: kubelets, containerd and runc (needs root, Go and kubectl)
 #   make test-conformance   Kubernetes' own specs against grove up (needs Go)
 #   make static     build-static/grove, one file that needs nothing (install/Dockerfile)
 #   make chart      build/chart, for Helm          make deb      build/grove_VERSION_ARCH.deb
@@ -18,6 +19,8 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 300
 # Case counts: every suite multiplies its own by SCALE.
 SCALE ?= 1
+# What `make test-kubelet` runs.
+KUBELET_TARGETS ?= plane up killed
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet grove
@@ -33,7 +36,11 @@ $(BUILD)/build.ninja:
 deps:
 	@tools/deps build check
 
-demo: all
+# Who waits for the first build sees how far it is.
+demo: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) -n grove 2>/dev/null | grep -q 'no work to do' || \
+	    { echo "building grove (a minute or two the first time)"; NINJA_STATUS="  %p  " ninja -C $(BUILD) $$([ -t 1 ] || echo --quiet) grove | \
+	    { [ -t 1 ] && cat || grep -v '^ninja: ' || true; }; }
 	@$(BUILD)/grove demo
 
 # What cannot be installed for it is skipped, with the reason.
@@ -50,6 +57,12 @@ test-kubernetes: all
 	@tests/kubernetes/run $(abspath $(BUILD))
 	@tests/kubernetes/upgrade $(abspath $(BUILD))
 	@tests/helm/run $(abspath $(BUILD))
+
+# Real containers on Kubernetes' own kubelet (built as above), containerd and runc, in namespaces of their
+# own: on the real control plane, on `grove up`, and what is left when a run is killed.
+test-kubelet: all static
+	@tools/deps kubelet || true
+	@set -e; for target in $(KUBELET_TARGETS); do tests/kubernetes/kubelet/run $(BUILD) $$target; done
 
 # Kubernetes' own conformance specs, built through the Go module proxy, against `grove up`.
 test-conformance: all
@@ -103,4 +116,4 @@ deb: $(BUILD)/build.ninja
 clean:
 	@rm -rf build build-*
 
-.PHONY: all everything deps demo test test-fast test-static sbom test-kubernetes test-conformance check bench fuzz soak install static chart deb clean
+.PHONY: all everything deps demo test test-fast test-static sbom test-kubernetes test-kubelet test-conformance check bench fuzz soak install static chart deb clean

@@ -34,6 +34,7 @@ struct admit {
     const struct user *user;
     struct store *store; /* for look-ups (priority classes) */
     struct admit_pools *pools;
+    bool token_volumes;                /* pods get a volume with a token of their account */
     const struct grove_context *grove; /* what is enabled, for Grove's own kinds */
     usec now;                          /* wall time */
     struct arena *arena;

@@ -48,6 +48,7 @@ struct apiserver {
     struct hub *hub;           /* watches */
     struct crds *crds;         /* kinds that users define */
     struct rbac *rbac;         /* who may do what */
+    struct nodes *nodes;       /* and what nodes may beside that */
     struct metrics_feed *feed; /* metrics that are fed */
     struct metrics_names *metric_names; /* which metrics there are */
     struct denials {                    /* how many were refused in the second that began at */
@@ -56,7 +57,8 @@ struct apiserver {
     } denials;
     struct hooks *hooks;             /* webhooks */
     struct conversions *conversions; /* between versions of kinds that users define */
-    bool booting; /* writing what every cluster has: nobody is asked about that */
+    bool booting;       /* writing what every cluster has: nobody is asked about that */
+    bool token_volumes; /* pods get a volume with a token of their account */
     struct quotas *quotas;
     struct admit_pools pools;
     const struct grove_context *grove; /* never NULL */
@@ -168,6 +170,8 @@ struct access watch_access(const struct api_watch *w);
 const struct status *escalation_status(struct req *q);
 /* policy_access.c: NULL, or why this policy or its binding may not be written by this user. */
 const struct status *policy_access_status(struct req *q);
+/* node_restriction.c: NULL, or why a node may not write this. */
+const struct status *node_restriction_status(struct req *q);
 /* Versions up to this revision are durable. */
 void requests_on_batch(struct apiserver *a);
 /* Writes still on their way to the disk forget the server. */
@@ -323,6 +327,8 @@ struct doc *scale_doc(const struct obj *o);
 
 /* What /status and /approval each leave alone of the status of this candidate; a new reference. */
 struct doc *signing_isolate(const struct req *q, struct doc *d);
+/* The common name in a request for a certificate, in base64 of PEM; empty: it has none. */
+str signing_common_name(struct arena *a, str base64);
 /* NULL, or why this user may not ask for it, approve or sign it, or attest a trust bundle. */
 const struct status *signing_status(struct req *q);
 

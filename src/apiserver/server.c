@@ -5,6 +5,7 @@
  * Bootstrapping creates what every cluster has through the ordinary verbs; what is there already is
  * left alone.
  */
+#include "apiserver/access/node_rights.h"
 #include "apiserver/access/rbac.h"
 #include "apiserver/access/rbac_boot.h"
 #include "apiserver/admission/quota.h"
@@ -30,6 +31,7 @@ static void on_event(struct store_sub *sub, const struct store_event *e)
         metrics_feed_forget(a->feed, e->obj->uid);
     metrics_names_event(a->metric_names, e);
     rbac_event(a->rbac, e);
+    nodes_event(a->nodes, e);
     hooks_event(a->hooks, e);
     quotas_event(a->quotas, e);
     hub_event(a->hub, e);
@@ -51,6 +53,7 @@ struct apiserver *apiserver_new(struct loop *l, struct store *s)
     list_init(&a->commits);
     a->hub = hub_new(a);
     a->rbac = rbac_new(s);
+    a->nodes = nodes_new(s);
     a->hooks = hooks_new(a);
     a->conversions = conversions_new(a);
     a->quotas = quotas_new(a);
@@ -72,6 +75,7 @@ void apiserver_free(struct apiserver *a)
     crds_free(a->crds);
     hub_free(a->hub);
     rbac_free(a->rbac);
+    nodes_free(a->nodes);
     hooks_free(a->hooks);
     conversions_free(a->conversions);
     quotas_free(a->quotas);
@@ -246,6 +250,11 @@ void apiserver_write_definitions(struct apiserver *a,
                                  void (*done)(void *ctx, const struct err *err), void *ctx)
 {
     crd_boot(a, done, ctx);
+}
+
+void apiserver_set_token_volumes(struct apiserver *a, bool on)
+{
+    a->token_volumes = on;
 }
 
 void apiserver_set_grove_context(struct apiserver *a, const struct grove_context *context)

@@ -47,6 +47,9 @@ void apiserver_bootstrap(struct apiserver *a, void (*ready)(void *ctx, const str
 
 /* What is enabled for Grove's own kinds, in place of everything; must outlive the server. */
 void apiserver_set_grove_context(struct apiserver *a, const struct grove_context *context);
+/* From now on pods get a volume with a token of their service account, as kube-apiserver adds it.
+ * Nothing that is simulated reads it, and it makes a pod half as large again. */
+void apiserver_set_token_volumes(struct apiserver *a, bool on);
 /* Writes the definitions of Grove's kinds, for tools that read them; after bootstrap. */
 void apiserver_write_definitions(struct apiserver *a,
                                  void (*done)(void *ctx, const struct err *err), void *ctx);
@@ -73,6 +76,7 @@ struct metrics_names *apiserver_metric_names(struct apiserver *a);
 struct access {
     str verb;
     str group, resource, sub, ns, name;
+    str fields; /* field selector of a list or watch */
     str path;
 };
 

@@ -135,6 +135,10 @@ static int unknown_command(const struct parser *p, const struct command *parent,
             names[n++] = (*s)->name;
     }
     names[n] = NULL;
+    for (const char *const *f = parent->foreign; f && *f; f += 2) {
+        if (str_is(word, f[0]))
+            return err_set(p->err, ERR_USAGE, "%s", f[1]);
+    }
     const char *near = opt_nearest(word, names);
     if (near)
         return err_set(p->err, ERR_USAGE, "unknown command \"%.*s\"; did you mean \"%s\"?",
@@ -446,6 +450,9 @@ static int find_command(struct parser *p, int argc, const char *const *argv)
         if (r < 0)
             return r;
     }
+    /* The program by itself: who types that wants to know what there is. */
+    if (argc <= 1)
+        p->call->help = true;
     if (p->call->command->subs && !p->call->help)
         return err_set(p->err, ERR_USAGE, "a command is missing");
     for (; i < argc; i++)

@@ -116,6 +116,18 @@ enum { OPT_ANY_ARGS = -1, COMMAND_DEPTH_MAX = 4 };
 
 struct command_call;
 
+/* A command line that is being typed. */
+struct command_typed {
+    int n_words; /* all of them, options too; the last is the one being typed */
+    const char *const *words;
+    const str *args; /* the arguments before it */
+    size_t args_len;
+    str word; /* what there is of it */
+    /* Offers a word; what does not begin as it was typed is left out. */
+    void (*offer)(const struct command_typed *t, const char *word);
+    void *impl;
+};
+
 struct command {
     const char *name;
     const char *summary;     /* one line, no full stop */
@@ -127,6 +139,12 @@ struct command {
     int min_args, max_args;
     const char *const *arg_choices;    /* words offered for the first argument; NULL-terminated */
     const struct command *const *subs; /* NULL-terminated; a command has these or run */
+    /* Offers what only the running system knows, while somebody types an argument: names of
+     * objects. NULL: nothing. */
+    void (*complete)(const struct command_typed *typed);
+    /* Words that people bring along from elsewhere, each followed by what to say to them:
+     * "describe", "here it is grove explain", ..., NULL. NULL: none. */
+    const char *const *foreign;
     int (*run)(void *ctx, const void *opts, const struct command_call *call); /* exit code */
     bool hidden;
 };
@@ -172,6 +190,10 @@ struct opt_flat {
 };
 size_t opt_flatten(const struct opt *table, struct opt_flat ret[OPT_FLAT_MAX]);
 
+/* The hidden word by which scripts ask the program for names, and the answer: a line for each. */
+#define COMMAND_ASK "__names"
+void command_names(const struct command *root, int n_words, const char *const *words,
+                   struct strbuf *b);
 enum command_shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
 void command_write_completion(const struct command *root, enum command_shell shell,
                               struct strbuf *b);

@@ -1,8 +1,8 @@
 /*
  * Shell completion scripts from the tables. All three work alike: walk the words typed so far to
  * find the command they name (a path such as "grove rollout status"), then offer the values of the
- * option just typed, or the sub-commands, options and argument words of that command. They are
- * static: no call into the program while the user types.
+ * option just typed, or the sub-commands, options and argument words of that command. The program
+ * itself is asked (`grove __names WORDS`) only where a command knows names of objects.
  */
 #include "base/opt.h"
 
@@ -147,6 +147,27 @@ static void bash_words(struct comp *c, str path, const struct command *cmd)
     strbuf_add_cstr(c->b, "\" ;;\n");
 }
 
+/* Branches of a case over "path:word typed", for those that know names. */
+static void bash_asked(struct comp *c, str path, const struct command *cmd)
+{
+    if (cmd->complete)
+        strbuf_printf(c->b,
+                      "    \"%.*s:\"[!-]* | \"%.*s:\")\n"
+                      "        words+=\" $(\"${COMP_WORDS[0]}\" " COMMAND_ASK
+                      " \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\" ;;\n",
+                      STR_ARG(path), STR_ARG(path));
+}
+
+static void zsh_asked(struct comp *c, str path, const struct command *cmd)
+{
+    if (cmd->complete)
+        strbuf_printf(c->b,
+                      "    \"%.*s:\"[!-]* | \"%.*s:\")\n"
+                      "        names+=(${(f)\"$(${words[1]} " COMMAND_ASK
+                      " ${words[2,CURRENT]} 2>/dev/null)\"}) ;;\n",
+                      STR_ARG(path), STR_ARG(path));
+}
+
 static void write_bash(const struct command *root, struct strbuf *b)
 {
     strbuf_printf(b, "# bash completion for %s\n_", root->name);
@@ -173,6 +194,8 @@ static void write_bash(const struct command *root, struct strbuf *b)
     visit_all(root, b, bash_values);
     strbuf_add_cstr(b, "    esac\n    case \"$at\" in\n");
     visit_all(root, b, bash_words);
+    strbuf_add_cstr(b, "    esac\n    case \"$at:$cur\" in\n");
+    visit_all(root, b, bash_asked);
     strbuf_add_cstr(b, "    esac\n    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n");
     strbuf_add_cstr(b, "complete -F _");
     add_identifier(b, root->name);
@@ -256,6 +279,8 @@ static void write_zsh(const struct command *root, struct strbuf *b)
     visit_all(root, b, zsh_values);
     strbuf_add_cstr(b, "    esac\n    case \"$at\" in\n");
     visit_all(root, b, zsh_words);
+    strbuf_add_cstr(b, "    esac\n    case \"$at:${words[CURRENT]}\" in\n");
+    visit_all(root, b, zsh_asked);
     strbuf_add_cstr(b, "    esac\n"
                        "    _describe -o option flags && ret=0\n"
                        "    _describe word names && ret=0\n"
@@ -327,6 +352,13 @@ static void fish_command(struct comp *c, str path, const struct command *cmd)
         if (!opts[i].opt->hidden)
             fish_option(c, path, opts[i].opt);
     }
+    if (cmd->complete) {
+        fish_begin(c, path);
+        strbuf_printf(c->b,
+                      " -a '(command -q %s; and %s " COMMAND_ASK
+                      " (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'\n",
+                      c->path[0]->name, c->path[0]->name);
+    }
     if (cmd->arg_choices) {
         fish_begin(c, path);
         strbuf_add_cstr(c->b, " -a '");
@@ -373,6 +405,8 @@ struct asked {
     str typed; /* of the last word, what there is */
     const struct command *at;
     const struct opt *pending; /* its value comes next; or NULL */
+    str args[8];               /* of the command, as far as anybody asks */
+    size_t args_len;
 };
 
 static const struct opt *find_option(const struct command *cmd, str word)
@@ -403,6 +437,8 @@ static void take_word(struct asked *q, str word)
             return;
         }
     }
+    if (!value && !o && !str_starts(word, STR("-")) && q->args_len < ARRAY_LEN(q->args))
+        q->args[q->args_len++] = word;
 }
 
 static void offer(struct asked *q, const char *before, const char *word, const char *text)
@@ -442,6 +478,34 @@ static void offer_words(struct asked *q, bool root)
     }
 }
 
+static void offer_typed(const struct command_typed *t, const char *word)
+{
+    offer(t->impl, "", word, NULL);
+}
+
+static void offer_names(struct asked *q, int n_words, const char *const *words)
+{
+    if (q->at->complete && !str_starts(q->typed, STR("-")))
+        q->at->complete(&(struct command_typed){.n_words = n_words,
+                                                .words = words,
+                                                .args = q->args,
+                                                .args_len = q->args_len,
+                                                .word = q->typed,
+                                                .offer = offer_typed,
+                                                .impl = q});
+}
+
+void command_names(const struct command *root, int n_words, const char *const *words,
+                   struct strbuf *b)
+{
+    struct asked q = {.b = b, .at = root};
+    for (int i = 0; i + 1 < n_words; i++)
+        take_word(&q, str_of(words[i]));
+    q.typed = n_words > 0 ? str_of(words[n_words - 1]) : STR_NONE;
+    if (!q.pending)
+        offer_names(&q, n_words, words);
+}
+
 void command_complete(const struct command *root, int n_words, const char *const *words,
                       struct strbuf *b)
 {
@@ -460,6 +524,7 @@ void command_complete(const struct command *root, int n_words, const char *const
         what = offer_values(&q, o, before.p);
     } else {
         offer_words(&q, q.at == root);
+        offer_names(&q, n_words, words);
     }
     strbuf_printf(b, ":%d\n", (int)what);
 }

@@ -189,7 +189,6 @@ TEST(opt_mistakes_say_what_to_do)
     static const struct {
         const char *line, *message;
     } rows[] = {
-        {"", "a command is missing"},
         {"rollout", "a command is missing"},
         {"-- get", "a command is missing"},
         {"gte pods", "unknown command \"gte\"; did you mean \"get\"?"},

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/cmd_tree.h"
+#include "explain/documents/clean.h"
 #include "explain/documents/findings.h"
+#include "explain/documents/paint.h"
 #include "grove/types.h"
 #include "operator/common/update.h"
 #include "json/yaml.h"
@@ -68,7 +69,9 @@ static const char manifest[] =
 struct demo {
     struct session session;
     pid_t child;
-    bool terminal;
+    bool terminal; /* somebody may be watching */
+    bool person;   /* who can press a key */
+    bool quit;     /* and does not want to see more */
     usec started;
     char node[256]; /* that fails */
 };
@@ -94,7 +97,7 @@ static void run_child(int out)
     dup2(out, STDOUT_FILENO);
     close(out);
     execl("/proc/self/exe", "grove", "up", "--listen", "127.0.0.1:0", "--start-delay", "500ms",
-          (char *)NULL);
+          "--no-context", "--name", "demo", (char *)NULL);
     _exit(127);
 }
 
@@ -275,14 +278,13 @@ static const struct step {
 } steps[] = {
     {"A disaggregated service, placed as gangs",
      "One PodCliqueSet: routers, and two engines of 2 prefill pods and 1 decode pod. The pods of "
-     "a\n"
-     "gang get nodes all or nothing; prefill and decode start after the routers.",
+     "a gang get nodes all or nothing; prefill and decode start after the routers.",
      "grove apply -f chat.yaml", do_apply, SET, 1, is_available, 8},
     {"Scaled as a group",
      "One more engine is two more prefill pods and one more decode pod, as one gang.",
      "grove scale pcsg/chat-0-engine --replicas 3", do_scale, "chat-0-engine", 3, is_available, 11},
     {"More than there is room for",
-     "Eleven engines need 22 nodes; there are 20. Ten run, and the gang that does not fit takes\n"
+     "Eleven engines need 22 nodes; there are 20. Ten run, and the gang that does not fit takes "
      "nothing from the others: it waits as a whole and says why.",
      "grove scale pcsg/chat-0-engine --replicas 11", do_scale, "chat-0-engine", 11, has_waiting,
      32},
@@ -290,8 +292,8 @@ static const struct step {
      do_scale, "chat-0-engine", 3, is_available, 11},
     {"A new version, coherently",
      "Routers and engines speak only to their own version. New pods come as whole gangs, one "
-     "after\n"
-     "the other, and the next old ones go when those before are ready: some of each always serve.",
+     "after the other, and the next old ones go when those before are ready: some of each always "
+     "serve.",
      "grove apply -f chat-2.yaml; grove rollout status pcs/chat --watch", do_apply, SET, 2,
      is_updated, 11},
     {"A node dies", "Its pods are replaced on other nodes, and the engine is complete again.",
@@ -303,20 +305,23 @@ struct showing {
     struct demo *demo;
     const struct step *step;
     size_t number;
-    struct screen screen;
+    struct frame frame;
     usec began;
 };
+
+/* Wide enough for a sentence, and never wider than the terminal. */
+static size_t columns(void)
+{
+    enum { WIDEST = 78 };
+    return MIN(paint_columns(), (size_t)WIDEST);
+}
 
 static void write_head(const struct showing *s, struct strbuf *out)
 {
     strbuf_printf(out, "%zu/%zu  ", s->number, ARRAY_LEN(steps));
     paint_add(out, PAINT_STRONG, str_of(s->step->title));
     strbuf_add_char(out, '\n');
-    str rest = str_of(s->step->text);
-    while (rest.len > 0) {
-        str line = str_cut(&rest, '\n');
-        strbuf_printf(out, "  %.*s\n", STR_ARG(line));
-    }
+    paint_wrap(out, STR("  "), str_of(s->step->text), columns());
     strbuf_add_cstr(out, "  $ ");
     str command = str_of(s->step->command);
     ptrdiff_t at = str_find(command, STR("NODE"));
@@ -334,54 +339,123 @@ static void write_progress(struct pod_count n, struct strbuf *out)
     strbuf_printf(out, " %lld of %lld pods ready", (long long)n.ready, (long long)n.wanted);
 }
 
-static void write_tree(const struct picture *p, struct strbuf *out)
+/* ---- the map of pods: a line for the routers and one for each engine ---- */
+
+static const char *const map_roles[] = {"router", "prefill", "decode"};
+enum { MAP_ROWS = 16, MAP_NODES = 6 };
+
+/* -1: of no engine. */
+static int64_t engine_of(const struct obj *pod)
+{
+    int64_t n;
+    return str_to_int(obj_label(pod, STR(LABEL_PCSG_INDEX)), &n) ? n : -1;
+}
+
+/* ● ready, ■ ready and of the second version, ○ not yet. */
+static void add_dot(struct strbuf *out, const struct obj *pod)
+{
+    jval first = jat(jgetc(obj_spec(pod), "containers"), 0);
+    bool new = str_ends(jstr(jgetc(first, "image")), STR(":2"));
+    if (str_is(pod_state(pod), "Ready"))
+        paint_add(out, PAINT_GOOD, new ? STR("■") : STR("●"));
+    else
+        paint_add(out, PAINT_WAIT, STR("○"));
+}
+
+static void add_node(str *nodes, size_t *n, const struct obj *pod)
+{
+    str name = jstr(jgetc(obj_spec(pod), "nodeName"));
+    for (size_t i = 0; i < *n; i++) {
+        if (str_eq(nodes[i], name))
+            return;
+    }
+    if (name.len && *n < MAP_NODES)
+        nodes[(*n)++] = name;
+}
+
+static bool write_row(const struct picture *p, int64_t engine, struct strbuf *out)
+{
+    struct strbuf row = STRBUF_INIT(1 << 16);
+    str nodes[MAP_NODES];
+    size_t n_nodes = 0, dots = 0;
+    for (size_t r = 0; r < ARRAY_LEN(map_roles); r++) {
+        bool any = false;
+        for (size_t i = 0; i < p->parts[PICTURE_PODS].n; i++) {
+            const struct obj *pod = p->parts[PICTURE_PODS].items[i];
+            if (pod->deleting || engine_of(pod) != engine ||
+                !str_is(obj_label(pod, STR(LABEL_ROLE)), map_roles[r]))
+                continue;
+            if (!any && engine >= 0)
+                strbuf_printf(&row, "%s%s ", dots ? "  " : "", map_roles[r]);
+            any = true;
+            dots++;
+            add_dot(&row, pod);
+            add_node(nodes, &n_nodes, pod);
+        }
+    }
+    if (dots && engine < 0)
+        strbuf_printf(out, "  %-11s", "routers");
+    else if (dots)
+        strbuf_printf(out, "  engine %-4lld", (long long)engine);
+    if (dots)
+        strbuf_add_str(out, strbuf_str(&row));
+    for (size_t i = 0; i < n_nodes; i++)
+        strbuf_printf(out, "%s%.*s", i ? " " : "   ", STR_ARG(nodes[i]));
+    strbuf_add_cstr(out, dots ? "\n" : "");
+    strbuf_done(&row);
+    return dots > 0;
+}
+
+static void write_map(const struct picture *p, struct strbuf *out)
+{
+    bool any = write_row(p, -1, out);
+    for (int64_t i = 0; i < MAP_ROWS; i++)
+        any = write_row(p, i, out) || any;
+    if (any)
+        strbuf_add_cstr(out, "  ● ready   ■ ready, second version   ○ not yet\n");
+}
+
+/* What stands in the way, where something does. */
+static void write_finding(const struct picture *p, struct strbuf *out)
 {
     struct arena a = ARENA_INIT;
-    struct err err = ERR_INIT;
-    struct view_target t = {.kind = &kind_pcs};
-    struct doc *tree = tree_build(p, &t, &a, &err);
-    if (tree)
-        tree_write(doc_root(tree), false, &a, out);
-    doc_unref(tree);
+    struct findings f;
+    findings_of_set(p, the_set(p), &a, &f);
+    if (f.items.len > 0)
+        paint_wrap(out, STR("  "),
+                   clean_short(&a, arena_printf(&a, "%s: %.*s", finding_states[f.items.p[0].state],
+                                                STR_ARG(f.items.p[0].verdict))),
+                   columns());
+    findings_done(&f);
     arena_done(&a);
 }
 
-static void draw(struct showing *s, const struct picture *p)
+/* How it came out. */
+static void write_outcome(struct showing *s, const struct picture *p, struct strbuf *out)
+{
+    usec now = loop_now(s->demo->session.loop);
+    write_progress(count_pods(p, STR(SET)), out);
+    strbuf_printf(out, " after %.1f s\n", (double)(now - s->began) / USEC_PER_SEC);
+    if (s->number == 1)
+        strbuf_printf(out, "  first gang running %.1f s after the start\n",
+                      (double)(now - s->demo->started) / USEC_PER_SEC);
+    if (the_set(p))
+        write_finding(p, out);
+}
+
+static void draw(struct showing *s, const struct picture *p, bool over)
 {
     struct strbuf out = STRBUF_INIT(4 << 20);
     write_head(s, &out);
-    strbuf_add_char(&out, '\n');
-    write_progress(count_pods(p, STR(SET)), &out);
-    strbuf_add_cstr(&out, "\n\n");
-    write_tree(p, &out);
-    screen_show(&s->screen, &out);
-    strbuf_done(&out);
-}
-
-/* How it came out, as one line. */
-static void tell(struct showing *s, const struct picture *p)
-{
-    struct strbuf out = STRBUF_INIT(1 << 16);
-    usec now = loop_now(s->demo->session.loop);
-    write_progress(count_pods(p, STR(SET)), &out);
-    strbuf_printf(&out, " after %.1f s\n", (double)(now - s->began) / USEC_PER_SEC);
-    if (s->number == 1)
-        strbuf_printf(&out, "  first gang running %.1f s after the start\n",
-                      (double)(now - s->demo->started) / USEC_PER_SEC);
-    struct arena a = ARENA_INIT;
-    struct findings f;
-    if (the_set(p)) {
-        findings_of_set(p, the_set(p), &a, &f);
-        if (f.items.len > 0)
-            paint_wrap(&out, STR("  "),
-                       arena_printf(&a, "%s: %.*s", finding_states[f.items.p[0].state],
-                                    STR_ARG(f.items.p[0].verdict)),
-                       96);
-        findings_done(&f);
+    if (over) {
+        write_outcome(s, p, &out);
+    } else {
+        write_progress(count_pods(p, STR(SET)), &out);
+        strbuf_add_char(&out, '\n');
     }
-    arena_done(&a);
-    fwrite(out.p, 1, out.len, stdout);
-    fflush(stdout);
+    strbuf_add_char(&out, '\n');
+    write_map(p, &out);
+    frame_draw(&s->frame, &out);
     strbuf_done(&out);
 }
 
@@ -389,16 +463,18 @@ static bool on_picture(void *ctx, const struct picture *p)
 {
     struct showing *s = ctx;
     bool over = s->step->over(s->demo, p, s->step->pods);
-    if (s->demo->terminal)
-        draw(s, p);
-    if (!over)
-        return false;
-    screen_leave(&s->screen);
-    tell(s, p);
-    return true;
+    if (s->demo->terminal) {
+        draw(s, p, over);
+    } else if (over) {
+        struct strbuf out = STRBUF_INIT(1 << 16);
+        write_outcome(s, p, &out);
+        fwrite(out.p, 1, out.len, stdout);
+        fflush(stdout);
+        strbuf_done(&out);
+    }
+    return over;
 }
 
-/* Time to read, where somebody does. */
 static bool on_nothing(void *ctx, const struct picture *p)
 {
     (void)ctx;
@@ -406,11 +482,24 @@ static bool on_nothing(void *ctx, const struct picture *p)
     return false;
 }
 
+/* Time to read: until Enter where a person sits, else three seconds. The line that asks is gone
+ * afterwards. */
 static void rest(struct demo *d)
 {
     struct err ignored = ERR_INIT;
-    if (d->terminal)
+    char said[64];
+    if (!d->terminal)
+        return;
+    putchar('\n');
+    if (!d->person) {
         (void)picture_follow(&d->session, 0, 0, on_nothing, NULL, 3 * USEC_PER_SEC, &ignored);
+        return;
+    }
+    fputs("  Enter goes on, q and Enter ends the tour ", stdout);
+    fflush(stdout);
+    d->quit = !fgets(said, sizeof(said), stdin) || said[0] == 'q';
+    fputs("\033[1A\r\033[J", stdout);
+    fflush(stdout);
 }
 
 static int run_step(struct demo *d, size_t i, struct err *err)
@@ -426,7 +515,6 @@ static int run_step(struct demo *d, size_t i, struct err *err)
         strbuf_done(&head);
     }
     r = r ? r : picture_follow(&d->session, PICTURE_OF_SETS, 0, on_picture, &s, STEP_TIMEOUT, err);
-    screen_done(&s.screen);
     return r ? err_wrap(err, "%s", s.step->title) : 0;
 }
 
@@ -448,45 +536,53 @@ static bool is_on_path(const char *self)
     return found;
 }
 
-/* Lines for a shell, as they stand. */
+/* How a shell that stands here calls this program. */
+static str own_name(struct arena *a)
+{
+    char *self = realpath("/proc/self/exe", NULL), *here = realpath(".", NULL);
+    str name = STR("grove");
+    if (self && !is_on_path(self)) {
+        str path = str_of(self), dir = str_of(here ? here : "");
+        bool below = dir.len > 1 && str_starts(path, dir) && path.p[dir.len] == '/';
+        name = arena_str(a, below ? str_sub(path, dir.len + 1, path.len) : path);
+    }
+    free(self);
+    free(here);
+    return name;
+}
+
+/* Three lines for a shell, as they stand. */
 static void write_next(struct strbuf *out)
 {
-    char *self = realpath("/proc/self/exe", NULL);
-    strbuf_add_cstr(out, "\nWhat to try next:\n");
-    if (self && !is_on_path(self))
-        strbuf_printf(out, "  export PATH=\"%.*s:$PATH\"\n", (int)(strrchr(self, '/') - self),
-                      self);
-    strbuf_add_cstr(
-        out, "  export KUBECONFIG=\"$PWD/chat.kubeconfig\"\n"
-             "  grove up --detach --kubeconfig \"$KUBECONFIG\"   # a control plane of your own\n"
-             "  grove demo --print > chat.yaml           # the manifest of this tour\n"
-             "  grove fit -f chat.yaml                   # would it fit?\n"
-             "  grove apply -f chat.yaml\n"
-             "  grove rollout status pcs/chat --watch    # until it runs\n"
-             "  grove status                             # and tree; --watch shows it live\n"
-             "  sed s/engine:1/engine:2/ chat.yaml | grove plan -f -   # what an update would do\n"
-             "  grove rollout history pcs/chat           # and: undo, pause, restart\n"
-             "  grove explain pcs/chat                   # why something waits\n"
-             "  grove down\n");
-    free(self);
+    struct arena a = ARENA_INIT;
+    struct grid g;
+    str grove = own_name(&a);
+    grid_init(&g, &a, 2);
+    g.indent = "  ";
+    grid_printf(&g, PAINT_PLAIN, "%.*s up --detach", STR_ARG(grove));
+    grid_add(&g, PAINT_DIM, STR("# your own control plane"));
+    grid_printf(&g, PAINT_PLAIN, "%.*s demo --print | %.*s apply -f -", STR_ARG(grove),
+                STR_ARG(grove));
+    grid_add(&g, PAINT_DIM, STR("# this service on it"));
+    grid_printf(&g, PAINT_PLAIN, "%.*s status", STR_ARG(grove));
+    grid_add(&g, PAINT_DIM, STR("# and tree, explain, down"));
+    strbuf_add_cstr(out, "What next:\n");
+    grid_write(&g, out);
+    arena_done(&a);
 }
 
 static int run_steps(struct demo *d, struct err *err)
 {
     int r = 0;
-    for (size_t i = 0; r == 0 && i < ARRAY_LEN(steps); i++) {
+    for (size_t i = 0; r == 0 && !d->quit && i < ARRAY_LEN(steps); i++) {
         r = run_step(d, i, err);
-        if (r == 0)
+        if (r == 0 && i + 1 < ARRAY_LEN(steps))
             rest(d);
     }
-    struct picture p = {0};
-    if (r == 0)
-        r = picture_read(&d->session, PICTURE_OF_SETS, &p, err);
     if (r)
         return r;
-    struct strbuf out = STRBUF_INIT(4 << 20);
-    strbuf_add_cstr(&out, "\nThis is what is running now (grove tree):\n\n");
-    write_tree(&p, &out);
+    struct strbuf out = STRBUF_INIT(1 << 16);
+    strbuf_add_cstr(&out, d->quit ? "" : "\n");
     write_next(&out);
     fwrite(out.p, 1, out.len, stdout);
     strbuf_done(&out);
@@ -513,6 +609,7 @@ static int run_demo(void *ctx, const void *opts, const struct command_call *call
 {
     const struct demo_args *a = opts;
     struct demo d = {.terminal = paint_is_terminal()};
+    d.person = d.terminal && isatty(STDIN_FILENO);
     struct err err = ERR_INIT;
     (void)ctx;
     (void)call;

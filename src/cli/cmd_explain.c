@@ -3,6 +3,8 @@
  * in the way, the places that come nearest, who holds what is lacking, and what would help.
  */
 #include "cli/cmd_status.h"
+#include "cli/offer_names.h"
+#include "explain/documents/pod_trouble.h"
 #include "explain/documents/room.h"
 #include "explain/documents/set_status.h"
 #include "explain/documents/unfit.h"
@@ -214,22 +216,33 @@ static void put_finding(struct jw *w, const struct picture *p, const struct find
     jw_put_int(w, "alike", (int64_t)more);
     if (!str_is_empty(f->constraint))
         jw_put_str(w, "constraint", f->constraint);
-    if (f->unfit && (*rooms)++ < MAX_ROOMS)
+    bool room = f->unfit && (*rooms)++ < MAX_ROOMS;
+    if (room)
         put_room(w, p, f->about, a);
-    else
+    if (!room || f->unblock.len > 0) /* what is not a matter of room has advice of its own */
         put_texts(w, "unblock", f->unblock.p, f->unblock.len);
     jw_end(w);
 }
 
-static void put_pod_verdict(struct jw *w, const struct obj *pod, struct arena *a)
+static void put_pod_verdict(struct jw *w, const struct picture *p, const struct obj *pod,
+                            struct arena *a)
 {
     str node = jstr(jgetc(obj_spec(pod), "nodeName"));
+    struct pod_warnings warnings;
+    struct pod_trouble t;
+    pod_warnings_init(&warnings, p);
     jw_put_object(w, "verdict");
     jw_put_str(w, "state", pod_state(pod));
-    jw_put_str(w, "text",
-               str_is_empty(node) ? STR("it is not on a node")
-                                  : arena_printf(a, "on node %.*s", STR_ARG(node)));
+    if (str_is_empty(node))
+        jw_put_str(w, "text", STR("it is not on a node"));
+    else if (pod_trouble_of(pod, &warnings, a, &t))
+        jw_put_str(w, "text",
+                   arena_printf(a, "on node %.*s: %.*s%s%.*s; %.*s", STR_ARG(node), STR_ARG(t.what),
+                                t.said.len ? ": " : "", STR_ARG(t.said), STR_ARG(t.remedy)));
+    else
+        jw_put_str(w, "text", arena_printf(a, "on node %.*s", STR_ARG(node)));
     jw_end(w);
+    pod_warnings_done(&warnings);
 }
 
 static const char *word_for(int64_t ready, int64_t least, int64_t wanted)
@@ -286,7 +299,7 @@ static void put_verdict(struct jw *w, const struct picture *p, const struct subj
         return;
     }
     if (s->obj->kind == &kind_pod) {
-        put_pod_verdict(w, s->obj, a);
+        put_pod_verdict(w, p, s->obj, a);
     } else if (s->obj == s->pcs) {
         set_status_put_verdict(w, p, s->pcs, f, a);
     } else {
@@ -462,5 +475,6 @@ const struct command cmd_explain = {
     .opts_size = sizeof(struct view_args),
     .examples = "  $ grove explain pcs/my-set\n  $ grove explain podgang/my-set-0\n"
                 "  $ grove explain pod/my-set-0-decode-x7k2p -o json",
+    .complete = names_of_objects,
     .run = run_explain,
 };

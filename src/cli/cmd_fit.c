@@ -119,7 +119,7 @@ static bool put_gang(struct jw *w, const struct picture *p, const struct session
     int64_t pods = 0, waiting = 0;
     size_t n = find_places(its, a, &places, &pods, &waiting);
     jval status = obj_status(gang);
-    bool fits = condition_is_true(jgetc(status, "conditions"), STR("Scheduled"));
+    bool fits = gang_was_scheduled(gang);
     struct room r;
     str advice[MAX_ADVICE];
     jw_object(w);

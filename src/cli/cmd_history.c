@@ -3,6 +3,7 @@
  * of them is, and what differs between two of them or between one and the live template.
  */
 #include "cli/cmd_rollout.h"
+#include "cli/offer_names.h"
 #include "cli/textdiff.h"
 #include "grove/revision.h"
 #include "grove/types.h"
@@ -155,7 +156,7 @@ static const char *state_text(jval v)
     bool current = jbool(jgetc(v, "current"), false),
          complete = jbool(jgetc(v, "lastComplete"), false);
     return current && complete ? "current"
-           : current           ? "going there"
+           : current           ? "in progress"
            : complete          ? "last complete"
                                : "";
 }
@@ -342,6 +343,7 @@ const struct command cmd_rollout_history = {
     .opts_size = sizeof(struct history_args),
     .examples = "  $ grove rollout history pcs/my-set\n"
                 "  $ grove rollout history pcs/my-set --revision 3",
+    .complete = names_of_sets,
     .run = run_history,
 };
 
@@ -365,5 +367,6 @@ const struct command cmd_rollout_diff = {
     .opts_size = sizeof(struct history_args),
     .examples = "  $ grove rollout diff pcs/my-set\n"
                 "  $ grove rollout diff pcs/my-set --revision 2 --to-revision 3",
+    .complete = names_of_sets,
     .run = run_diff,
 };

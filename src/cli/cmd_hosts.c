@@ -4,6 +4,7 @@
  */
 #include "cli/cli.h"
 #include "client/host.h"
+#include "controllers/node_control.h"
 #include "node/sim/nodes.h"
 #include "sched/sched.h"
 
@@ -57,25 +58,42 @@ static const struct opt nodes_opts[] = {
     OPT_END,
 };
 
+struct nodes_host {
+    struct nodes_options nodes;
+    struct node_control_options control;
+};
+
+static enum node_known known_node(const void *ctx, const struct obj *node)
+{
+    const struct nodes_options *o = ctx;
+    if (!nodes_is_own(o, node))
+        return NODE_HEARTBEATS;
+    return nodes_has_failed(node) ? NODE_DEAD : NODE_ALIVE;
+}
+
 static void add_nodes(void *ctx, struct runtime *r, struct api *api)
 {
-    (void)nodes_add(r, api, ctx);
+    struct nodes_host *h = ctx;
+    (void)nodes_add(r, api, &h->nodes);
+    if (h->nodes.minded)
+        node_control_add(r, api, &h->control);
 }
 
 static int run_nodes(void *ctx, const void *opts, const struct command_call *call)
 {
     const struct nodes_args *a = opts;
-    struct nodes_options nodes = nodes_defaults;
+    struct nodes_host host = {.nodes = nodes_defaults, .control = {known_node, &host.nodes}};
+    struct nodes_options *nodes = &host.nodes;
     (void)ctx;
     (void)call;
-    nodes.count = (unsigned)a->nodes;
-    nodes.profile = nodes_profiles[a->profile];
-    nodes.tainted = a->tainted;
-    nodes.heartbeats = !a->no_heartbeats;
-    nodes.minded = a->minded;
-    nodes.life.start = a->start_delay;
-    nodes.life.stop = a->stop_delay;
-    struct host_options o = {.add = add_nodes, .ctx = &nodes};
+    nodes->count = (unsigned)a->nodes;
+    nodes->profile = nodes_profiles[a->profile];
+    nodes->tainted = a->tainted;
+    nodes->heartbeats = !a->no_heartbeats;
+    nodes->minded = a->minded;
+    nodes->life.start = a->start_delay;
+    nodes->life.stop = a->stop_delay;
+    struct host_options o = {.add = add_nodes, .ctx = &host};
     return run_host(&a->host, &o);
 }
 

@@ -413,7 +413,7 @@ static const struct command cmd_metrics_get = {
 
 static const struct opt list_opts[] = {OPT_GROUP("Connection", session_options, 0), OPT_END};
 
-static const struct command cmd_list = {
+static const struct command cmd_metrics_list = {
     .name = "list",
     .summary = "List the metrics there are",
     .description = "Custom metrics as RESOURCE/METRIC, external ones as external/METRIC.",
@@ -422,8 +422,8 @@ static const struct command cmd_list = {
     .run = run_list,
 };
 
-static const struct command *const subs[] = {&cmd_set, &cmd_metrics_get, &cmd_list, &cmd_unset,
-                                             NULL};
+static const struct command *const subs[] = {&cmd_set, &cmd_metrics_get, &cmd_metrics_list,
+                                             &cmd_unset, NULL};
 
 const struct command cmd_metrics = {
     .name = "metrics",

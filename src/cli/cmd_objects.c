@@ -3,10 +3,11 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "cli/cli.h"
+#include "cli/offer_names.h"
 #include "cli/print.h"
 #include "cli/set_view.h"
 #include "explain/documents/clean.h"
-#include "explain/documents/manifest.h"
+#include "explain/documents/refusal.h"
 #include "grove/types.h"
 
 #define DELETE_TIMEOUT (5 * USEC_PER_MIN)
@@ -41,14 +42,14 @@ static const char *const scaled_types[] = {
     "podcliquesets", "podcliquescalinggroups", "podcliques", "pcs", "pcsg", "pclq", NULL};
 
 /* TYPE NAME, TYPE/NAME or just TYPE. */
-static int read_target(const struct command_call *call, const struct kind **ret_kind, str *ret_name,
-                       struct err *err)
+static int read_words(const struct command_call *call, str *ret_type, str *ret_name,
+                      struct err *err)
 {
-    str type = call->args[0];
+    *ret_type = call->args[0];
     *ret_name = STR_NONE;
-    if (str_find_char(type, '/') >= 0) {
+    if (str_find_char(*ret_type, '/') >= 0) {
         *ret_name = call->args[0];
-        type = str_cut(ret_name, '/');
+        *ret_type = str_cut(ret_name, '/');
         if (call->args_len > 1) {
             cli_one_too_many(call, err);
             return ERR_USAGE;
@@ -56,7 +57,15 @@ static int read_target(const struct command_call *call, const struct kind **ret_
     } else if (call->args_len > 1) {
         *ret_name = call->args[1];
     }
-    *ret_kind = view_read_kind(type, err);
+    return 0;
+}
+
+static int read_target(const struct command_call *call, const struct kind **ret_kind, str *ret_name,
+                       struct err *err)
+{
+    str type;
+    int r = read_words(call, &type, ret_name, err);
+    *ret_kind = r ? NULL : view_read_kind(type, err);
     return *ret_kind ? 0 : ERR_USAGE;
 }
 
@@ -65,13 +74,34 @@ static str namespace_for(const struct session *s, const struct kind *k)
     return kind_is(k, KIND_NAMESPACED) ? s->ns : STR_NONE;
 }
 
-/* What was not found may have had this name in older documents. */
+/* Somebody mistyped a name. */
+static void say_nearest(struct session *s, const struct kind *k, str name, struct err *err)
+{
+    struct session_list all;
+    struct err unread = ERR_INIT;
+    str said = arena_str(&s->arena, str_of(err->message));
+    if (session_list(s, k, namespace_for(s, k), STR_NONE, &all, &unread))
+        return;
+    const char **names = arena_array(&s->arena, const char *, all.n + 1);
+    for (size_t i = 0; i < all.n; i++)
+        names[i] = arena_str(&s->arena, all.items[i]->name).p;
+    const char *near = opt_nearest(name, names);
+    if (near)
+        (void)err_set(err, err->code, "%.*s; did you mean %s?", STR_ARG(said), near);
+}
+
+/* What was not found may have had this name in older documents, or one that is nearly it. */
 static int hint(struct session *s, const struct kind *k, str name, int r, struct err *err)
 {
     struct session_list sets;
     struct err unread = ERR_INIT;
-    if (r == ERR_NOT_FOUND && session_list(s, &kind_pcs, s->ns, STR_NONE, &sets, &unread) == 0)
+    if (r != ERR_NOT_FOUND)
+        return r;
+    size_t said = strlen(err->message);
+    if (session_list(s, &kind_pcs, s->ns, STR_NONE, &sets, &unread) == 0)
         view_hint(&sets, k, name, err);
+    if (strlen(err->message) == said)
+        say_nearest(s, k, name, err);
     return r;
 }
 
@@ -85,18 +115,13 @@ struct file_args {
 /* ---- what files describe ---- */
 
 struct one {
+    const struct manifest *manifest;
     struct doc *doc;
     const struct kind *kind;
     str ns, name;
 };
 typedef int one_fn(struct session *s, const struct file_args *a, const struct one *o,
                    struct err *err);
-
-struct described {
-    str file;
-    struct doc *doc;
-};
-typedef VEC(struct described) described_vec;
 
 /* Tells what failed; the worst exit code so far. */
 static int note_failure(int code, const struct err *err)
@@ -106,7 +131,7 @@ static int note_failure(int code, const struct err *err)
 }
 
 /* Reads what it can and says of the rest why not. */
-static int read_files(const struct file_args *a, struct arena *arena, described_vec *ret)
+static int read_files(const struct file_args *a, struct arena *arena, manifest_vec *ret)
 {
     int code = EXIT_OK;
     for (size_t i = 0; i < a->files.len; i++) {
@@ -115,35 +140,50 @@ static int read_files(const struct file_args *a, struct arena *arena, described_
         if (manifest_files(a->files.p[i], arena, &files, &err))
             code = note_failure(code, &err);
         for (size_t k = 0; k < files.len; k++) {
-            doc_vec docs = {0};
-            if (manifest_read_file(files.p[k], &docs, &err))
+            if (manifest_load(files.p[k], arena, ret, &err))
                 code = note_failure(code, &err);
-            else
-                for (size_t d = 0; d < docs.len; d++)
-                    *vec_push(ret) = (struct described){files.p[k], doc_ref(docs.p[d])};
-            doc_vec_done(&docs);
         }
         vec_done(&files);
     }
     return code;
 }
 
-static int understand(const struct session *s, const struct file_args *a, struct doc *d,
+static int understand(struct session *s, const struct file_args *a, const struct manifest *m,
                       struct one *ret, struct err *err)
 {
-    jval root = doc_root(d);
-    const struct kind *k = manifest_kind(root, err);
+    jval root = doc_root(m->doc);
+    const struct kind *k = manifest_kind_at(m, err);
     if (!k)
         return ERR_INVALID;
+    str at = manifest_at(m, manifest_line(m, STR_NONE, STR_NONE), &s->arena);
     str ns = jstr(jpath(root, "metadata.namespace"));
-    *ret = (struct one){.doc = d, .kind = k, .name = jstr(jpath(root, "metadata.name"))};
+    *ret = (struct one){
+        .manifest = m, .doc = m->doc, .kind = k, .name = jstr(jpath(root, "metadata.name"))};
     ret->ns = str_is_empty(ns) ? namespace_for(s, k) : ns;
     if (str_is_empty(ret->name))
-        return err_set(err, ERR_INVALID, "an object of kind %s has no metadata.name", k->kind);
+        return err_set(err, ERR_INVALID, "%.*sthe %s has no metadata.name", STR_ARG(at), k->kind);
     if (a->session.ns.len && ns.len && !str_eq(ns, a->session.ns))
-        return err_set(err, ERR_INVALID, "%s %.*s is in namespace %.*s, not in %.*s (-n)",
-                       k->singular, STR_ARG(ret->name), STR_ARG(ns), STR_ARG(a->session.ns));
+        return err_set(err, ERR_INVALID, "%.*s%s %.*s is in namespace %.*s, not in %.*s (-n)",
+                       STR_ARG(at), k->singular, STR_ARG(ret->name), STR_ARG(ns),
+                       STR_ARG(a->session.ns));
     return 0;
+}
+
+/* A file was refused: what is wrong with it, each mistake in a line of its own. */
+static int note_refusal(int code, struct session *s, const struct one *o, const struct err *err)
+{
+    str_vec lines = {0};
+    /* An apply that does not fit the schema is answered with 500. */
+    if (!s->refusal || (err->code != ERR_INVALID && s->refusal->code != 500))
+        return note_failure(code, err);
+    refusal_lines(o->manifest, o->kind, s->refusal, &s->arena, &lines);
+    for (size_t i = 0; i < lines.len; i++) {
+        struct err one = ERR_INIT;
+        (void)err_set(&one, ERR_INVALID, "%.*s", STR_ARG(lines.p[i]));
+        code = note_failure(code, &one);
+    }
+    vec_done(&lines);
+    return code;
 }
 
 /* One object after the other: what fails is told, and the others are done all the same, unless
@@ -153,24 +193,23 @@ static int do_each(const struct file_args *a, one_fn *fn)
     struct session s = {0};
     struct err err = ERR_INIT;
     struct arena arena = ARENA_INIT;
-    described_vec all = {0};
+    manifest_vec all = {0};
     int code = read_files(a, &arena, &all), r = 0;
     if (all.len > 0 && session_open(&a->session, &s, &err))
         code = cli_fail(&err);
     for (size_t i = 0; s.loop && i < all.len; i++) {
         struct one one;
         err = ERR_INIT;
-        r = understand(&s, a, all.p[i].doc, &one, &err);
-        if (r)
-            (void)err_wrap(&err, "%.*s", STR_ARG(all.p[i].file));
-        else
+        r = understand(&s, a, &all.p[i], &one, &err);
+        if (r) {
+            code = note_failure(code, &err);
+        } else {
             r = fn(&s, a, &one, &err);
-        code = r ? note_failure(code, &err) : code;
+            code = r ? note_refusal(code, &s, &one, &err) : code;
+        }
         if (r == ERR_UNAVAILABLE || r == ERR_UNAUTHORIZED)
             break;
     }
-    for (size_t i = 0; i < all.len; i++)
-        doc_unref(all.p[i].doc);
     vec_done(&all);
     if (s.loop)
         session_close(&s);
@@ -192,6 +231,16 @@ static bool is_unchanged(const struct obj *before, const struct obj *after)
            str_eq(jtext(before->annotations), jtext(after->annotations));
 }
 
+/* Nothing is found where there is no namespace. */
+static void say_namespace(struct session *s, const struct one *o, struct err *err)
+{
+    str said = arena_str(&s->arena, str_of(err->message));
+    if (!str_starts(said, STR("namespaces ")))
+        return;
+    (void)err_set(err, err->code, "%.*s%.*s; make it with: kubectl create namespace %.*s",
+                  STR_ARG(manifest_at(o->manifest, 0, &s->arena)), STR_ARG(said), STR_ARG(o->ns));
+}
+
 static int apply_one(struct session *s, const struct file_args *a, const struct one *o,
                      struct err *err)
 {
@@ -200,6 +249,8 @@ static int apply_one(struct session *s, const struct file_args *a, const struct 
     int code;
     (void)session_get(s, o->kind, o->ns, o->name, &before, &missing);
     int r = session_apply(s, o->kind, o->ns, o->name, o->doc, a->dry_run, &after, &code, err);
+    if (r == ERR_NOT_FOUND)
+        say_namespace(s, o, err);
     const char *what = code == 201                   ? "created"
                        : is_unchanged(before, after) ? "unchanged"
                                                      : "configured";
@@ -247,11 +298,12 @@ const struct command cmd_apply = {
 /* ---- get ---- */
 
 #define WATCH_TIMEOUT (365 * USEC_PER_DAY)
+enum { MAX_TYPES = 32 };
 
 struct get_args {
     struct session_opts session;
-    int output;
-    str selector;
+    str output;
+    str selector, fields;
     bool all_namespaces;
     bool watch;
 };
@@ -259,6 +311,7 @@ struct get_args {
 struct getting {
     struct session *session;
     const struct get_args *args;
+    const struct print_how *how;
     const struct kind *kind;
     str name; /* empty: all */
     bool all; /* of all namespaces */
@@ -271,8 +324,12 @@ struct getting {
 
 static void print_got(struct getting *g, struct obj *const *items, size_t n)
 {
-    print_rows(&g->rows, g->kind, items, n, (enum print_format)g->args->output, g->all,
-               loop_wall(g->session->loop));
+    struct err err = ERR_INIT;
+    if (g->how->jsonpath.len || g->how->columns.len)
+        (void)print_chosen(g->how, items, n, n != 1, &err);
+    else
+        print_rows(&g->rows, g->kind, items, n, g->how->format, g->all,
+                   loop_wall(g->session->loop));
     fflush(stdout);
 }
 
@@ -333,60 +390,126 @@ static int watch_them(struct getting *g, struct err *err)
     return r;
 }
 
-static int get_them(struct session *s, const struct get_args *a, const struct kind *k, str name,
-                    struct err *err)
+/* Objects of one type: all, or one. */
+static int fetch(struct session *s, const struct get_args *a, const struct kind *k, str name,
+                 bool all, struct session_list *ret, struct err *err)
 {
-    struct session_list list;
-    struct obj *one;
-    usec now = loop_wall(s->loop);
-    bool all = a->all_namespaces && kind_is(k, KIND_NAMESPACED);
-    if (!str_is_empty(name)) {
-        int r = hint(s, k, name, session_get(s, k, namespace_for(s, k), name, &one, err), err);
-        if (r == 0 && !a->watch)
-            print_object(one, (enum print_format)a->output, now);
-        if (r || !a->watch)
-            return r;
+    struct obj *one = NULL;
+    str ns = all ? STR_NONE : namespace_for(s, k);
+    if (name.len) {
+        int r = hint(s, k, name, session_get(s, k, ns, name, &one, err), err);
+        ret->items = arena_array(&s->arena, struct obj *, 1);
+        ret->items[0] = one;
+        ret->n = one ? 1 : 0;
+        return r;
     }
-    if (a->watch)
-        return watch_them(
-            &(struct getting){.session = s, .args = a, .kind = k, .name = name, .all = all}, err);
-    int r = session_list(s, k, all ? STR_NONE : namespace_for(s, k), a->selector, &list, err);
+    struct api_request q = {.verb = API_LIST,
+                            .kind = k,
+                            .ns = ns,
+                            .label_selector = a->selector,
+                            .field_selector = a->fields};
+    return session_send_list(s, &q, ret, err);
+}
+
+static void say_nothing_found(const struct session *s, const struct kind *k, bool all)
+{
+    bool one_namespace = kind_is(k, KIND_NAMESPACED) && !all;
+    fprintf(stderr, "No resources found%s%.*s%s\n", one_namespace ? " in " : "",
+            STR_ARG(one_namespace ? s->ns : STR_NONE), one_namespace ? " namespace." : "");
+}
+
+/* One type, behind others of the same command line: *shown counts the tables so far. */
+static int get_them(struct session *s, const struct get_args *a, const struct print_how *how,
+                    const struct kind *k, str name, size_t *shown, struct err *err)
+{
+    struct session_list list = {0};
+    bool all = a->all_namespaces && kind_is(k, KIND_NAMESPACED);
+    usec now = loop_wall(s->loop);
+    int r = name.len || !a->watch ? fetch(s, a, k, name, all, &list, err) : 0;
     if (r)
         return r;
-    bool one_namespace = kind_is(k, KIND_NAMESPACED) && !all;
-    if (list.n == 0 && a->output <= PRINT_WIDE)
-        fprintf(stderr, "No resources found%s%.*s%s\n", one_namespace ? " in " : "",
-                STR_ARG(one_namespace ? s->ns : STR_NONE), one_namespace ? " namespace." : "");
-    else
-        print_objects(k, list.items, list.n, (enum print_format)a->output, all, now);
+    if (a->watch)
+        return watch_them(
+            &(struct getting){
+                .session = s, .args = a, .how = how, .kind = k, .name = name, .all = all},
+            err);
+    if (how->jsonpath.len || how->columns.len)
+        return print_chosen(how, list.items, list.n, !name.len, err);
+    if (name.len) {
+        print_object(list.items[0], how->format, now);
+        return 0;
+    }
+    if (list.n == 0 && how->format <= PRINT_WIDE) {
+        say_nothing_found(s, k, all);
+        return 0;
+    }
+    if ((*shown)++ && how->format <= PRINT_WIDE)
+        putchar('\n');
+    print_objects(k, list.items, list.n, how->format, all, now);
     return 0;
+}
+
+/* "pods,nodes": several types, and no name. */
+static int get_types(const struct get_args *a, const struct print_how *how, str types, str name,
+                     struct session *s, struct err *err)
+{
+    const struct kind *kinds[MAX_TYPES];
+    size_t n = 0, shown = 0;
+    int r = 0;
+    for (str rest = types; rest.p && r == 0;) {
+        str one = str_cut(&rest, ',');
+        if (n == MAX_TYPES)
+            return err_set(err, ERR_USAGE, "more than %d types", MAX_TYPES);
+        if (!(kinds[n++] = view_read_kind(one, err)))
+            r = ERR_USAGE;
+    }
+    if (r == 0 && n > 1 && name.len)
+        r = err_set(err, ERR_USAGE, "\"%.*s\" is the name of one object; say one type with it",
+                    STR_ARG(name));
+    if (r == 0 && n > 1 && a->watch)
+        r = err_set(err, ERR_USAGE, "--watch follows one type");
+    if (r == 0 && a->watch && a->fields.len)
+        r = err_set(err, ERR_USAGE, "--watch goes with --selector, not with --field-selector");
+    r = r ? r : session_open(&a->session, s, err);
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = get_them(s, a, how, kinds[i], name, &shown, err);
+    return r;
 }
 
 static int run_get(void *ctx, const void *opts, const struct command_call *call)
 {
     const struct get_args *a = opts;
-    const struct kind *k;
+    struct print_how how;
     struct session s = {0};
     struct err err = ERR_INIT;
-    str name;
+    str types, name;
     (void)ctx;
-    int r = read_target(call, &k, &name, &err);
-    if (r == 0 && name.len && (a->all_namespaces || a->selector.len))
+    int r = read_words(call, &types, &name, &err);
+    r = r ? r : print_read_how(a->output, &how, &err);
+    if (r == 0 && name.len && (a->all_namespaces || a->selector.len || a->fields.len))
         r = err_set(&err, ERR_USAGE, "a name says which one; leave out %s",
-                    a->all_namespaces ? "--all-namespaces" : "--selector");
-    if (r == 0)
-        r = session_open(&a->session, &s, &err);
-    if (r == 0)
-        r = get_them(&s, a, k, name, &err);
+                    a->all_namespaces ? "--all-namespaces"
+                    : a->selector.len ? "--selector"
+                                      : "--field-selector");
+    r = r ? r : get_types(a, &how, types, name, &s, &err);
     if (s.loop)
         session_close(&s);
     return r ? cli_fail(&err) : EXIT_OK;
 }
 
 static const struct opt get_opts[] = {
-    OPT_CHOICE(struct get_args, output, 'o', "output", print_formats, "table", "Output format"),
+    {.kind = OPT_K_STRING,
+     .name = "output",
+     .letter = 'o',
+     .metavar = "table|wide|yaml|json|name",
+     .def = "table",
+     .choices = print_formats,
+     .help = "Also jsonpath=TEMPLATE and custom-columns=NAME:PATH,...",
+     .offset = offsetof(struct get_args, output)},
     OPT_STRING(struct get_args, selector, 'l', "selector", "LABELS",
                "Only objects with these labels"),
+    OPT_STRING(struct get_args, fields, 0, "field-selector", "FIELDS",
+               "Only objects with these fields, e.g. status.phase=Running"),
     OPT_FLAG(struct get_args, all_namespaces, 'A', "all-namespaces", "In all namespaces"),
     OPT_FLAG(struct get_args, watch, 'w', "watch", "Then print a line for each change"),
     OPT_GROUP("Connection", session_options, offsetof(struct get_args, session)),
@@ -396,14 +519,17 @@ static const struct opt get_opts[] = {
 const struct command cmd_get = {
     .name = "get",
     .summary = "Show objects",
-    .usage = "TYPE [NAME]",
+    .usage = "TYPE[,TYPE...] [NAME]",
     .min_args = 1,
     .max_args = 2,
     .arg_choices = common_types,
     .opts = get_opts,
     .opts_size = sizeof(struct get_args),
     .examples = "  $ grove get pods -o wide\n  $ grove get pcs my-set -o yaml\n"
-                "  $ grove get pods -l grove.io/role=decode --watch",
+                "  $ grove get pods -l grove.io/role=decode --watch\n"
+                "  $ grove get pcs,pcsg,pods\n"
+                "  $ grove get pods -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeName",
+    .complete = names_of_objects,
     .run = run_get,
 };
 
@@ -455,7 +581,8 @@ static int read_victim(const struct command_call *call, const struct kind **ret_
         return err_set(err, ERR_USAGE, "say what to delete: TYPE NAME, or -f FILE");
     int r = read_target(call, ret_kind, ret_name, err);
     if (r == 0 && str_is_empty(*ret_name))
-        r = err_set(err, ERR_USAGE, "say which %s to delete", (*ret_kind)->singular);
+        r = err_set(err, ERR_USAGE, "name the %s to delete: grove delete %s NAME",
+                    (*ret_kind)->singular, (*ret_kind)->singular);
     return r;
 }
 
@@ -512,6 +639,7 @@ const struct command cmd_delete = {
     .opts = delete_opts,
     .opts_size = sizeof(struct file_args),
     .examples = "  $ grove delete pcs my-set\n  $ grove delete -f my-set.yaml",
+    .complete = names_of_objects,
     .run = run_delete,
 };
 
@@ -521,6 +649,22 @@ struct scale_args {
     struct session_opts session;
     int64_t replicas;
 };
+
+/* The operator sets a clique of a scaling group back to what the template says: who scales it means
+ * the group. */
+static int check_member(struct session *s, const struct kind *k, str name, struct err *err)
+{
+    struct obj *o;
+    struct err unread = ERR_INIT;
+    if (k != &kind_pclq || session_get(s, k, s->ns, name, &o, &unread))
+        return 0;
+    str group = obj_label(o, STR(LABEL_PCSG));
+    if (!group.len)
+        return 0;
+    return err_set(err, ERR_INVALID,
+                   "%.*s scales with its scaling group: grove scale pcsg/%.*s --replicas N",
+                   STR_ARG(name), STR_ARG(group));
+}
 
 static int run_scale(void *ctx, const void *opts, const struct command_call *call)
 {
@@ -533,9 +677,13 @@ static int run_scale(void *ctx, const void *opts, const struct command_call *cal
     int r = read_target(call, &k, &name, &err);
     if (r == 0 && (str_is_empty(name) || !kind_is(k, KIND_SCALE)))
         r = err_set(&err, ERR_USAGE,
-                    str_is_empty(name) ? "say which %s to scale" : "a %s cannot be scaled",
+                    str_is_empty(name) ? "name the %s to scale"
+                                       : "a %s cannot be scaled; scale what it belongs to: pcs, "
+                                         "pcsg or pclq",
                     k->singular);
     r = r ? r : session_open(&a->session, &s, &err);
+    if (r == 0)
+        r = check_member(&s, k, name, &err);
     if (r == 0)
         r = hint(&s, k, name, session_scale(&s, k, namespace_for(&s, k), name, a->replicas, &err),
                  &err);
@@ -569,5 +717,6 @@ const struct command cmd_scale = {
     .opts = scale_opts,
     .opts_size = sizeof(struct scale_args),
     .examples = "  $ grove scale pcs my-set --replicas=3",
+    .complete = names_of_objects,
     .run = run_scale,
 };

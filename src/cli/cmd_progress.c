@@ -5,6 +5,7 @@
  */
 #include "cli/cmd_rollout.h"
 #include "cli/cmd_status.h"
+#include "cli/offer_names.h"
 #include "grove/revision.h"
 #include "grove/types.h"
 #include "operator/common/update.h"
@@ -242,5 +243,6 @@ const struct command cmd_rollout_status = {
     .opts_size = sizeof(struct view_args),
     .examples = "  $ grove rollout status pcs/my-set --watch\n"
                 "  $ grove rollout status pcs/my-set -o json",
+    .complete = names_of_sets,
     .run = run_status,
 };

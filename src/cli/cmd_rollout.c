@@ -3,6 +3,7 @@
  * of an annotation that the update engine reads; what comes of it is told by `rollout status`.
  */
 #include "cli/cmd_rollout.h"
+#include "cli/offer_names.h"
 
 #include "cli/print.h"
 #include "grove/revision.h"
@@ -16,7 +17,8 @@ int rollout_read_target(const struct command_call *call, struct view_target *ret
 {
     int r = view_read_target(call, &kind_pcs, ret, err);
     if (r == 0 && ret->kind != &kind_pcs)
-        r = err_set(err, ERR_USAGE, "rollout is of sets: grove rollout %s pcs/NAME",
+        r = err_set(err, ERR_USAGE,
+                    "rollout only works on PodCliqueSets: grove rollout %s pcs/NAME",
                     call->command->name);
     return r;
 }
@@ -264,6 +266,7 @@ static const struct command cmd_pause = {
     .opts = ask_opts,
     .opts_size = sizeof(struct ask_args),
     .examples = "  $ grove rollout pause pcs/my-set",
+    .complete = names_of_sets,
     .run = run_pause,
 };
 
@@ -277,6 +280,7 @@ static const struct command cmd_resume = {
     .opts = ask_opts,
     .opts_size = sizeof(struct ask_args),
     .examples = "  $ grove rollout resume pcs/my-set",
+    .complete = names_of_sets,
     .run = run_resume,
 };
 
@@ -293,6 +297,7 @@ static const struct command cmd_undo = {
     .opts_size = sizeof(struct ask_args),
     .examples = "  $ grove rollout undo pcs/my-set\n"
                 "  $ grove rollout undo pcs/my-set --to-revision 3",
+    .complete = names_of_sets,
     .run = run_undo,
 };
 
@@ -309,6 +314,7 @@ static const struct command cmd_restart = {
     .opts_size = sizeof(struct ask_args),
     .examples = "  $ grove rollout restart pcs/my-set\n"
                 "  $ grove rollout restart pcs/my-set --clique decode",
+    .complete = names_of_sets,
     .run = run_restart,
 };
 

@@ -3,6 +3,7 @@
  * and gangs in numbers, what is wrong, and the conditions somebody wrote.
  */
 #include "cli/cmd_status.h"
+#include "cli/offer_names.h"
 
 #include "explain/documents/set_status.h"
 #include "grove/types.h"
@@ -43,6 +44,30 @@ void status_write_verdict(jval verdict, struct strbuf *out)
     str state = jstr(jgetc(verdict, "state"));
     paint_add(out, paint_of_state(state), state);
     strbuf_printf(out, ": %.*s\n", STR_ARG(jstr(jgetc(verdict, "text"))));
+}
+
+/* The same behind so many columns, in lines as wide as the terminal. */
+static void write_wrapped(jval verdict, size_t before, struct strbuf *out)
+{
+    struct strbuf lines = STRBUF_INIT(1 << 20);
+    str state = jstr(jgetc(verdict, "state")), text = jstr(jgetc(verdict, "text"));
+    paint_add(out, paint_of_state(state), state);
+    strbuf_add_cstr(out, ": ");
+    before += paint_width(state) + 2;
+    /* The first line is shorter by what stands before it. */
+    size_t columns = paint_columns(), fits = 0, used = before;
+    while (fits < text.len) {
+        str rest = str_sub(text, fits, text.len), word = str_cut(&rest, ' ');
+        used += paint_width(word) + 1;
+        if (used > columns + 1 && fits > 0)
+            break;
+        fits += word.len + (rest.p ? 1 : 0);
+    }
+    strbuf_printf(out, "%.*s\n", STR_ARG(str_trim(str_sub(text, 0, fits))));
+    if (fits < text.len)
+        paint_wrap(&lines, STR("    "), str_trim(str_sub(text, fits, text.len)), columns);
+    strbuf_add_str(out, strbuf_str(&lines));
+    strbuf_done(&lines);
 }
 
 static void add_headings(struct grid *g, const char *const *headings)
@@ -126,7 +151,7 @@ static void write_findings(jval set, bool wide, struct strbuf *out)
     /* The first is the verdict. */
     for (size_t i = 1; i < most; i++) {
         strbuf_add_cstr(out, "  ");
-        status_write_verdict(jat(findings, i), out);
+        write_wrapped(jat(findings, i), 2, out);
     }
     if (n > most)
         strbuf_printf(out, "  and %zu more: grove explain pcs/%.*s\n", n - most,
@@ -170,7 +195,7 @@ static void write_set(jval set, bool wide, struct arena *a, struct strbuf *out)
 {
     jval pods = jgetc(set, "pods"), replicas = jgetc(set, "replicas");
     paint_add(out, PAINT_STRONG, arena_printf(a, "pcs/%.*s ", STR_ARG(jstr(jgetc(set, "name")))));
-    status_write_verdict(jgetc(set, "verdict"), out);
+    write_wrapped(jgetc(set, "verdict"), paint_width(jstr(jgetc(set, "name"))) + 5, out);
     strbuf_add_cstr(out, "  ");
     paint_bar(out, get(pods, "ready"), get(pods, "desired"));
     strbuf_printf(out, " %lld/%lld pods ready, %lld on nodes, %lld gated\n", get(pods, "ready"),
@@ -183,9 +208,67 @@ static void write_set(jval set, bool wide, struct arena *a, struct strbuf *out)
     write_conditions(set, wide, a, out);
 }
 
+/* How bad it is, worst first: as findings come; sets without any are last. */
+static size_t badness(jval set)
+{
+    str state = jstr(jpath(set, "verdict.state"));
+    size_t n = 0;
+    while (finding_states[n] && !str_is(state, finding_states[n]))
+        n++;
+    return n + (str_is(state, "available") ? 1 : 0);
+}
+
+static int by_badness(const void *a, const void *b)
+{
+    size_t x = badness(*(const jval *)a), y = badness(*(const jval *)b);
+    return x < y ? -1 : x > y;
+}
+
+/* One line for each set; below it, where something is wrong, what it is. */
+static void write_lines(jval sets, struct arena *a, struct strbuf *out)
+{
+    static const char *const headings[] = {"SET", "STATE", "REPLICAS", "PODS READY", NULL};
+    jval *all = arena_array(a, jval, jlen(sets) + 1);
+    size_t widths[ARRAY_LEN(headings) - 1] = {0};
+    struct grid g;
+    for (struct jiter it = jiter(sets); jnext(&it);) {
+        all[it.index] = it.value;
+        widths[0] = MAX(widths[0], paint_width(jstr(jgetc(it.value, "name"))) + 4);
+    }
+    for (size_t i = 1; i < ARRAY_LEN(widths); i++)
+        widths[i] = strlen(headings[i]);
+    for (size_t i = 0; i < jlen(sets); i++)
+        widths[1] = MAX(widths[1], paint_width(jstr(jpath(all[i], "verdict.state"))));
+    qsort(all, jlen(sets), sizeof(*all), by_badness);
+    grid_init(&g, a, ARRAY_LEN(widths));
+    g.widths = widths;
+    add_headings(&g, headings);
+    for (size_t i = 0; i < jlen(sets); i++) {
+        jval set = all[i], pods = jgetc(set, "pods"), replicas = jgetc(set, "replicas");
+        str state = jstr(jpath(set, "verdict.state"));
+        grid_printf(&g, PAINT_STRONG, "pcs/%.*s", STR_ARG(jstr(jgetc(set, "name"))));
+        grid_add(&g, paint_of_state(state), state);
+        grid_printf(&g, PAINT_PLAIN, "%lld of %lld", get(replicas, "available"),
+                    get(replicas, "desired"));
+        grid_printf(&g, PAINT_PLAIN, "%lld of %lld", get(pods, "ready"), get(pods, "desired"));
+        if (jlen(jgetc(set, "findings")) == 0)
+            continue;
+        grid_write(&g, out);
+        paint_wrap(out, STR("    "), jstr(jpath(set, "verdict.text")), paint_columns());
+        grid_init(&g, a, ARRAY_LEN(widths));
+        g.widths = widths;
+    }
+    grid_write(&g, out);
+    strbuf_add_cstr(out, "\nMore of one: grove status NAME; why: grove explain pcs/NAME\n");
+}
+
 void status_write(jval doc, bool wide, struct arena *a, struct strbuf *out)
 {
     jval sets = jgetc(doc, "sets");
+    if (jlen(sets) > 1 && !wide) {
+        write_lines(sets, a, out);
+        return;
+    }
     for (struct jiter it = jiter(sets); jnext(&it);) {
         if (it.index > 0)
             strbuf_add_char(out, '\n');
@@ -211,7 +294,7 @@ static int run_status(void *ctx, const void *opts, const struct command_call *ca
     if (view_read_target(call, &kind_pcs, &t, &err))
         return cli_fail(&err);
     if (t.kind != &kind_pcs) {
-        (void)err_set(&err, ERR_USAGE, "status is of sets: grove status pcs/NAME");
+        (void)err_set(&err, ERR_USAGE, "status only works on PodCliqueSets: grove status NAME");
         return cli_fail(&err);
     }
     return view_run(&view, opts, &t);
@@ -220,13 +303,16 @@ static int run_status(void *ctx, const void *opts, const struct command_call *ca
 const struct command cmd_status = {
     .name = "status",
     .summary = "Show how sets are doing, on one screen",
-    .description = "First the verdict: available, or what stands in the way. Then, for each role, "
-                   "scaling group and gang, how many are desired, ready and updated.",
+    .description =
+        "Of several sets one line each, worst first. Of one: first the verdict, available "
+        "or what stands in the way; then, for each role, scaling group and gang, how many "
+        "are desired, ready and updated. -o wide shows that of all.",
     .usage = "[pcs/NAME]",
     .max_args = 2,
     .opts = view_options_all,
     .opts_size = sizeof(struct view_args),
     .examples = "  $ grove status\n  $ grove status -A\n  $ grove status pcs/my-set --watch\n"
                 "  $ grove status my-set -o json",
+    .complete = names_of_sets,
     .run = run_status,
 };

@@ -3,6 +3,7 @@
  * Lists joined by owner become a nested document; the text is drawn from that.
  */
 #include "cli/cmd_tree.h"
+#include "cli/offer_names.h"
 
 #include "explain/documents/findings.h"
 #include "grove/types.h"
@@ -328,5 +329,6 @@ const struct command cmd_tree = {
     .opts_size = sizeof(struct view_args),
     .examples = "  $ grove tree\n  $ grove tree -A\n  $ grove tree pcs/my-set --watch\n"
                 "  $ grove tree my-set -o json",
+    .complete = names_of_sets,
     .run = run_tree,
 };

@@ -1,5 +1,5 @@
 /*
- * `grove up` and `grove down`. In the foreground it runs until it is told to stop; detached, a
+ * `grove up`, `grove down` and `grove list`. In the foreground it runs until it is told to stop; detached, a
  * child of this process does, and this one ends when the child says that it is up.
  */
 #include <fcntl.h>
@@ -13,6 +13,8 @@
 #include "base/memlimit.h"
 #include "base/quantity.h"
 #include "cli/cli.h"
+#include "cli/offer_names.h"
+#include "cli/up_context.h"
 #include "client/instance.h"
 #include "explain/documents/paint.h"
 #include "operator/common/config.h"
@@ -20,6 +22,8 @@
 #include "store/check.h"
 #include "store/store.h"
 #include "ui/ui.h"
+#include "json/write.h"
+#include "json/yaml.h"
 
 /* How long to wait for the nodes to register before saying what there is. */
 #define NODES_PATIENCE (700 * USEC_PER_MSEC)
@@ -27,11 +31,15 @@
 struct up_args {
     int64_t nodes;
     int profile;
-    bool tainted, detach;
-    str data, listen, kubeconfig, without, config;
+    bool tainted, detach, local, process_privileged;
+    int64_t gpus;
+    int runtime;
+    str name, data, listen, kubeconfig, without, config;
+    bool context;
     usec start_delay, stop_delay;
     int log_level;
     bool log_json;
+    struct opt_list tls_san;
     str tls_cert, tls_key, client_ca, memory, object_memory;
     str check, save;
     int64_t connections, user_connections, user_requests, user_watches;
@@ -42,18 +50,42 @@ struct up_args {
 
 static const char *const log_levels[] = {"debug", "info", "warn", "error", "off", NULL};
 
+static const char *const runtimes[] = {"asked", "process", NULL};
+
 static const struct opt up_opts[] = {
     OPT_INT(struct up_args, nodes, 0, "nodes", "N", 0, 100000, "20", "Simulated nodes"),
     OPT_CHOICE(struct up_args, profile, 0, "profile", nodes_profiles, "h100",
                "Hardware profile of the nodes"),
     OPT_FLAG(struct up_args, tainted, 0, "tainted",
              "Taint the nodes fake-node=true:NoSchedule, as demo clusters do"),
+    OPT_FLAG(struct up_args, local, 0, "local",
+             "This machine is a node, on which pods really run; without --nodes there are no "
+             "simulated ones"),
+    OPT_CHOICE(struct up_args, runtime, 0, "runtime", runtimes, "asked",
+               "With --local, which pods run as processes: those that ask for it with "
+               "runtimeClassName: process, or all of them (process)"),
+    OPT_INT(struct up_args, gpus, 0, "gpus", "N", 0, 64, "0",
+            "With --local: GPUs that this machine pretends to have"),
+    OPT_FLAG(struct up_args, process_privileged, 0, "process-privileged",
+             "With --local: pods may mount directories of the machine and run as root"),
     OPT_STRING(struct up_args, data, 0, "data", "DIR",
                "Keep the state here; without it the state is lost when the process ends"),
     OPT_STRING_DEF(struct up_args, listen, 0, "listen", "ADDR:PORT", "127.0.0.1:6443",
-                   "Where to serve; port 0 picks a free one"),
+                   "Where to serve; port 0 picks a free one, 0.0.0.0 is every address of this "
+                   "machine"),
+    OPT_LIST(struct up_args, tls_san, 0, "tls-san", "NAME",
+             "A further DNS name or IP address under which clients reach it, for the certificate "
+             "that it makes; may be given several times"),
     OPT_STRING(struct up_args, kubeconfig, 0, "kubeconfig", "FILE",
-               "Where to write the kubeconfig (default: in the state directory)"),
+               "Where to write the kubeconfig (default: in the state directory, and a context in "
+               "yours)"),
+    OPT_STRING(struct up_args, name, 0, "name", "NAME",
+               "Name of this control plane and of its context (default: grove)"),
+    {.kind = OPT_K_FLAG,
+     .name = "context",
+     .help = "Add a context to your kubeconfig while it runs; --no-context leaves it alone",
+     .def = "true",
+     .offset = offsetof(struct up_args, context)},
     OPT_STRING(struct up_args, config, 0, "config", "FILE",
                "The operator's configuration (operator.config.grove.io/v1alpha1): schedulers, "
                "topology, MNNVL and default strategy; its servers, election and logging do not "
@@ -122,6 +154,8 @@ struct up_run {
     struct up *up;
     struct ui *ui; /* NULL: none */
     struct loop_signal term, interrupt;
+    struct up_context context;
+    bool entered;         /* the context, and the list of those that run */
     struct store_sub sub; /* while nodes register */
     struct loop_timer patience;
     size_t registered;
@@ -185,6 +219,11 @@ static void print_nodes(const struct up_run *r)
 {
     struct census c;
     take_census(up_store(r->up), &c);
+    if (r->args->local)
+        printf("  nodes      this machine: pods %s run here as processes\n",
+               r->args->runtime == 1 ? "of every kind" : "with runtimeClassName: process");
+    if (r->args->local && r->args->nodes == 0)
+        return;
     printf("  nodes      %lld simulated, profile %s", (long long)r->args->nodes,
            nodes_profiles[r->args->profile]);
     if (c.one) {
@@ -217,19 +256,40 @@ static str absolute(struct arena *a, str path)
     return ret;
 }
 
+/* How kubectl finds it. */
+static void print_context(const struct up_run *r, str kubeconfig)
+{
+    const struct up_context *c = &r->context;
+    if (c->why[0])
+        printf("  context    none: %s\n", c->why);
+    const char *home = getenv("HOME");
+    str file = c->file, before = str_of(home ? home : "");
+    bool at_home = before.len > 1 && str_starts(file, before);
+    if (at_home)
+        file = str_sub(file, before.len, file.len);
+    if (c->file.len)
+        printf("  context    %.*s, current in %s%.*s until it is stopped%s%.*s%s\n",
+               STR_ARG(c->name), at_home ? "~" : "", STR_ARG(file),
+               c->previous.len ? " (before: " : "", STR_ARG(c->previous),
+               c->previous.len ? ")" : "");
+    putchar('\n');
+    if (!c->file.len)
+        printf("  export KUBECONFIG=%.*s\n", STR_ARG(kubeconfig));
+}
+
 static void print_ready(const struct up_run *r)
 {
     struct arena a = ARENA_INIT;
     str given = str_of(up_kubeconfig(r->up));
     str kubeconfig = str_starts(given, STR("/")) ? given : absolute(&a, given);
-    printf("grove is up at https://%s\n", up_address(r->up));
+    printf("grove is up at https://%s\n", up_advertised(r->up));
+    if (strcmp(up_address(r->up), up_advertised(r->up)) != 0)
+        printf("  listens at %s, whoever can reach it\n", up_address(r->up));
     print_nodes(r);
-    printf("  kubeconfig %.*s\n"
-           "\n"
-           "  export KUBECONFIG=%.*s\n"
-           "  kubectl get nodes                 # or, without kubectl: grove get nodes\n"
-           "  grove apply -f FILE; grove status\n",
-           STR_ARG(kubeconfig), STR_ARG(kubeconfig));
+    printf("  kubeconfig %.*s\n", STR_ARG(kubeconfig));
+    print_context(r, kubeconfig);
+    puts("  kubectl get nodes                 # or, without kubectl: grove get nodes\n"
+         "  grove apply -f FILE; grove status");
     arena_done(&a);
     if (r->ui)
         printf("\n  look at it: %s\n", ui_address(r->ui));
@@ -270,6 +330,8 @@ static int leave_record(struct up_run *r, struct err *err)
 {
     struct arena a = ARENA_INIT;
     struct instance i = {.pid = getpid(),
+                         .name = r->context.name,
+                         .detached = r->args->detach,
                          .address = str_of(up_address(r->up)),
                          .data = absolute(&a, r->args->data),
                          .kubeconfig = absolute(&a, str_of(up_kubeconfig(r->up)))};
@@ -316,7 +378,10 @@ static void tell(struct up_run *r)
     store_unsubscribe(&r->sub);
     loop_timer_cancel(&r->patience);
     struct err err = ERR_INIT;
-    if (r->args->detach && leave_record(r, &err)) {
+    r->entered = true;
+    up_context_enter(&r->context, r->args->name, str_of(up_address(r->up)),
+                     str_of(up_kubeconfig(r->up)), r->args->context && !r->args->kubeconfig.len);
+    if (leave_record(r, &err) && r->args->detach) {
         (void)cli_fail(&err);
         loop_stop(r->loop, EXIT_NO);
         return;
@@ -368,6 +433,13 @@ static void on_up_ready(void *ctx, const struct err *err)
     loop_timer_init(r->loop, &r->patience, on_patience);
     loop_timer_set(&r->patience, loop_now(r->loop) + NODES_PATIENCE);
     tell_when_complete(r);
+}
+
+static void on_kubeconfig(void *ctx)
+{
+    struct up_run *r = ctx;
+    if (r->entered)
+        up_context_refresh(&r->context);
 }
 
 static int64_t log_clock(void *ctx)
@@ -429,7 +501,8 @@ static int check_words(const struct up_args *a, struct err *err)
                 STR_ARG(part));
     }
     if (str_to_uint(port, &number) && number > UINT16_MAX)
-        return err_set(err, ERR_USAGE, "--listen: %.*s is no port; ports are 0 (a free one) to %u",
+        return err_set(err, ERR_USAGE,
+                       "--listen: %.*s is not a valid port (0 to %u; 0 picks a free one)",
                        STR_ARG(port), (unsigned)UINT16_MAX);
     return 0;
 }
@@ -445,7 +518,13 @@ static void set_options(const struct up_args *a, struct up_options *o)
                              .tls_cert = a->tls_cert,
                              .tls_key = a->tls_key,
                              .client_ca = a->client_ca,
-                             .cert_lifetime = a->cert_lifetime};
+                             .cert_lifetime = a->cert_lifetime,
+                             .tls_san = a->tls_san.p,
+                             .n_tls_san = a->tls_san.len};
+    o->local = a->local;
+    o->local_all = a->runtime == 1;
+    o->local_privileged = a->process_privileged;
+    o->local_gpus = a->gpus;
     o->nodes.count = (unsigned)a->nodes;
     o->nodes.profile = nodes_profiles[a->profile];
     o->nodes.tainted = a->tainted;
@@ -481,6 +560,7 @@ static int run_with_config(const struct up_args *a, const struct operator_config
     struct up_run r = {.args = a};
     set_options(a, &o);
     o.config = config;
+    o.on_kubeconfig = on_kubeconfig;
     if (check_words(a, &err) || set_limits(a, &o, &err))
         return cli_fail(&err);
     r.loop = loop_new_real(&err);
@@ -501,6 +581,8 @@ static int run_with_config(const struct up_args *a, const struct operator_config
         loop_timer_cancel(&r.patience);
     }
     ui_free(r.ui);
+    if (r.entered)
+        up_context_leave(&r.context);
     up_free(r.up);
     instance_forget();
     log_set_clock(NULL, NULL);
@@ -610,9 +692,12 @@ static void on_bus_error(int signo)
 
 static int run_up(void *ctx, const void *opts, const struct command_call *call)
 {
-    const struct up_args *a = opts;
+    struct up_args args = *(const struct up_args *)opts;
+    const struct up_args *a = &args;
     (void)ctx;
-    (void)call;
+    /* Where pods really run, those that only seem to are asked for. */
+    if (args.local && !command_given(call, "nodes"))
+        args.nodes = 0;
     log_set_level((enum log_level)a->log_level);
     log_set_format(a->log_json ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT);
     /* A file limit is an answer of the disk, not the end: the store is full. */
@@ -646,7 +731,7 @@ const struct command cmd_up = {
 /* ---- grove down ---- */
 
 struct down_args {
-    str data, listen;
+    str name, data, listen;
     bool all;
 };
 
@@ -657,22 +742,38 @@ static const struct opt down_opts[] = {
     OPT_END,
 };
 
+/* Who sits at a terminal and waits for one is asked only by name. */
 static bool is_meant(const struct down_args *a, const struct instance *i, struct arena *arena)
 {
+    if (!i->detached && !a->name.len && !a->data.len && !a->listen.len)
+        return false;
+    if (a->name.len && !str_eq(i->name, a->name))
+        return false;
     if (a->data.len && !str_eq(i->data, absolute(arena, a->data)))
         return false;
     return !a->listen.len || str_eq(i->address, a->listen);
 }
 
-/* "127.0.0.1:6443, 127.0.0.1:7000 (/var/lib/grove)" */
-static str list_text(const struct instance *list, size_t n, struct arena *a)
+/* "grove, grove-7000" */
+static str list_text(const struct down_args *args, const struct instance *list, size_t n,
+                     struct arena *a)
 {
     str text = STR_NONE;
-    for (size_t i = 0; i < n; i++)
-        text = arena_printf(a, "%.*s%s%.*s%s%.*s%s", STR_ARG(text), i ? ", " : "",
-                            STR_ARG(list[i].address), list[i].data.len ? " (" : "",
-                            STR_ARG(list[i].data), list[i].data.len ? ")" : "");
+    for (size_t i = 0; i < n; i++) {
+        if (is_meant(args, &list[i], a))
+            text = arena_printf(a, "%.*s%s%.*s", STR_ARG(text), text.len ? ", " : "",
+                                STR_ARG(list[i].name));
+    }
     return text;
+}
+
+static size_t count_meant(const struct down_args *args, const struct instance *list, size_t n,
+                          struct arena *a)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += is_meant(args, &list[i], a);
+    return count;
 }
 
 static int stop_those(const struct down_args *a, const struct instance *list, size_t n,
@@ -690,29 +791,29 @@ static int stop_those(const struct down_args *a, const struct instance *list, si
     }
     if (stopped > 0)
         return EXIT_OK;
-    (void)err_set(&err, ERR_NOT_FOUND, "no detached control plane runs%s%.*s%s%.*s%s",
-                  a->listen.len ? " at " : "", STR_ARG(a->listen),
-                  a->data.len ? " with its state in " : "", STR_ARG(a->data),
-                  a->data.len || a->listen.len ? "" : "; start one with `grove up --detach`");
+    bool said = a->name.len || a->data.len || a->listen.len;
+    (void)err_set(
+        &err, ERR_NOT_FOUND, "no %scontrol plane%s%.*s runs%s%.*s%s%.*s%s", said ? "" : "detached ",
+        a->name.len ? " " : "", STR_ARG(a->name), a->listen.len ? " at " : "", STR_ARG(a->listen),
+        a->data.len ? " with its state in " : "", STR_ARG(a->data),
+        said ? "; grove list shows those that do" : "; start one with `grove up --detach`");
     return cli_fail(&err);
 }
 
 static int run_down(void *ctx, const void *opts, const struct command_call *call)
 {
-    const struct down_args *a = opts;
+    struct down_args args = *(const struct down_args *)opts, *a = &args;
     struct arena arena = ARENA_INIT;
     struct err err = ERR_INIT;
     struct instance *list;
     (void)ctx;
-    (void)call;
-    size_t n = instance_list(&arena, &list);
+    args.name = call->args_len ? call->args[0] : STR_NONE;
+    size_t n = instance_list(&arena, &list), meant = count_meant(a, list, n, &arena);
     int code;
-    if (n > 1 && !a->all && !a->data.len && !a->listen.len) {
-        (void)err_set(
-            &err, ERR_USAGE,
-            "%zu control planes run: %.*s; say which by --listen ADDR:PORT or --data DIR, "
-            "or --all",
-            n, STR_ARG(list_text(list, n, &arena)));
+    if (meant > 1 && !a->all && !a->name.len && !a->data.len && !a->listen.len) {
+        (void)err_set(&err, ERR_USAGE,
+                      "%zu control planes run: %.*s; say which: grove down NAME, or --all", meant,
+                      STR_ARG(list_text(a, list, n, &arena)));
         code = cli_fail(&err);
     } else {
         code = stop_those(a, list, n, &arena);
@@ -726,8 +827,100 @@ const struct command cmd_down = {
     .summary = "Stop a detached control plane",
     .description = "Stops what `grove up --detach` started and waits until it is gone. Its state "
                    "is kept if it was started with --data.",
+    .usage = "[NAME]",
+    .max_args = 1,
     .opts = down_opts,
     .opts_size = sizeof(struct down_args),
-    .examples = "  $ grove up --detach\n  $ grove down",
+    .examples = "  $ grove up --detach\n  $ grove down\n  $ grove down grove-7000",
+    .complete = names_of_instances,
     .run = run_down,
+};
+
+/* ---- grove list ---- */
+
+struct list_args {
+    int output;
+};
+
+enum { AS_TABLE, AS_JSON, AS_YAML };
+static const char *const formats[] = {"table", "json", "yaml", NULL};
+
+static void write_table(struct arena *a, const struct instance *list, size_t n, struct strbuf *out)
+{
+    static const char *const columns[] = {"NAME", "ADDRESS", "PID", "STATE", "KUBECONFIG"};
+    struct grid g;
+    grid_init(&g, a, ARRAY_LEN(columns));
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        grid_add(&g, PAINT_PLAIN, str_of(columns[i]));
+    for (size_t i = 0; i < n; i++) {
+        grid_add(&g, PAINT_PLAIN, list[i].name);
+        grid_printf(&g, PAINT_PLAIN, "https://%.*s", STR_ARG(list[i].address));
+        grid_printf(&g, PAINT_PLAIN, "%lld", (long long)list[i].pid);
+        grid_add(&g, PAINT_PLAIN, list[i].data.len ? list[i].data : STR("temporary"));
+        grid_add(&g, PAINT_PLAIN, list[i].kubeconfig);
+    }
+    grid_write(&g, out);
+}
+
+static struct doc *as_document(const struct instance *list, size_t n)
+{
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    jw_put_array(&w, "instances");
+    for (size_t i = 0; i < n; i++) {
+        jw_object(&w);
+        jw_put_str(&w, "name", list[i].name);
+        jw_put_str(&w, "address", list[i].address);
+        jw_put_int(&w, "pid", list[i].pid);
+        jw_put_bool(&w, "detached", list[i].detached);
+        jw_put_str(&w, "data", list[i].data);
+        jw_put_str(&w, "kubeconfig", list[i].kubeconfig);
+        jw_end(&w);
+    }
+    jw_end(&w);
+    jw_end(&w);
+    return jw_doc(&w);
+}
+
+static int run_list(void *ctx, const void *opts, const struct command_call *call)
+{
+    const struct list_args *args = opts;
+    struct arena a = ARENA_INIT;
+    struct strbuf out = STRBUF_INIT(1 << 20);
+    struct instance *list;
+    (void)ctx;
+    (void)call;
+    size_t n = instance_list(&a, &list);
+    if (args->output != AS_TABLE) {
+        struct doc *d = as_document(list, n);
+        if (args->output == AS_YAML)
+            yaml_write(doc_root(d), false, &out);
+        else
+            strbuf_printf(&out, "%.*s\n", STR_ARG(jtext(doc_root(d))));
+        doc_unref(d);
+    } else if (n > 0) {
+        write_table(&a, list, n, &out);
+    } else {
+        fputs("No control plane of yours runs; start one with `grove up --detach`.\n", stderr);
+    }
+    fwrite(out.p ? out.p : "", 1, out.len, stdout);
+    strbuf_done(&out);
+    arena_done(&a);
+    return EXIT_OK;
+}
+
+static const struct opt list_opts[] = {
+    OPT_CHOICE(struct list_args, output, 'o', "output", formats, "table", "Output format"),
+    OPT_END,
+};
+
+const struct command cmd_list = {
+    .name = "list",
+    .summary = "Show the control planes that run",
+    .description = "Those that this user started with grove up on this machine.",
+    .opts = list_opts,
+    .opts_size = sizeof(struct list_args),
+    .examples = "  $ grove list\n  $ grove list -o json",
+    .run = run_list,
 };

@@ -6,6 +6,7 @@
  */
 #include <ctype.h>
 
+#include "cli/offer_names.h"
 #include "cli/set_view.h"
 #include "explain/documents/findings.h"
 #include "grove/types.h"
@@ -397,5 +398,6 @@ const struct command cmd_why = {
     .opts = view_options_once,
     .opts_size = sizeof(struct view_args),
     .examples = "  $ grove why pod/my-set-0-decode-x7k2p\n  $ grove why pcs/my-set -o json",
+    .complete = names_of_objects,
     .run = run_why,
 };

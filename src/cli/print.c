@@ -4,8 +4,10 @@
 #include <ctype.h>
 
 #include "apiserver/front/front.h"
+#include "base/opt.h"
 #include "explain/documents/clean.h"
 #include "explain/documents/paint.h"
+#include "json/jsonpath.h"
 #include "json/yaml.h"
 
 const char *const print_formats[] = {"table", "wide", "yaml", "json", "name", NULL};
@@ -152,6 +154,107 @@ static struct doc *make_list(struct obj *const *items, size_t n)
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);
+}
+
+/* ---- what the user chose ---- */
+
+int print_read_how(str output, struct print_how *ret, struct err *err)
+{
+    str value = output, key = str_cut(&value, '=');
+    *ret = (struct print_how){0};
+    if (str_is(key, "jsonpath") && value.len)
+        ret->jsonpath = value;
+    else if (str_is(key, "custom-columns") && value.len)
+        ret->columns = value;
+    if (ret->jsonpath.len || ret->columns.len)
+        return 0;
+    for (size_t i = 0; print_formats[i]; i++) {
+        ret->format = (enum print_format)i;
+        if (str_is(output, print_formats[i]))
+            return 0;
+    }
+    const char *near = opt_nearest(output, print_formats);
+    return err_set(err, ERR_USAGE,
+                   "--output: \"%.*s\" is not one of table, wide, yaml, json, name, jsonpath=..., "
+                   "custom-columns=NAME:PATH,...%s%s%s",
+                   STR_ARG(output), near ? "; did you mean " : "", near ? near : "",
+                   near ? "?" : "");
+}
+
+static int print_jsonpath(str template, jval root, struct err *err)
+{
+    struct strbuf out = STRBUF_INIT(MAX_OUTPUT);
+    int r = jsonpath_print(template, root, &out, err);
+    if (r)
+        r = err_wrap(err, "--output jsonpath");
+    flush(&out);
+    return r;
+}
+
+/* "NAME:.metadata.name,NODE:.spec.nodeName" */
+struct chosen_column {
+    str name;
+    struct jsonpath *path;
+};
+
+static void add_cell(struct grid *g, const struct chosen_column *c, jval root)
+{
+    jval_vec found = {0};
+    str text = STR_NONE;
+    jsonpath_eval(c->path, root, &found);
+    for (size_t i = 0; i < found.len; i++)
+        text = arena_printf(g->arena, "%.*s%s%.*s", STR_ARG(text), i ? "," : "",
+                            STR_ARG(cell_text(g->arena, found.p[i])));
+    grid_add(g, PAINT_PLAIN, text.len ? clean_text(g->arena, text, CLEAN_ALL) : STR("<none>"));
+    vec_done(&found);
+}
+
+static int print_columns(str text, struct obj *const *items, size_t n, struct err *err)
+{
+    enum { MOST = 64 };
+    struct chosen_column columns[MOST];
+    struct arena a = ARENA_INIT;
+    size_t n_columns = 0;
+    int r = 0;
+    while (text.len && r == 0) {
+        str path = str_cut(&text, ','), name = str_cut(&path, ':');
+        if (!path.len || n_columns == MOST)
+            r = err_set(err, ERR_USAGE, "--output custom-columns: \"%.*s\" is not NAME:PATH",
+                        STR_ARG(name));
+        else if (!(columns[n_columns].path = jsonpath_compile(path, err)))
+            r = err_wrap(err, "--output custom-columns");
+        else
+            columns[n_columns++].name = name;
+    }
+    struct grid g;
+    struct strbuf out = STRBUF_INIT(MAX_OUTPUT);
+    grid_init(&g, &a, MAX(n_columns, (size_t)1));
+    for (size_t c = 0; r == 0 && c < n_columns; c++)
+        grid_add(&g, PAINT_PLAIN, columns[c].name);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        for (size_t c = 0; c < n_columns; c++)
+            add_cell(&g, &columns[c], obj_root(items[i]));
+    }
+    if (r == 0)
+        grid_write(&g, &out);
+    flush(&out);
+    for (size_t c = 0; c < n_columns; c++)
+        jsonpath_free(columns[c].path);
+    arena_done(&a);
+    return r;
+}
+
+int print_chosen(const struct print_how *how, struct obj *const *items, size_t n, bool list,
+                 struct err *err)
+{
+    if (how->columns.len)
+        return print_columns(how->columns, items, n, err);
+    if (!list)
+        return n ? print_jsonpath(how->jsonpath, obj_root(items[0]), err) : 0;
+    struct doc *d = make_list(items, n);
+    int r = print_jsonpath(how->jsonpath, doc_root(d), err);
+    doc_unref(d);
+    return r;
 }
 
 void print_reference(const struct kind *k, str name, const char *what)

@@ -5,6 +5,15 @@
 #include "explain/documents/session.h"
 
 enum print_format { PRINT_TABLE, PRINT_WIDE, PRINT_YAML, PRINT_JSON, PRINT_NAME };
+/* What -o may say beyond those: jsonpath=TEMPLATE, custom-columns=NAME:PATH,... */
+struct print_how {
+    enum print_format format;
+    str jsonpath, columns; /* empty: the format counts */
+};
+int print_read_how(str output, struct print_how *ret, struct err *err);
+/* Of one object, or of a List of them. Objects are as the server sent them. */
+int print_chosen(const struct print_how *how, struct obj *const *items, size_t n, bool list,
+                 struct err *err);
 extern const char *const print_formats[]; /* for OPT_CHOICE, in the order of the enum */
 
 /* A list as `kubectl get` shows it; all_namespaces adds the first column. */

@@ -26,6 +26,29 @@ const struct opt view_options_all[] = {
 };
 const struct opt view_options_once[] = {VIEW_OUTPUT, VIEW_CONNECTION, OPT_END};
 
+/* Somebody mistyped it, or named the object without saying its type. */
+static void say_unknown_type(str type, struct err *err)
+{
+    const char *names[2 * KINDS_MAX + 1];
+    size_t n = 0;
+    for (size_t i = 0; i < kinds_count() && i < KINDS_MAX; i++) {
+        const struct kind *k = kinds_at(i);
+        if (kind_is(k, KIND_RETIRED))
+            continue;
+        names[n++] = k->plural;
+        names[n++] = k->singular;
+    }
+    names[n] = NULL;
+    const char *near = opt_nearest(type, names);
+    if (near)
+        (void)err_set(err, ERR_USAGE, "there is no type \"%.*s\"; did you mean %s?", STR_ARG(type),
+                      near);
+    else
+        (void)err_set(err, ERR_USAGE,
+                      "there is no type \"%.*s\"; say TYPE/NAME, for example pcs/%.*s",
+                      STR_ARG(type), STR_ARG(type));
+}
+
 const struct kind *view_read_kind(str type, struct err *err)
 {
     const struct kind *k = kind_by_alias(type), *now = k ? NULL : old_kind(type);
@@ -34,7 +57,7 @@ const struct kind *view_read_kind(str type, struct err *err)
                       "the server has no resource type \"%.*s\"; today it is called %s",
                       STR_ARG(type), now->plural);
     else if (!k)
-        (void)err_set(err, ERR_USAGE, "the server has no resource type \"%.*s\"", STR_ARG(type));
+        say_unknown_type(type, err);
     return k;
 }
 
@@ -79,8 +102,14 @@ int view_read_target(const struct command_call *call, const struct kind *preset,
 const struct obj *view_find(const struct picture *p, const struct view_target *t)
 {
     for (unsigned part = PICTURE_SETS; part <= PICTURE_PODS; part++) {
-        if (picture_kind(part) == t->kind)
-            return picture_find(p, part, t->name);
+        if (picture_kind(part) != t->kind)
+            continue;
+        const struct obj *o = picture_find(p, part, t->name);
+        for (size_t i = 0; !o && i < p->parts[part].n; i++) {
+            if (clean_is_short_for(t->name, p->parts[part].items[i]->name))
+                o = p->parts[part].items[i];
+        }
+        return o;
     }
     return NULL;
 }
@@ -91,8 +120,8 @@ int view_check_kind(const struct view_target *t, const char *command, struct err
         if (picture_kind(part) == t->kind)
             return 0;
     }
-    return err_set(err, ERR_USAGE, "%s is of pcs, pcsg, pclq, podgang and pod, not of %s", command,
-                   t->kind->singular);
+    return err_set(err, ERR_USAGE, "grove %s works on pcs, pcsg, pclq, podgang and pod, not on %s",
+                   command, t->kind->plural);
 }
 
 int view_not_found(const struct picture *p, const struct view_target *t, struct err *err)
@@ -210,10 +239,13 @@ static void write_doc(jval doc, const struct view_args *args,
     }
     struct doc *clean = clean_doc(doc, lines);
     jval v = clean ? doc_root(clean) : doc;
+    struct doc *brief = format == PRINT_WIDE ? NULL : clean_short_doc(v);
+    v = brief ? doc_root(brief) : v;
     if (args->all_namespaces)
         write_all(v, format == PRINT_WIDE, a, out, write);
     else
         write(v, format == PRINT_WIDE, a, out);
+    doc_unref(brief);
     doc_unref(clean);
 }
 

@@ -6,10 +6,25 @@
  *   1. for one UID the higher resourceVersion wins, equal ones change nothing;
  *   2. for one name the UID with the higher resourceVersion wins, the other is dead;
  *   3. a version at or below the tombstone of its UID is ignored. A tombstone from a watch carries
- * the revision of the deletion (in a filtered watch "deleted" may mean "no longer selected", and
- * the object may come back with a higher one); our own successful delete is final. Tombstones are
- * bounded: the oldest go first, and those the watch has shown go after five minutes, longer than
- * any request is under way.
+ *      the revision of the deletion (in a filtered watch "deleted" may mean "no longer selected",
+ *      and the object may come back with a higher one); our own successful delete is final.
+ *
+ * Example. We create pod p and are answered with (uid u1, version 10): the cache has it at once,
+ * and the planner that runs next does not create it again. Then, in any order of arrival:
+ *
+ *   the watch shows ADDED u1@10                nothing changes, rule 1
+ *   we delete it and are answered; DELETED     a tombstone of u1; the entry goes once, and handlers
+ *   u1@14 comes before or after                are told once
+ *   the watch, which is behind, shows          ignored, rule 3: what was deleted does not come back
+ *   MODIFIED u1@12
+ *   somebody creates p anew, u2@20             (old, NULL), then (NULL, new): two changes
+ *   the watch shows DELETED u1@14 after that   ignored: the entry is u2's, rule 2
+ *
+ * Without rule 3 a planner would see the pod it has just deleted, take the floor for met and delete
+ * another one; without rule 2 a late event would delete a pod that has just been made.
+ *
+ * Tombstones are bounded: the oldest go first, and those the watch has shown go after five minutes,
+ * longer than any request is under way.
  */
 #include "client/cache_impl.h"
 

@@ -37,6 +37,7 @@
 
 struct subscription {
     struct controller *controller;
+    struct cache *cache;
     map_fn *map;
 };
 
@@ -90,7 +91,8 @@ struct runtime {
     void *journal_ctx;
     struct journal *kept; /* decisions by object; may be NULL */
     bool forgetful;
-    struct rng rng; /* of the forgetful */
+    bool replanning; /* see runtime_replan */
+    struct rng rng;  /* of the forgetful */
 };
 
 /* ---- world ---- */
@@ -321,7 +323,7 @@ static void write_journal(const struct controller *c, const struct queue_item *i
                           const struct plan *p)
 {
     struct runtime *r = c->runtime;
-    if (!p->writes.len || (!r->journal && !log_enabled(LOG_LEVEL_DEBUG)))
+    if ((!p->writes.len && !p->acts.len) || (!r->journal && !log_enabled(LOG_LEVEL_DEBUG)))
         return;
     struct strbuf b = STRBUF_INIT(JOURNAL_MAX);
     plan_print_line(p, loop_now(r->loop), c->def.name, it->ns, it->name, &b);
@@ -578,6 +580,8 @@ static void plan_item(struct controller *c, struct queue_item *it)
     if (r->kept)
         journal_note(r->kept, loop_wall(r->loop), c->def.name, &run->plan);
     metric_add(c->metrics.writes, (double)run->plan.writes.len);
+    for (size_t i = 0; i < run->plan.acts.len; i++)
+        c->def.act(c->def.ctx, &w, &key, &run->plan.acts.p[i]);
     if (run->plan.writes.len) {
         executor_accept(&c->executor, run);
         return;
@@ -641,7 +645,7 @@ static struct queue_item *take_item(struct controller *c)
 /* Simulations: derived state goes at random, and nothing but time may be lost. */
 static void forget(struct runtime *r)
 {
-    if (r->forgetful && rng_chance(&r->rng, FORGET_PERCENT))
+    if (r->forgetful && !r->replanning && rng_chance(&r->rng, FORGET_PERCENT))
         runtime_drop_folds(r);
 }
 
@@ -886,7 +890,7 @@ struct controller *runtime_add(struct runtime *r, const struct controller_def *d
 static void subscribe(struct controller *c, struct cache *cache, map_fn *map)
 {
     struct subscription *s = xnew(struct subscription);
-    *s = (struct subscription){c, map};
+    *s = (struct subscription){c, cache, map};
     *vec_push(&c->subscriptions) = s;
     cache_add_handler(cache, on_change, s);
 }
@@ -1011,6 +1015,24 @@ void runtime_drop_folds(struct runtime *r)
     for (size_t i = 0; i < r->caches.len; i++) {
         if (r->caches.p[i])
             cache_drop_folds(r->caches.p[i]);
+    }
+}
+
+static void map_all(struct subscription *s)
+{
+    struct world w = world_of(s->controller->runtime);
+    const struct obj *o;
+    for (struct cache_iter it = cache_all(s->cache, STR_NONE); (o = cache_next(&it));)
+        s->map(s->controller, &w, NULL, o);
+}
+
+void runtime_replan(struct runtime *r, bool begin)
+{
+    r->replanning = begin;
+    for (size_t i = 0; begin && i < r->controllers.len; i++) {
+        struct controller *c = r->controllers.p[i];
+        for (size_t k = 0; !c->def.samples && k < c->subscriptions.len; k++)
+            map_all(c->subscriptions.p[k]);
     }
 }
 

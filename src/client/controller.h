@@ -62,6 +62,9 @@ usec world_rebased(const struct world *w, const struct obj *o, usec wall);
  * take, until something else of the object changes; then, and after a restart, it may be up to a
  * second late. */
 usec world_rebased_seen(const struct world *w, const struct obj *o, usec wall);
+/* When the object, and this version of it, came into our cache, as steady time; false: it is not
+ * there, or nobody knows. Whatever its own times say. */
+bool world_seen(const struct world *w, const struct obj *o, struct cache_seen *ret);
 /* What our wall clock showed at a moment. */
 usec world_shown(const struct world *w, usec moment);
 /* Has the delay since a moment passed? Else the plan is to be looked at again when it has. A delay
@@ -70,7 +73,7 @@ bool world_has_passed(const struct world *w, usec moment, usec delay, struct pla
 
 /* NULL when the runtime has no cache of that kind (a bug of the caller). */
 struct cache *world_cache(const struct world *w, const struct kind *k);
-/* What runtime_configure said under this tag; NULL: nothing. */
+/* What runtime_configure was given under this tag; NULL: nothing. */
 const void *world_config(const struct world *w, const void *tag);
 struct obj *world_get(const struct world *w, const struct kind *k, str ns, str name);
 /* Objects whose controller owner has this UID, in name order. */
@@ -130,10 +133,15 @@ struct controller_def {
      * to plan or writes in flight, a key waits for them, but no longer than this. Many changes then
      * make one write when much happens, and nothing waits when little does. 0: it does not wait. */
     usec patience;
+    /* It takes samples at its own pace, by look_again: nothing that it samples wakes a key, and
+     * runtime_replan leaves it out. */
+    bool samples;
     /* For a controller of every kind there is: asked when it is added and whenever kinds came or
      * went (kinds.h), to controller_watch those that are new. */
     void (*on_kinds)(struct controller *c);
     void (*ctx_free)(void *ctx); /* with the controller; NULL: nothing to do */
+    /* Does what a plan asks of others than the API (plan_act), or begins to. */
+    void (*act)(void *ctx, const struct world *w, const struct key *key, const struct plan_act *a);
 };
 
 /* `api` is who the controller acts as; caches are shared by all controllers of a runtime and use
@@ -180,11 +188,14 @@ struct clock *runtime_clock(struct runtime *r);
 struct world runtime_world(struct runtime *r);
 /* Simulations: does so at random, drawn from this seed and nothing else. */
 void runtime_set_forgetful(struct runtime *r, uint64_t seed);
+/* Simulations, at rest: begin makes every key that the watches of any object lead to dirty, as if
+ * the object had just appeared; end it when the runtime is idle again. A plan that has something to
+ * write then reads something that does not wake its key. */
+void runtime_replan(struct runtime *r, bool begin);
 /* Tests of planners: as if a create of this name might still happen (world_is_unsure). */
 void runtime_note_unsure(struct runtime *r, const struct kind *k, str ns, str name);
-/* What a component is told beside objects, for its planners: a copy of the data is found by
- * world_config under the tag, which is an address of the component's own. Said again it replaces
- * what was said. */
+/* The configuration of a component, for its planners: world_config finds a copy of the data under
+ * the tag, which is an address of the component's own. A second call replaces the first. */
 void runtime_configure(struct runtime *r, const void *tag, const void *data, size_t size);
 /* The ledger's say (design: one availability ledger): asked at acceptance, for each write with a
  * component_uid in the order planned, whether it still fits; deletes accepted before, those of the

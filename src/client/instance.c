@@ -41,6 +41,8 @@ static struct doc *write_record(const struct instance *i)
     jw_init(&w);
     jw_object(&w);
     jw_put_int(&w, "pid", i->pid);
+    jw_put_str(&w, "name", i->name);
+    jw_put_bool(&w, "detached", i->detached);
     jw_put_str(&w, "address", i->address);
     jw_put_str(&w, "data", i->data);
     jw_put_str(&w, "kubeconfig", i->kubeconfig);
@@ -92,6 +94,8 @@ static bool read_record(const char *path, struct arena *a, struct instance *ret)
     if (d) {
         jval root = doc_root(d);
         *ret = (struct instance){.pid = jint(jgetc(root, "pid"), 0),
+                                 .name = arena_str(a, jstr(jgetc(root, "name"))),
+                                 .detached = jbool(jgetc(root, "detached"), true),
                                  .address = arena_str(a, jstr(jgetc(root, "address"))),
                                  .data = arena_str(a, jstr(jgetc(root, "data"))),
                                  .kubeconfig = arena_str(a, jstr(jgetc(root, "kubeconfig")))};
@@ -128,6 +132,19 @@ size_t instance_list(struct arena *a, struct instance **ret)
     if (n > 1)
         qsort(*ret, n, sizeof(**ret), by_pid);
     return n;
+}
+
+str instance_free_name(struct arena *a, str name, str address)
+{
+    struct instance *list;
+    size_t n = instance_list(a, &list);
+    ptrdiff_t colon = str_rfind_char(address, ':');
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(list[i].name, name))
+            return arena_printf(a, "%.*s-%.*s", STR_ARG(name),
+                                STR_ARG(str_sub(address, (size_t)(colon + 1), address.len)));
+    }
+    return name;
 }
 
 /* Until the process has ended. */

@@ -373,16 +373,16 @@ static bool has_any(const struct sources *s, const char *list)
     return n > 0;
 }
 
-/* Nobody said which context, and the files do not either. */
+/* Nobody said which context, and the files do not either: as if there were none. */
 static int no_context(const struct sources *s, const struct kubeconfig *k, struct arena *a,
                       struct err *err)
 {
     if (!has_any(s, NULL))
-        return err_set(err, ERR_INVALID, "the kubeconfig %.*s is empty; " ANOTHER,
+        return err_set(err, ERR_NOT_FOUND, "the kubeconfig %.*s is empty; " ANOTHER,
                        STR_ARG(k->file));
     if (!has_any(s, "contexts"))
-        return err_set(err, ERR_INVALID, "%.*s has no contexts; " ANOTHER, STR_ARG(k->file));
-    return err_set(err, ERR_INVALID,
+        return err_set(err, ERR_NOT_FOUND, "%.*s has no contexts; " ANOTHER, STR_ARG(k->file));
+    return err_set(err, ERR_NOT_FOUND,
                    "%.*s has no current-context; choose one with --context; it has: %.*s",
                    STR_ARG(k->file), STR_ARG(names_of(s, "contexts", a)));
 }

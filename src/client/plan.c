@@ -19,11 +19,12 @@ void plan_done(struct plan *p)
 {
     vec_done(&p->writes);
     vec_done(&p->events);
+    vec_done(&p->acts);
 }
 
 bool plan_is_empty(const struct plan *p)
 {
-    return !p->writes.len && !p->events.len && !p->look_again;
+    return !p->writes.len && !p->events.len && !p->acts.len && !p->look_again;
 }
 
 /* ---- writes ---- */
@@ -264,9 +265,21 @@ static bool next_stage(const struct plan *p, unsigned from, unsigned *ret)
     return found;
 }
 
+void plan_act(struct plan *p, const void *data, size_t size, const char *fmt, ...)
+{
+    void *copy = arena_alloc(p->arena, size);
+    va_list ap;
+    memcpy(copy, data, size);
+    va_start(ap, fmt);
+    *vec_push(&p->acts) = (struct plan_act){arena_vprintf(p->arena, fmt, ap), copy};
+    va_end(ap);
+}
+
 void plan_print(const struct plan *p, struct strbuf *out)
 {
     unsigned stage = 0;
+    for (size_t i = 0; i < p->acts.len; i++)
+        strbuf_printf(out, "act %.*s\n", STR_ARG(p->acts.p[i].what));
     for (unsigned from = 0; next_stage(p, from, &stage); from = stage + 1) {
         for (size_t i = 0; i < p->writes.len; i++) {
             if (p->writes.p[i].stage == stage)
@@ -296,8 +309,10 @@ void plan_print_line(const struct plan *p, usec now, const char *who, str ns, st
     if (ns.len)
         strbuf_printf(out, "%.*s/", STR_ARG(ns));
     strbuf_add_str(out, name);
+    for (size_t i = 0; i < p->acts.len; i++)
+        strbuf_printf(out, "%s%.*s", i ? "; " : ": ", STR_ARG(p->acts.p[i].what));
     for (size_t i = 0; i < p->writes.len; i++) {
-        strbuf_add_cstr(out, i ? "; " : ": ");
+        strbuf_add_cstr(out, i || p->acts.len ? "; " : ": ");
         plan_print_write(&p->writes.p[i], out);
         if (p->writes.p[i].why.len)
             strbuf_printf(out, " (%.*s)", STR_ARG(p->writes.p[i].why));

@@ -70,12 +70,21 @@ struct plan_event {
     unsigned stage;  /* the last of theirs */
 };
 
+/* What somebody beside the API is to do, a node's driver: handed to the controller's act function
+ * when the plan is accepted, before its writes. It must be idempotent, and nothing answers it: what
+ * comes of it is observed, and the key is looked at again. */
+struct plan_act {
+    str what;         /* as it is printed: "start a, attempt 2" */
+    const void *data; /* in the arena of the plan */
+};
+
 #define PLAN_AT_ONCE ((usec)1)
 
 struct plan {
     struct arena *arena;
     VEC(struct plan_write) writes;
     VEC(struct plan_event) events;
+    VEC(struct plan_act) acts;
     usec look_again; /* after so long, see PLAN_AT_ONCE; 0: when something changes */
 };
 
@@ -117,7 +126,11 @@ void plan_look_again(struct plan *p, usec delay);
  * say what was seen, and are reported also when it fails. */
 void plan_event(struct plan *p, const struct obj *about, bool warning, str reason, const char *fmt,
                 ...) PRINTF_LIKE(5, 6);
-/* One line per write, stage by stage, then events and when to look again:
+/* A copy of the data is kept. */
+void plan_act(struct plan *p, const void *data, size_t size, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+/* One line per act and per write, stage by stage, then events and when to look again:
+ *   act start a, attempt 2
  *   [0] create Pod default/foo-abc12: 2 of 5 pods exist
  *   [1] patch PodClique default/foo status if rv 12 {"status":{"replicas":5}}
  *   [1] delete Pod default/foo-x if absent PodClique default/foo: its owner is gone

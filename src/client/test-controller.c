@@ -46,6 +46,48 @@ TEST(controller_journal_has_one_line_per_plan_with_writes)
     toy_rig_done(&r);
 }
 
+/* Asks for one act about each object, as a node's driver is asked. */
+static unsigned acts_done;
+
+static void plan_an_act(const struct world *w, const struct key *key, void *ctx, struct plan *p)
+{
+    if (world_get(w, CM, key->ns, key->name) && acts_done == 0)
+        plan_act(p, ctx, sizeof(int), "do %d", *(int *)ctx);
+}
+
+static void act_once(void *ctx, const struct world *w, const struct key *key,
+                     const struct plan_act *a)
+{
+    (void)ctx;
+    CHECK(world_get(w, CM, key->ns, key->name) != NULL);
+    CHECK_CSTR(a->what, "do 42");
+    CHECK_INT(*(const int *)a->data, 42);
+    acts_done++;
+}
+
+TEST(controller_hands_acts_to_who_does_them)
+{
+    static int number = 42;
+    static const struct controller_watch watches[] = {{&kind_config_map, map_self}};
+    struct controller_def def = {.name = "actor",
+                                 .plan = plan_an_act,
+                                 .act = act_once,
+                                 .ctx = &number,
+                                 .watches = watches,
+                                 .n_watches = 1};
+    struct toy_rig r;
+    acts_done = 0;
+    toy_rig_init(&r, 1, NULL);
+    toy_put_parent(r.fake, "p", 0);
+    struct runtime *own = runtime_new(r.loop, r.api);
+    (void)runtime_add(own, &def, r.api);
+    runtime_start(own);
+    toy_run_for(&r, USEC_PER_SEC);
+    CHECK_INT(acts_done, 1);
+    runtime_free(own);
+    toy_rig_done(&r);
+}
+
 TEST(controller_plans_nothing_before_every_cache_is_synced)
 {
     struct toy_rig r;
@@ -81,6 +123,26 @@ TEST(controller_relist_that_changes_nothing_calls_no_planner)
     }
     CHECK_INT(cache_stats(runtime_cache(r.runtime, CM)).lists, 4);
     CHECK_INT(r.toy.plans, plans);
+    toy_rig_done(&r);
+}
+
+TEST(controller_replan_plans_every_key_once_more_and_nothing_is_left_to_write)
+{
+    struct toy_rig r;
+    toy_rig_init(&r, 1, NULL);
+    toy_put_parent(r.fake, "p", 2);
+    toy_put_parent(r.fake, "q", 1);
+    toy_rig_start(&r, 0);
+    toy_run_for(&r, USEC_PER_SEC);
+    unsigned plans = r.toy.plans;
+    size_t journal = strbuf_str(&r.journal).len;
+    runtime_replan(r.runtime, true);
+    CHECK(!runtime_is_idle(r.runtime));
+    toy_run_for(&r, 0);
+    runtime_replan(r.runtime, false);
+    CHECK(runtime_is_idle(r.runtime));
+    CHECK_INT(r.toy.plans, plans + 5); /* two parents, three children */
+    CHECK_INT(strbuf_str(&r.journal).len, journal);
     toy_rig_done(&r);
 }
 

@@ -66,12 +66,14 @@ TEST(plan_prints_stage_by_stage)
     plan_create(p, 0, &kind_node, STR_NONE, STR("n1"), parse("{}"));
     plan_merge_patch(p, 7, r.pod, STR("status"), parse("{\"status\":{\"phase\":\"Running\"}}"), 12);
     plan_verify_absent(plan_delete(p, 1, r.pod), &kind_node, STR_NONE, STR("n1"), STR_NONE);
+    plan_act(p, &w, sizeof(w), "start %s, attempt %d", "a", 2);
     plan_event(p, r.pod, true, STR("Killed"), "it had %s", "to be");
     plan_look_again(p, 11 * USEC_PER_SEC);
     plan_look_again(p, 10 * USEC_PER_SEC);
     plan_look_again(p, 10 * USEC_PER_SEC + 2);
     CHECK(!plan_is_empty(p));
     CHECK_CSTR(print(&r),
+               "act start a, attempt 2\n"
                "[0] create ConfigMap ns/c\n"
                "[0] create Node n1\n"
                "[1] delete Pod ns/p if rv 12: 1 of 3 are too many\n"

@@ -11,11 +11,10 @@ usec world_moment(const struct world *w, usec wall)
     return w->clock ? clock_moment(w->clock, wall) : clock_latest(wall);
 }
 
-/* As steady time; false: the cache does not have the object. */
-static bool seen_at(const struct world *w, const struct obj *o, struct cache_seen *ret)
+bool world_seen(const struct world *w, const struct obj *o, struct cache_seen *ret)
 {
     const struct cache *c = world_cache(w, o->kind);
-    if (!c || !cache_seen(c, o, ret))
+    if (!w->clock || !c || !cache_seen(c, o, ret))
         return false;
     usec base = clock_steady(w->clock) - loop_now(runtime_loop(w->runtime));
     ret->first += base;
@@ -26,7 +25,7 @@ static bool seen_at(const struct world *w, const struct obj *o, struct cache_see
 /* False: wall times in it are of our own clock, or nobody knows the object. */
 static bool seen_by_us(const struct world *w, const struct obj *o, struct cache_seen *ret)
 {
-    return w->clock && w->foreign_clocks && seen_at(w, o, ret);
+    return w->foreign_clocks && world_seen(w, o, ret);
 }
 
 /* Others' clocks are right within this, as a rule. */
@@ -63,7 +62,7 @@ usec world_rebased_seen(const struct world *w, const struct obj *o, usec wall)
     if (!w->clock)
         return wall;
     usec moment = world_moment_in(w, o, wall);
-    if (seen_at(w, o, &s))
+    if (world_seen(w, o, &s))
         moment = MIN(moment, s.version);
     return w->now + moment - clock_steady(w->clock);
 }

@@ -430,6 +430,7 @@ struct controller *autoscaler_add(struct runtime *r, struct api *api, struct met
         .watches = watches,
         .n_watches = ARRAY_LEN(watches),
         .min_interval = MIN_INTERVAL,
+        .samples = true,
     };
     autoscaler_add_caches(r);
     return runtime_add(r, &def, api);

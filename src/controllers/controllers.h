@@ -6,6 +6,7 @@
 
 #include "client/controller.h"
 #include "kube/token.h"
+#include "net/tls.h"
 
 /* Deletes objects whose owners are all gone (verified live), honours foreground deletion and
  * orphaning. Watches every registered kind but events and leases. */
@@ -27,6 +28,14 @@ struct controller *satokens_add(struct runtime *r, struct api *api,
 /* ca_pem of the options is another now: all of them get it. */
 void satokens_ca_changed(struct controller *c);
 
+/* Approves and signs requests for certificates of nodes, signs those of users that somebody
+ * approved, and clears old ones away. The CA must outlive the runtime; it may be renewed in place.
+ */
+void certificates_add(struct runtime *r, struct api *api, const struct pki_identity *ca);
+
+/* Deletes bootstrap tokens whose time is over. */
+void bootstrap_tokens_add(struct runtime *r, struct api *api);
+
 /* Keeps the rules of ClusterRoles that are made of others. */
 void roles_add(struct runtime *r, struct api *api);
 
@@ -35,6 +44,17 @@ void events_expiry_add(struct runtime *r, struct api *api);
 
 /* Keeps the status of PodDisruptionBudgets. */
 void pdb_add(struct runtime *r, struct api *api);
+
+/* Keeps the EndpointSlices and Endpoints of Services, those of the API server's own included; the
+ * options must outlive the runtime. */
+struct services_options {
+    str ip; /* where the API server is found; empty: nowhere that a pod can reach */
+    int64_t port;
+};
+struct controller *services_add(struct runtime *r, struct api *api,
+                                const struct services_options *o);
+/* The options say another place now. */
+void services_moved(struct controller *c);
 
 /* Kind an owner reference names, in whatever version of its group is known; NULL: none is. */
 const struct kind *owner_ref_kind(jval ref);

@@ -271,8 +271,8 @@ static const struct field group_budget_fields[] = {
     ONE("maxUnavailable", int32,
         DOC("How many replicas an update may take away at once; 0 needs maxSurge.")),
     ONE("maxSurge", int_or_string,
-        DOC("How many replicas may be there above replicas during an update, or percent of them; "
-            "the set's if unset.")),
+        DOC("How many replicas there may be above spec.replicas during an update, or percent of "
+            "those; the set's if unset.")),
     ONE("members", string, ENUM("All|Changed"),
         DOC("Which cliques of a group replica an update replaces: All of them, or only those whose "
             "template Changed; All if unset. Not with Coherent.")),
@@ -668,6 +668,10 @@ static const struct field gang_status_fields[] = {
     LIST("conditions", grove_condition, LIST_BY("type"),
          DOC("Initialized, Scheduled, Ready, Available, Unhealthy, Unschedulable, "
              "DisruptionTarget, InvalidPodReference, TopologyViolated.")),
+    ONE("lastScheduled", time,
+        DOC("When Scheduled became True for the last time; it stays when that is False again.")),
+    ONE("lastReady", time,
+        DOC("When Ready became True for the last time; it stays when that is False again.")),
     ONE("placementScore", double, DOC("How close together it was placed, 0 to 1.")),
     LIST("reservations", reservation,
          DOC("Room kept for pods that replace others; it survives the scheduler.")),

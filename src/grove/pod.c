@@ -122,3 +122,19 @@ int64_t pod_index(const struct obj *pod)
 {
     return label_index(pod, STR(LABEL_POD_INDEX));
 }
+
+void pod_index_by_node(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
+{
+    str node = jstr(jgetc(obj_spec(o), "nodeName"));
+    (void)a;
+    *n = 0;
+    if (max > 0 && !str_is_empty(node))
+        keys[(*n)++] = node;
+}
+
+usec pod_bound_at(const struct obj *pod)
+{
+    jval c = condition_find(jgetc(obj_status(pod), "conditions"), STR("PodScheduled"));
+    usec when;
+    return time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &when) ? when : 0;
+}

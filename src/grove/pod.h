@@ -42,6 +42,10 @@ bool pod_is_finished(const struct obj *pod);
  * once; if those that come after end soon, too, later and later. *ret_failures is what its
  * successor carries. */
 usec pod_replace_at(const struct world *w, const struct obj *pod, int64_t *ret_failures);
+/* An index of the pod cache: by the name of the node it is bound to. */
+cache_index_fn pod_index_by_node;
+/* When it was bound, by its condition PodScheduled, wall time; 0: that is not recorded. */
+usec pod_bound_at(const struct obj *pod);
 /* From its label; -1 when it has none. */
 int64_t pod_index(const struct obj *pod);
 

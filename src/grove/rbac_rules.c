@@ -214,6 +214,12 @@ static const struct rbac_rule nodes_rules[] = {
     EVENTS,
 };
 
+static const struct rbac_rule node_control_rules[] = {
+    ON("", "nodes", "get,list,patch,watch"),   ON("", "nodes/status", "get,patch"),
+    ON("", "pods", "delete,get,list,watch"),   ON("", "pods/status", "get,patch"),
+    ON("coordination.k8s.io", "leases", READ), EVENTS,
+};
+
 static const struct rbac_rule autoscaler_rules[] = {
     ON("autoscaling", "horizontalpodautoscalers", "get,list,patch,update,watch"),
     ON("autoscaling", "horizontalpodautoscalers/status", "get,patch,update"),
@@ -222,6 +228,18 @@ static const struct rbac_rule autoscaler_rules[] = {
     ON("apps", "deployments,replicasets,statefulsets", READ),
     ON("", "pods", READ),
     ON("metrics.k8s.io", "pods", "get,list"),
+    EVENTS,
+};
+
+/* This machine as a node of its own control plane. */
+static const struct rbac_rule agent_rules[] = {
+    ON("", "nodes", "create,get,list,watch"),
+    ON("", "nodes/status", "patch"),
+    ON("", "pods", "delete,get,list,watch"),
+    ON("", "pods/status", "patch"),
+    ON("", "configmaps,secrets", READ),
+    ON("node.k8s.io", "runtimeclasses", "create,get,list,watch"),
+    ON("coordination.k8s.io", "leases", "create,get,list,patch,watch"),
     EVENTS,
 };
 
@@ -253,6 +271,52 @@ static const struct rbac_rule budget_rules[] = {
     ON("grove.io", GROVE_KINDS, READ),
     ON("*", "*/scale", "get"),
     EVENTS,
+};
+
+static const struct rbac_rule endpoint_rules[] = {
+    ON("", "services,pods,nodes,namespaces", READ),
+    ON("", "endpoints", "create,delete,get,list,patch,watch"),
+    ON("discovery.k8s.io", "endpointslices", "create,delete,get,list,patch,watch"),
+    EVENTS,
+};
+
+#define SIGNERS                                          \
+    "kubernetes.io/kube-apiserver-client,kubernetes.io/" \
+    "kube-apiserver-client-kubelet," NODE_SERVING
+#define NODE_SERVING "kubernetes.io/kubelet-serving"
+static const struct rbac_rule certificate_rules[] = {
+    ON("certificates.k8s.io", "certificatesigningrequests", "delete,get,list,watch"),
+    ON("certificates.k8s.io",
+       "certificatesigningrequests/approval,certificatesigningrequests/status", "patch,update"),
+    NAMED("certificates.k8s.io", "signers", "approve",
+          "kubernetes.io/kube-apiserver-client-kubelet," NODE_SERVING),
+    NAMED("certificates.k8s.io", "signers", "sign", SIGNERS),
+    EVENTS,
+};
+
+/* ---- nodes ---- */
+
+/* What a machine may do that is to become a node: ask for its certificate. */
+static const struct rbac_rule bootstrapper_rules[] = {
+    ON("certificates.k8s.io", "certificatesigningrequests", "create,get,list,watch"),
+};
+
+/* Who holds these gets certificates of nodes without further ado (controllers/certificates.c). */
+static const struct rbac_rule node_client_rules[] = {
+    ON("certificates.k8s.io", "certificatesigningrequests/nodeclient", "create"),
+};
+static const struct rbac_rule self_node_client_rules[] = {
+    ON("certificates.k8s.io", "certificatesigningrequests/selfnodeclient", "create"),
+};
+
+/* What the server of a node asks about who comes to it. */
+static const struct rbac_rule kubelet_api_rules[] = {
+    ON("", "nodes", READ),
+    ON("", "nodes", "proxy"),
+    ON("",
+       "nodes/checkpoint,nodes/configz,nodes/healthz,nodes/log,nodes/metrics,nodes/pods,"
+       "nodes/proxy,nodes/stats",
+       "*"),
 };
 
 static const struct rbac_rule expiry_rules[] = {
@@ -293,9 +357,12 @@ static const struct rbac_role roles[] = {
     {.name = "edit", .aggregates = "edit", .joins = "admin"},
     JOINS("edit", "grove:aggregate-to-edit", grove_edit),
     JOINS("view", "grove:aggregate-to-view", grove_view),
+    COMPONENT("certificate-controller", certificate_rules),
     COMPONENT("disruption-controller", budget_rules),
+    COMPONENT("endpoint-controller", endpoint_rules),
     COMPONENT("event-expiry", expiry_rules),
     COMPONENT("garbage-collector", gc_rules),
+    COMPONENT("grove-agent", agent_rules),
     COMPONENT("grove-autoscaler", autoscaler_rules),
     COMPONENT("grove-cache", cache_rules),
     COMPONENT("grove-operator", operator_rules),
@@ -319,6 +386,7 @@ static const struct rbac_role roles[] = {
      RULES(lease_rules),
      .accounts = "grove-scheduler"},
     COMPONENT("namespace-controller", namespace_rules),
+    COMPONENT("node-controller", node_control_rules),
     COMPONENT("role-aggregator", aggregator_rules),
     COMPONENT("simulated-nodes", nodes_rules),
     COMPONENT("tokens-controller", tokens_rules),
@@ -327,8 +395,14 @@ static const struct rbac_role roles[] = {
     JOINS("view", "system:aggregate-to-view", view),
     BOUND("system:auth-delegator", auth_delegator, NULL),
     BOUND("system:basic-user", basic_user, "system:authenticated"),
+    BOUND("system:certificates.k8s.io:certificatesigningrequests:nodeclient", node_client_rules,
+          "system:bootstrappers"),
+    BOUND("system:certificates.k8s.io:certificatesigningrequests:selfnodeclient",
+          self_node_client_rules, "system:nodes"),
     BOUND("system:discovery", discovery, "system:authenticated"),
+    BOUND("system:kubelet-api-admin", kubelet_api_rules, "grove:kubelet-clients"),
     BOUND("system:monitoring", monitoring, "system:monitoring"),
+    BOUND("system:node-bootstrapper", bootstrapper_rules, "system:bootstrappers"),
     BOUND("system:public-info-viewer", public_info, "system:authenticated,system:unauthenticated"),
     BOUND("system:service-account-issuer-discovery", issuer_discovery, "system:serviceaccounts"),
     {.name = "view", .aggregates = "view", .joins = "edit"},

@@ -1,8 +1,8 @@
 /*
- * Revisions (D5): what a PodCliqueSet's pods are made of, stored under a name. A ControllerRevision
- * holds the template as it was and the hashes that labels and status call it by. Hashes are
- * names, not proofs: whether two templates are the same is decided by their content, so a Grove
- * that hashes differently, or upstream's operator before us, never makes a pod roll.
+ * Revisions (decision 5): what a PodCliqueSet's pods are made of, stored under a name. A
+ * ControllerRevision holds the template as it was and the hashes that labels and status call it by.
+ * Hashes are names, not proofs: whether two templates are the same is decided by their content, so
+ * a Grove that hashes differently, or upstream's operator before us, never makes a pod roll.
  *
  * For the planner of sets, once per plan (world in, decision out):
  *

@@ -11,7 +11,8 @@ TEST(rules_of_the_set_itself)
         {"G1 dots", "{metadata: {name: a.b}}", "metadata.name: Invalid: \"a.b\"\n"},
         {"G1 digit", "{metadata: {name: 1a}}", "metadata.name: Invalid: \"1a\"\n"},
         {"G2", "{spec: {replicas: -1}}", "spec.replicas: Invalid: -1\n"},
-        {"G2 zero is fine", "{spec: {replicas: 0}}", ""},
+        {"G2 zero is fine, and said", "{spec: {replicas: 0}}",
+         "warning: spec.replicas is 0, its default\n"},
         /* 3 + 3 * (1 + 4) pods in each copy. */
         {"G2 as many pods as there may be", "{spec: {replicas: 55555}}", ""},
         {"G2 too many pods", "{spec: {replicas: 55556}}", "spec.replicas: Invalid: 55556\n"},
@@ -132,7 +133,8 @@ TEST(rules_of_startup_order)
              "k", "z") "," AFTER("z", "") "]"),
          ""},
         {"only when explicit",
-         TEMPLATE("podCliqueScalingGroups: null, cliques: [" AFTER("x", "x") "]"), ""},
+         TEMPLATE("podCliqueScalingGroups: null, cliques: [" AFTER("x", "x") "]"),
+         "warning: spec.template.cliques[0].spec.startsAfter has no effect\n"},
     };
     RUN(cases, false);
 }
@@ -452,7 +454,7 @@ TEST(two_thousand_cliques_are_checked_in_linear_time)
     grove_validate(&kind_pcs, NULL, d, &errors);
     REQUIRE(errors.items.len == 1);
     CHECK_CSTR(errors.items.p[0].field, "spec.template.cliques");
-    CHECK(str_find(errors.items.p[0].detail, STR("c0 -> c1 -> ")) >= 0);
+    CHECK(str_find(errors.items.p[0].detail, STR("c0 → c1 → ")) >= 0);
     field_errors_done(&errors);
     doc_unref(d);
     strbuf_done(&text);

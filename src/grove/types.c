@@ -88,6 +88,13 @@ void pcsg_view(const struct obj *pcsg, struct pcsg_view *ret)
     default_to_one(&ret->min_available, jgetc(obj_spec(pcsg), "minAvailable"));
 }
 
+bool gang_was_scheduled(const struct obj *gang)
+{
+    jval status = obj_status(gang);
+    return j_has(jgetc(status, "lastScheduled")) ||
+           condition_is_true(jgetc(status, "conditions"), STR("Scheduled"));
+}
+
 bool pcs_find_clique(const struct pcs_view *pcs, str name, struct clique_view *ret)
 {
     for (struct jiter it = jiter(pcs->cliques); jnext(&it);) {

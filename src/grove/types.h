@@ -38,7 +38,7 @@ void grove_kinds_init(void);
 #define ANNOTATION_TOPOLOGY "grove.io/topology-name"
 /* Of a base gang: "GROUP=N,...", so many pods like those of the group come in scaled gangs. */
 #define ANNOTATION_SCALED_PODS "grove.io/scaled-pods"
-/* The long form of what had to be shortened in a label, a host name or a Service (D12). */
+/* The long form of what had to be shortened in a label, a host name or a Service (decision 12). */
 #define ANNOTATION_FULL_NAME "grove.io/full-name"
 #define ANNOTATION_MNNVL "grove.io/mnnvl-group"
 #define ANNOTATION_UNPROTECTED "grove.io/disable-managed-resource-protection"
@@ -109,6 +109,11 @@ struct pcsg_view {
     jval clique_names;
 };
 void pcsg_view(const struct obj *pcsg, struct pcsg_view *ret);
+
+/* Did a PodGang ever have the minimum of every clique on nodes? Its condition Scheduled says
+ * whether it has now, status.lastScheduled when it came to that last; gangs of 0.1.0 have a
+ * condition that stays True, and no time. */
+bool gang_was_scheduled(const struct obj *gang);
 
 /* The template of that name in the set; false when there is none. */
 bool pcs_find_clique(const struct pcs_view *pcs, str name, struct clique_view *ret);

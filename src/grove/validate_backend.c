@@ -231,8 +231,11 @@ static void check_strategy(struct check *c)
     check_tail(c, jpath(strategy, "coherent.tail"));
     check_surge(c, jpath(strategy, "rollingUpdate.maxSurge"),
                 STR("spec.updateStrategy.rollingUpdate.maxSurge"));
-    if (j_has(v = jpath(strategy, "rollingUpdate.maxUnavailable")))
-        (void)check_amount(c, v, STR("spec.updateStrategy.rollingUpdate.maxUnavailable"));
+    if (j_has(v = jpath(strategy, "rollingUpdate.maxUnavailable")) &&
+        check_amount(c, v, STR("spec.updateStrategy.rollingUpdate.maxUnavailable")))
+        field_warning_add(
+            c->errors, "spec.updateStrategy.rollingUpdate.maxUnavailable has no effect: write it "
+                       "at a clique (spec.template.cliques[].rollingUpdate) or a scaling group");
     v = jpath(strategy, "rollingUpdate.surgeTimeout");
     if (j_has(v) && duration_parse_usec(jstr(v), &deadline) && deadline <= 0)
         check_invalid(c, STR("spec.updateStrategy.rollingUpdate.surgeTimeout"), v,

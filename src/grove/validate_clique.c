@@ -267,21 +267,56 @@ static void check_starts_after(struct check *c, size_t i, const struct clique_vi
     map_done(&seen);
 }
 
-/* G38 */
+/* "router, prefill, decode" */
+str check_clique_names(struct check *c, jval cliques)
+{
+    enum { SHOWN = 20 };
+    struct strbuf names = STRBUF_INIT(8192);
+    for (struct jiter it = jiter(cliques); jnext(&it) && it.index < SHOWN;)
+        strbuf_printf(&names, "%s%.*s", names.len ? ", " : "",
+                      STR_ARG(jstr(jgetc(it.value, "name"))));
+    if (jlen(cliques) > SHOWN)
+        strbuf_printf(&names, " and %zu more", jlen(cliques) - SHOWN);
+    str text = arena_str(c->arena, strbuf_str(&names));
+    strbuf_done(&names);
+    return text;
+}
+
+/* G38. The contract has one error for all of them. */
 static void check_known(struct check *c)
 {
-    struct strbuf unknown = STRBUF_INIT(4096);
+    struct strbuf unknown = STRBUF_INIT(4096), who = STRBUF_INIT(4096);
+    size_t n = 0;
     for (struct jiter it = jiter(c->set.cliques); jnext(&it);) {
+        size_t before = n;
         for (struct jiter d = jiter(jpath(it.value, "spec.startsAfter")); jnext(&d);) {
             str name = jstr(d.value);
-            if (!str_is_empty(name) && j_is_absent(check_clique(c, name)))
-                strbuf_printf(&unknown, "%s%.*s", unknown.len ? "," : "", STR_ARG(name));
+            if (str_is_empty(name) || !j_is_absent(check_clique(c, name)))
+                continue;
+            strbuf_printf(&unknown, "%s%.*s", n++ ? "," : "", STR_ARG(name));
         }
+        if (n > before)
+            strbuf_printf(&who, "%s%.*s", who.len ? ", " : "",
+                          STR_ARG(jstr(jgetc(it.value, "name"))));
     }
-    if (unknown.len > 0)
+    if (n > 0)
         field_error_add(c->errors, FIELD_ERR_INVALID, STR(CLIQUES ".startsAfter"),
-                        check_quoted(c, "%s", unknown.p), "no clique of that name is defined");
+                        check_quoted(c, "%s", unknown.p),
+                        "clique %.*s starts after %s, but there is no such clique; there are: %.*s",
+                        STR_ARG(strbuf_str(&who)), n == 1 ? "it" : "these",
+                        STR_ARG(check_clique_names(c, c->set.cliques)));
     strbuf_done(&unknown);
+    strbuf_done(&who);
+}
+
+/* An order that is written down and not followed. */
+static void warn_order(struct check *c, size_t i, const struct clique_view *v)
+{
+    if (jlen(v->starts_after) > 0 && !j_has(c->old))
+        field_warning_add(c->errors,
+                          CLIQUES "[%zu].spec.startsAfter has no effect: only cliqueStartupType "
+                                  "CliqueStartupTypeExplicit follows it",
+                          i);
 }
 
 /* Depth-first search; a clique met again on the way down closes a cycle. */
@@ -311,12 +346,13 @@ static void report_cycle(struct order *o, size_t back_to)
         str name = jstr(jgetc(o->check->cliques[o->path[i]], "name"));
         strbuf_add_cstr(&names, i > from ? "," : "");
         json_quote(&names, name);
-        strbuf_printf(&shown, "%.*s -> ", STR_ARG(name));
+        strbuf_printf(&shown, "%.*s → ", STR_ARG(name));
     }
     strbuf_add_str(&shown, jstr(jgetc(o->check->cliques[back_to], "name")));
     field_error_add(o->check->errors, FIELD_ERR_INVALID, STR(CLIQUES),
                     check_path(o->check, "[[%s]]", names.p ? names.p : ""),
-                    "cliques must not wait for each other in a circle: %s", shown.p ? shown.p : "");
+                    "cliques wait for each other in a circle, so none of them would start: %s",
+                    shown.p ? shown.p : "");
     strbuf_done(&names);
     strbuf_done(&shown);
     o->found = true;
@@ -379,6 +415,8 @@ void validate_cliques(struct check *c)
         check_numbers(c, it.index, &v);
         if (is_explicit(c))
             check_starts_after(c, it.index, &v);
+        else
+            warn_order(c, it.index, &v);
         check_scaling(c, it.index, &v);
         check_pod(c, it.index, &v);
     }

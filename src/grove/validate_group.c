@@ -27,7 +27,8 @@ static void check_members(struct check *c, size_t i, const struct group_view *v)
     if (unknown.len > 0)
         field_error_add(c->errors, FIELD_ERR_INVALID, check_path(c, GROUPS "[%zu].cliqueNames", i),
                         check_quoted(c, "%s", unknown.p),
-                        "no clique of that name is in the template");
+                        "there is no such clique; there are: %.*s",
+                        STR_ARG(check_clique_names(c, c->set.cliques)));
     strbuf_done(&unknown);
 }
 

@@ -229,6 +229,18 @@ static void check_replicas(struct check *c)
                       GROVE_MAX_REPLICAS);
 }
 
+/* Whoever leaves it out expects one. */
+static void warn_no_replicas(struct check *c)
+{
+    int64_t replicas = 1;
+    jval v = jpath(c->root, "spec.replicas");
+    bool none = !j_has(v) || (jint_get(v, &replicas) && replicas == 0);
+    if (none && !j_has(c->old) && c->errors->items.len == 0)
+        field_warning_add(
+            c->errors, "spec.replicas is 0, its default: the set has no pods until it is scaled; "
+                       "write spec.replicas: 1");
+}
+
 static void check_set(struct check *c)
 {
     check_set_name(c);
@@ -242,6 +254,7 @@ static void check_set(struct check *c)
     validate_mnnvl(c);
     validate_backend(c);
     check_older_spellings(c);
+    warn_no_replicas(c);
 }
 
 /* ---- entry ---- */

@@ -32,6 +32,8 @@ jval check_group_of(const struct check *c, str clique);
 jval check_old_clique(const struct check *c, str name);
 jval check_old_group(const struct check *c, str name);
 /* Is it among the enabled ones? */
+/* "router, prefill, decode": what there is, for who named something else. */
+str check_clique_names(struct check *c, jval cliques);
 bool check_scheduler_known(const struct check *c, str name);
 
 /* A path in the arena. */

@@ -94,8 +94,9 @@ static void check_cliques(struct check *c)
 {
     size_t before = jlen(jpath(c->old, CLIQUES)), after = jlen(c->set.cliques);
     if (before != after) {
-        check_forbidden(c, STR(CLIQUES), "cliques cannot be added or removed: there were %zu",
-                        before);
+        check_forbidden(c, STR(CLIQUES),
+                        "cliques cannot be added or removed after the set was made; it has: %.*s",
+                        STR_ARG(check_clique_names(c, jpath(c->old, CLIQUES))));
         return;
     }
     for (size_t i = 0; i < after; i++) {

@@ -30,6 +30,10 @@ struct exchange_ops {
     void (*pause)(struct exchange *e, usec how_long);
     void (*hang_up)(struct exchange *e);
     void (*abort)(struct exchange *e);
+    /* NULL: not with this protocol, or not for this request. */
+    bool (*can_upgrade)(const struct exchange *e);
+    void (*upgrade)(struct exchange *e, const struct http_header *headers, size_t n);
+    void (*hold_input)(struct exchange *e, bool on);
 };
 
 struct exchange {

@@ -7,6 +7,8 @@
  * reply: the exchange is aborted (this is how clients cancel a watch). Once the reply is complete
  * it is written out regardless.
  */
+#include <strings.h>
+
 #include "net/http_server.h"
 
 static struct server_conn *server_conn_of(struct conn *c)
@@ -30,7 +32,8 @@ static void set_timeout(struct server_conn *sc, usec timeout)
  */
 static void expect_progress(struct server_conn *sc)
 {
-    if (!sc->c.deadline) {
+    /* In a tunnel nobody knows who has to wait for whom; its handler has a limit of its own. */
+    if (!sc->c.deadline && !sc->is_tunnel) {
         sc->marked = sc->c.written;
         set_timeout(sc, sc->server->limits.idle_timeout);
     }
@@ -84,6 +87,7 @@ static void finish_reply(struct server_conn *sc)
     conn_set_state(&sc->c, CONN_FLUSH);
     sc->marked = sc->c.written;
     set_timeout(sc, sc->server->limits.idle_timeout);
+    sc->c.has_written = true; /* nothing may be left to write */
     conn_flush_later(&sc->c);
 }
 
@@ -184,6 +188,70 @@ static size_t h1_pending(const struct exchange *e)
     return container_of(e, const struct server_conn, exchange)->c.out.bytes;
 }
 
+/* ---- tunnels ---- */
+
+static bool has_option(str list, const char *word)
+{
+    while (list.len) {
+        str one = str_trim(str_cut(&list, ','));
+        if (one.len == strlen(word) && strncasecmp(one.p, word, one.len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Bytes of a body would be taken for those of the other protocol, and the other way round. */
+static bool h1_can_upgrade(const struct exchange *e)
+{
+    const struct server_conn *sc = container_of(e, const struct server_conn, exchange);
+    const struct h1_parser *h = &sc->h1;
+    return h->minor == 1 && !h->chunked && !sc->body.len && !sc->server->is_shutting_down &&
+           has_option(http_header_get(&e->x, STR("connection")), "upgrade") &&
+           http_header_get(&e->x, STR("upgrade")).len;
+}
+
+static void h1_upgrade(struct exchange *e, const struct http_header *headers, size_t n)
+{
+    struct server_conn *sc = exchange_conn(e);
+    CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT(SERVER_MAX_REPLY_HEAD);
+    h1_put_status(&b, 101);
+    strbuf_add_cstr(&b, "connection: Upgrade\r\n");
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(headers[i].name, "upgrade") && h1_is_value(headers[i].value))
+            strbuf_printf(&b, "upgrade: %.*s\r\n", STR_ARG(headers[i].value));
+        else
+            h1_put_header(&b, headers[i].name, headers[i].value);
+    }
+    strbuf_add_cstr(&b, "\r\n");
+    BUG_ON(b.overflow);
+    outq_add_strbuf(&sc->c.out, &b);
+    sc->is_tunnel = sc->close_after = true;
+    sc->is_chunked = sc->is_head = false;
+    expect_progress(sc);
+    /* What came with the request waits. */
+    conn_resume(&sc->c);
+}
+
+static void h1_hold_input(struct exchange *e, bool on)
+{
+    struct server_conn *sc = exchange_conn(e);
+    if (sc->is_held && !on)
+        conn_resume(&sc->c);
+    sc->is_held = on;
+}
+
+static void tunnel_input(struct server_conn *sc, str *in)
+{
+    str data = *in;
+    bool is_over = sc->exchange.is_dead || sc->c.state != CONN_BUSY;
+    if (sc->is_held && !is_over)
+        return;
+    *in = STR_NONE;
+    if (is_over || !data.len)
+        return;
+    sc->exchange.x.on_input(&sc->exchange.x, data);
+}
+
 static const struct exchange_ops h1_exchange_ops = {
     .head = h1_head,
     .data = h1_data,
@@ -192,6 +260,9 @@ static const struct exchange_ops h1_exchange_ops = {
     .pause = h1_pause,
     .hang_up = h1_hang_up,
     .abort = h1_abort,
+    .can_upgrade = h1_can_upgrade,
+    .upgrade = h1_upgrade,
+    .hold_input = h1_hold_input,
 };
 
 /* ---- requests ---- */
@@ -311,6 +382,10 @@ static void on_event(struct server_conn *sc, enum h1_event e, str data)
 static void server_input(struct conn *c, str *in)
 {
     struct server_conn *sc = server_conn_of(c);
+    if (sc->is_tunnel) {
+        tunnel_input(sc, in);
+        return;
+    }
     if (c->state == CONN_IDLE && in->len)
         begin_request(sc);
     while (c->state == CONN_HEAD || c->state == CONN_BODY) {
@@ -372,7 +447,8 @@ static void server_written(struct conn *c)
         return;
     if (!c->out.bytes || c->written - sc->marked >= SERVER_LEAST_PROGRESS) {
         sc->marked = c->written;
-        set_timeout(sc, c->out.bytes ? sc->server->limits.idle_timeout : 0);
+        bool may_stall = sc->is_tunnel && c->state == CONN_BUSY;
+        set_timeout(sc, c->out.bytes && !may_stall ? sc->server->limits.idle_timeout : 0);
     }
     if (sc->is_above_water && c->out.bytes < sc->server->limits.low_water) {
         sc->is_above_water = false;
@@ -380,9 +456,13 @@ static void server_written(struct conn *c)
     }
 }
 
+/* In a tunnel the other way may still be needed. */
 static void server_ended(struct conn *c)
 {
-    if (c->state != CONN_FLUSH)
+    struct server_conn *sc = server_conn_of(c);
+    if (sc->is_tunnel && c->state == CONN_BUSY && !sc->exchange.is_dead && !c->t->is_truncated)
+        sc->exchange.x.on_input_end(&sc->exchange.x);
+    else if (c->state != CONN_FLUSH)
         conn_close(c, NULL);
 }
 
@@ -407,6 +487,8 @@ static void server_closed(struct conn *c, const struct err *err)
 static size_t room(struct conn *c)
 {
     struct server_conn *sc = server_conn_of(c);
+    if (sc->is_tunnel && sc->is_held)
+        return 0;
     bool is_large =
         sc->body.len > SERVER_LARGE_BODY ||
         (c->state == CONN_BODY && sc->h1.has_length && sc->h1.length > SERVER_LARGE_BODY);

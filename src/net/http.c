@@ -83,6 +83,7 @@ static const struct {
     const char *text;
 } status_texts[] = {
     {100, "Continue"},
+    {101, "Switching Protocols"},
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},
@@ -230,6 +231,28 @@ void http_stream_end(struct http_exchange *x)
     e->phase = EXCHANGE_ENDED;
     if (!e->is_dead)
         e->ops->end(e);
+}
+
+bool http_can_upgrade(const struct http_exchange *x)
+{
+    const struct exchange *e = container_of(x, const struct exchange, x);
+    return e->ops->can_upgrade && e->ops->can_upgrade(e);
+}
+
+void http_upgrade(struct http_exchange *x, const struct http_header *headers, size_t n)
+{
+    struct exchange *e = exchange_of(x);
+    BUG_ON(e->phase != EXCHANGE_OPEN || !x->on_input || !x->on_input_end);
+    e->phase = EXCHANGE_STREAM;
+    if (!e->is_dead)
+        e->ops->upgrade(e, headers, n);
+}
+
+void http_hold_input(struct http_exchange *x, bool on)
+{
+    struct exchange *e = exchange_of(x);
+    if (!e->is_dead)
+        e->ops->hold_input(e, on);
 }
 
 void http_drop_headers(struct http_exchange *x)

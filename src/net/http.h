@@ -59,6 +59,9 @@ struct http_exchange {
     void *ctx;
     void (*on_close)(struct http_exchange *x);
     void (*on_drain)(struct http_exchange *x);
+    /* After http_upgrade(): bytes of the peer, and that there will be no more of them. */
+    void (*on_input)(struct http_exchange *x, str data);
+    void (*on_input_end)(struct http_exchange *x);
     bool aborted;
 };
 
@@ -85,6 +88,16 @@ size_t http_stream_pending(const struct http_exchange *x);
 /* The handler needs the request's headers no more: a stream that is open for hours need not hold
  * them. Slices of them are invalid from now on; method, path and query stay. */
 void http_drop_headers(struct http_exchange *x);
+
+/* ---- tunnels: HTTP/1.1 only ----
+ *
+ * The peer asked for another protocol (Connection: Upgrade) and gets it: 101, and from then on
+ * bytes both ways. What is written goes out as it is; the peer's bytes come by on_input, all of
+ * them, unless they are held up. http_stream_end() ends it when all is written. */
+bool http_can_upgrade(const struct http_exchange *x);
+void http_upgrade(struct http_exchange *x, const struct http_header *headers, size_t n);
+/* Nothing more is read of the peer until it is let go on. What was read is still given. */
+void http_hold_input(struct http_exchange *x, bool on);
 
 /* Against peers that ask too much, before or after the reply: nothing more is read of the
  * connection for so long; it ends after what is under way on it (before the reply only). */

@@ -88,6 +88,8 @@ struct server_conn {
     bool is_head;      /* the request was HEAD: no body goes out */
     bool is_chunked;   /* the reply's body */
     bool is_above_water;
+    bool is_tunnel; /* another protocol is spoken: bytes both ways */
+    bool is_held;   /* nothing more is to be read for it at present */
 };
 
 /* After the handshake: takes the connection's role. */

@@ -4,6 +4,7 @@
  * OpenSSL's; times are given by the caller, with five minutes of slack before `now` so that a
  * client whose clock is a little behind accepts a certificate made a moment ago.
  */
+#include <arpa/inet.h>
 #include <openssl/bn.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
@@ -225,6 +226,179 @@ int pki_issue(const struct pki_identity *ca, const char *common_name,
     if (X509_sign(cert, issuer_key, EVP_sha256()) <= 0)
         return tls_err(err, ERR_INTERNAL, "sign the certificate");
     return write_pem(cert, key, ret, err);
+}
+
+/* ---- requests ---- */
+
+DEFINE_CLEANUP(X509_REQ *, X509_REQ_free)
+enum { REQUEST_NAMES_MAX = 256 };
+
+/* Nobody is asked for the password of a request that has one. */
+static int no_password(char *buf, int size, int writing, void *ctx)
+{
+    (void)buf;
+    (void)size;
+    (void)writing;
+    (void)ctx;
+    return -1;
+}
+
+static X509_REQ *read_request(str pem, struct err *err)
+{
+    CLEANUP(BIO_free_all_p) BIO *bio = tls_pem_bio(pem);
+    X509_REQ *r = PEM_read_bio_X509_REQ(bio, NULL, no_password, NULL);
+    if (!r) {
+        tls_err(err, ERR_INVALID, "not a request for a certificate");
+        return NULL;
+    }
+    if (X509_REQ_verify(r, X509_REQ_get0_pubkey(r)) == 1)
+        return r;
+    X509_REQ_free(r);
+    tls_err(err, ERR_INVALID, "the request is not signed by its key");
+    return NULL;
+}
+
+static str asn1_text(struct arena *a, const ASN1_STRING *s)
+{
+    unsigned char *text = NULL;
+    int n = ASN1_STRING_to_UTF8(&text, s);
+    str ret = n > 0 ? arena_str(a, str_n((const char *)text, (size_t)n)) : STR_NONE;
+    OPENSSL_free(text);
+    return ret;
+}
+
+static int read_subject(const X509_NAME *name, struct arena *a, struct pki_request *ret,
+                        struct err *err)
+{
+    int n = X509_NAME_entry_count(name);
+    if (n > REQUEST_NAMES_MAX)
+        return err_set(err, ERR_INVALID, "the subject has %d parts", n);
+    str *organizations = arena_array(a, str, n);
+    ret->organizations = organizations;
+    for (int i = 0; i < n; i++) {
+        const X509_NAME_ENTRY *e = X509_NAME_get_entry(name, i);
+        int nid = OBJ_obj2nid(X509_NAME_ENTRY_get_object(e));
+        str text = asn1_text(a, X509_NAME_ENTRY_get_data(e));
+        if (nid == NID_organizationName)
+            organizations[ret->n_organizations++] = text;
+        else if (nid == NID_commonName)
+            ret->common_name = text;
+    }
+    return 0;
+}
+
+static void read_name(const GENERAL_NAME *g, struct arena *a, struct pki_request *ret, str *dns,
+                      str *ips)
+{
+    char text[INET6_ADDRSTRLEN] = "";
+    if (g->type == GEN_DNS) {
+        dns[ret->n_dns++] = asn1_text(a, g->d.dNSName);
+    } else if (g->type == GEN_IPADD &&
+               (g->d.iPAddress->length == 4 || g->d.iPAddress->length == 16)) {
+        (void)inet_ntop(g->d.iPAddress->length == 4 ? AF_INET : AF_INET6, g->d.iPAddress->data,
+                        text, sizeof(text));
+        ips[ret->n_ips++] = arena_str(a, str_of(text));
+    } else {
+        ret->has_other_names = true;
+    }
+}
+
+/* The alternative names among the extensions that are asked for; NULL: there are none. */
+static GENERAL_NAMES *requested_names(X509_REQ *r)
+{
+    STACK_OF(X509_EXTENSION) *list = X509_REQ_get_extensions(r);
+    GENERAL_NAMES *names = list ? X509V3_get_d2i(list, NID_subject_alt_name, NULL, NULL) : NULL;
+    sk_X509_EXTENSION_pop_free(list, X509_EXTENSION_free);
+    return names;
+}
+
+int pki_read_request(str pem, struct arena *a, struct pki_request *ret, struct err *err)
+{
+    CLEANUP(X509_REQ_free_p) X509_REQ *r = read_request(pem, err);
+    *ret = (struct pki_request){0};
+    if (!r)
+        return ERR_INVALID;
+    int code = read_subject(X509_REQ_get_subject_name(r), a, ret, err);
+    GENERAL_NAMES *names = code ? NULL : requested_names(r);
+    int n = sk_GENERAL_NAME_num(names);
+    if (n > REQUEST_NAMES_MAX) {
+        code = err_set(err, ERR_INVALID, "the request has %d names", n);
+    } else if (n > 0) {
+        str *dns = arena_array(a, str, n), *ips = arena_array(a, str, n);
+        for (int i = 0; i < n; i++)
+            read_name(sk_GENERAL_NAME_value(names, i), a, ret, dns, ips);
+        ret->dns = dns;
+        ret->ips = ips;
+    }
+    GENERAL_NAMES_free(names);
+    ERR_clear_error();
+    return code;
+}
+
+static bool add_usages(X509 *cert, X509 *issuer, unsigned usages)
+{
+    bool client = usages & PKI_CLIENT_AUTH, server = usages & PKI_SERVER_AUTH;
+    const char *extended = client && server ? "serverAuth,clientAuth"
+                           : server         ? "serverAuth"
+                                            : "clientAuth";
+    return add_extension(cert, issuer, NID_basic_constraints, "critical,CA:FALSE") &&
+           add_extension(cert, issuer, NID_key_usage,
+                         usages & PKI_KEY_ENCIPHERMENT ? "critical,digitalSignature,keyEncipherment"
+                                                       : "critical,digitalSignature") &&
+           add_extension(cert, issuer, NID_ext_key_usage, extended) &&
+           add_extension(cert, issuer, NID_authority_key_identifier, "keyid:always");
+}
+
+static bool add_requested_names(X509 *cert, X509_REQ *r)
+{
+    GENERAL_NAMES *names = requested_names(r);
+    bool ok = !names || X509_add1_ext_i2d(cert, NID_subject_alt_name, names, 0, 0) == 1;
+    GENERAL_NAMES_free(names);
+    return ok;
+}
+
+int pki_sign_request(const struct pki_identity *ca, str pem, unsigned usages, usec now,
+                     usec lifetime, struct strbuf *ret_pem, struct err *err)
+{
+    CLEANUP(X509_REQ_free_p) X509_REQ *r = read_request(pem, err);
+    if (!r)
+        return ERR_INVALID;
+    CLEANUP(X509_free_p) X509 *issuer = read_cert(strbuf_str(&ca->cert_pem), err);
+    CLEANUP(EVP_PKEY_free_p)
+    EVP_PKEY *key = issuer ? read_key(strbuf_str(&ca->key_pem), err) : NULL;
+    usec end = 0;
+    if (!key || pki_not_after(strbuf_str(&ca->cert_pem), &end, err))
+        return err_wrap(err, "CA");
+    CLEANUP(X509_free_p) X509 *cert = X509_new();
+    CLEANUP(BIO_free_all_p) BIO *out = BIO_new(BIO_s_mem());
+    BUG_ON(!cert || !out);
+    if (X509_set_version(cert, X509_VERSION_3) != 1 || !set_serial(cert) ||
+        !set_times(cert, now, MIN(lifetime, end - now)) ||
+        X509_set_subject_name(cert, X509_REQ_get_subject_name(r)) != 1 ||
+        X509_set_issuer_name(cert, X509_get_subject_name(issuer)) != 1 ||
+        X509_set_pubkey(cert, X509_REQ_get0_pubkey(r)) != 1 || !add_usages(cert, issuer, usages) ||
+        ((usages & PKI_SERVER_AUTH) && !add_requested_names(cert, r)) ||
+        X509_sign(cert, key, EVP_sha256()) <= 0 || PEM_write_bio_X509(out, cert) != 1)
+        return tls_err(err, ERR_INTERNAL, "sign the certificate");
+    bio_into(out, ret_pem);
+    return 0;
+}
+
+/* By their DER: the same text in the same order makes the same bytes. */
+bool pki_has_names(str cert_pem, const char *san)
+{
+    CLEANUP(X509_free_p) X509 *cert = read_cert(cert_pem, NULL);
+    int at = cert ? X509_get_ext_by_NID(cert, NID_subject_alt_name, -1) : -1;
+    if (at < 0)
+        return false;
+    X509V3_CTX ctx;
+    X509V3_set_ctx(&ctx, cert, cert, NULL, NULL, 0);
+    X509_EXTENSION *want = X509V3_EXT_conf_nid(NULL, &ctx, NID_subject_alt_name, san);
+    bool same = want && ASN1_STRING_cmp(X509_EXTENSION_get_data(want),
+                                        X509_EXTENSION_get_data(X509_get_ext(cert, at))) == 0;
+    X509_EXTENSION_free(want);
+    ERR_clear_error();
+    return same;
 }
 
 int pki_not_after(str cert_pem, usec *ret, struct err *err)

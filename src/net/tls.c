@@ -339,6 +339,41 @@ void tls_fill_peer(SSL *ssl, struct http_peer *peer)
     }
 }
 
+static bool is_signed_by(X509 *cert, str ca_pem)
+{
+    BIO *bio = tls_pem_bio(ca_pem);
+    bool found = false;
+    for (X509 *ca; !found && (ca = PEM_read_bio_X509(bio, NULL, NULL, NULL)); X509_free(ca))
+        found = X509_verify(cert, X509_get0_pubkey(ca)) == 1;
+    BIO_free_all(bio);
+    ERR_clear_error();
+    return found;
+}
+
+enum tls_peer tls_judge_peer(SSL *ssl, str ca_pem, const char *host, const char *name, usec now,
+                             struct err *err)
+{
+    X509 *cert = SSL_get0_peer_certificate(ssl);
+    time_t at = (time_t)(now / USEC_PER_SEC);
+    if (!cert || !is_signed_by(cert, ca_pem))
+        return TLS_PEER_UNKNOWN;
+    bool fits = (is_address(host) ? X509_check_ip_asc(cert, host, 0) == 1
+                                  : X509_check_host(cert, host, 0, 0, NULL) == 1) ||
+                X509_check_host(cert, name, 0, 0, NULL) == 1;
+    if (X509_cmp_time(X509_get0_notAfter(cert), &at) < 0)
+        err_set(err, ERR_UNAVAILABLE, "its certificate has expired");
+    else if (X509_cmp_time(X509_get0_notBefore(cert), &at) > 0)
+        err_set(err, ERR_UNAVAILABLE, "its certificate is not good yet");
+    else if (!(X509_get_extended_key_usage(cert) & XKU_SSL_SERVER))
+        err_set(err, ERR_UNAVAILABLE, "its certificate is not one for servers");
+    else if (!fits)
+        err_set(err, ERR_UNAVAILABLE, "its certificate is for other names than %s and %s", host,
+                name);
+    else
+        return TLS_PEER_OURS;
+    return TLS_PEER_WRONG;
+}
+
 void http_peer_done(struct http_peer *peer)
 {
     free((char *)peer->common_name.p);

@@ -4,6 +4,7 @@
 #ifndef NET_TLS_H
 #define NET_TLS_H
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
@@ -42,6 +43,24 @@ int pki_renew_ca(const struct pki_identity *ca, usec now, usec lifetime, struct 
 int pki_issue(const struct pki_identity *ca, const char *common_name,
               const char *const *organizations, const char *san, usec now, usec lifetime,
               struct pki_identity *ret, struct err *err);
+/* A request for a certificate (PKCS#10, PEM), as far as somebody has to judge it. */
+struct pki_request {
+    str common_name;
+    const str *organizations;
+    size_t n_organizations;
+    const str *dns, *ips; /* subject alternative names; addresses as text */
+    size_t n_dns, n_ips;
+    bool has_other_names; /* of mail, a URI or anything else */
+};
+/* Whoever made it has its key: the signature is checked. In the arena. */
+int pki_read_request(str pem, struct arena *a, struct pki_request *ret, struct err *err);
+enum pki_usage { PKI_CLIENT_AUTH = 1, PKI_SERVER_AUTH = 2, PKI_KEY_ENCIPHERMENT = 4 };
+/* Signs it: its key and subject, its names when it is for a server, and no longer than the CA is
+ * good. */
+int pki_sign_request(const struct pki_identity *ca, str pem, unsigned usages, usec now,
+                     usec lifetime, struct strbuf *ret_pem, struct err *err);
+/* The certificate is good for exactly these names, given as pki_issue() takes them. */
+bool pki_has_names(str cert_pem, const char *san);
 /* When the certificate ends, microseconds since 1970. */
 int pki_not_after(str cert_pem, usec *ret, struct err *err);
 

@@ -18,6 +18,12 @@ bool tls_agreed_h2(const SSL *ssl);
 enum tls_offer { TLS_OFFER_ANY, TLS_OFFER_H1, TLS_OFFER_H2 };
 void tls_server_offer(struct tls_server *t, enum tls_offer offer);
 void tls_session_offer(SSL *ssl, enum tls_offer offer);
+/* Whose certificate the other end of a session that checks nothing has: one that this authority
+ * signed and that is good for the host or the name, one of somebody else, or one of ours that is
+ * wrong here, with the reason. */
+enum tls_peer { TLS_PEER_OURS, TLS_PEER_UNKNOWN, TLS_PEER_WRONG };
+enum tls_peer tls_judge_peer(SSL *ssl, str ca_pem, const char *host, const char *name, usec now,
+                             struct err *err);
 /* Common name and organizations of a verified certificate, owned by the peer. */
 void tls_fill_peer(SSL *ssl, struct http_peer *peer);
 void http_peer_done(struct http_peer *peer);

@@ -137,6 +137,14 @@ static void enqueue_excess(struct controller *c, const struct world *w, const st
     upkeep_each(w, owner, enqueue_child, &e);
 }
 
+/* Scaled in, some children are too many; scaled out before they went, they are wanted again. */
+static void enqueue_beyond_fewer(struct controller *c, const struct world *w, const struct obj *old,
+                                 const struct obj *new)
+{
+    if (replicas_of(old) != replicas_of(new))
+        enqueue_excess(c, w, replicas_of(new) < replicas_of(old) ? new : old);
+}
+
 static void map_set_to_children(struct controller *c, const struct world *w, const struct obj *old,
                                 const struct obj *new)
 {
@@ -148,8 +156,8 @@ static void map_set_to_children(struct controller *c, const struct world *w, con
     if (template_changed(old, new) ||
         !jequal(jgetc(obj_spec(old), "updateStrategy"), jgetc(obj_spec(new), "updateStrategy")))
         enqueue_all_children(c, w, new);
-    else if (replicas_of(new) < replicas_of(old))
-        enqueue_excess(c, w, new);
+    else
+        enqueue_beyond_fewer(c, w, old, new);
 }
 
 /* Also how many it is to have above its number. */
@@ -171,8 +179,8 @@ static void map_group_to_children(struct controller *c, const struct world *w,
         !jequal(jgetc(a, "cliqueNames"), jgetc(b, "cliqueNames")) ||
         !jequal(old->annotations, new->annotations))
         upkeep_each(w, new, enqueue_child, &e);
-    else if (replicas_of(new) < replicas_of(old))
-        enqueue_excess(c, w, new);
+    else
+        enqueue_beyond_fewer(c, w, old, new);
 }
 
 /* The template has another name now. */
@@ -405,7 +413,7 @@ static bool is_breached(const struct obj *pclq)
 /* Before it is, what its cliques lack is nothing to a gang. */
 static bool was_placed(const struct obj *gang)
 {
-    return gang && condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled"));
+    return gang && gang_was_scheduled(gang);
 }
 
 /* Of a status only this is a gang's business: the rest pods tell it themselves. */
@@ -609,7 +617,9 @@ static void map_node_to_cliques(struct controller *c, const struct world *w, con
 static const struct controller_watch pcs_children_watches[] = {
     {&kind_pcs, map_shape_to_self},
     {&kind_pcsg, map_presence_to_owner},
-    {&kind_pcsg, kept_from_group},
+    {&kind_pcsg, kept_from_child},
+    {&kind_pclq, kept_from_child},
+    {&kind_pod_gang_map, kept_from_child},
     {&kind_pclq, map_presence_to_owner},
     {&kind_service, map_presence_to_owner},
     {&kind_service_account, map_shape_to_owner},
@@ -668,13 +678,10 @@ static const struct controller_watch pclq_watches[] = {
     {&kind_pcsg, map_number_to_waiting},
 };
 static const struct controller_watch gang_watches[] = {
-    {&kind_pod_gang, map_self},
-    {&kind_pcs, map_set_to_gangs},
-    {&kind_pclq, map_clique_to_gang},
-    {&kind_pod, map_pod_to_gang},
-    {&kind_ctb, map_binding_to_gangs},
-    {&kind_pod, gangmap_pod_to_gang},
-    {&kind_pod_gang_map, gangmap_to_gangs},
+    {&kind_pod_gang, map_self},       {&kind_pcs, map_set_to_gangs},
+    {&kind_pclq, map_clique_to_gang}, {&kind_pclq, gangmap_breach_to_gangs},
+    {&kind_pod, map_pod_to_gang},     {&kind_ctb, map_binding_to_gangs},
+    {&kind_pod, gangmap_pod_to_gang}, {&kind_pod_gang_map, gangmap_to_gangs},
 };
 static const struct controller_watch gangmap_watches[] = {
     {&kind_pod_gang_map, map_self},

@@ -7,9 +7,11 @@
 #include "base/vec.h"
 #include "controllers/autoscaler.h"
 #include "controllers/controllers.h"
+#include "controllers/node_control.h"
 #include "grove/admission.h"
 #include "grove/metrics_feed.h"
 #include "grove/types.h"
+#include "node/agent/agent.h"
 #include "operator/common/backend.h"
 #include "operator/common/config.h"
 #include "operator/operator.h"
@@ -17,6 +19,7 @@
 
 enum { MAX_PARTS = 4, RECORD_MAX = 64 << 10 };
 #define CACHE "grove-cache"
+enum { DEFAULT_PORT = 6443 };
 
 /* One access to the API: layer -1 is the plain one, the wrappers count from 0. */
 struct part_access {
@@ -54,6 +57,10 @@ struct plane {
     struct apiserver *server;
     struct api *admin;
     struct satokens_options tokens;
+    struct node_control_options node_control;
+    struct services_options services;
+    char advertised_ip[64];
+    struct controller *endpoints;     /* NULL: stopped */
     struct controller *ca_keepers[2]; /* of namespaces and of tokens; NULL: stopped */
     struct controller *autoscaler;    /* NULL: stopped */
     struct grove_context grove;       /* of the configuration */
@@ -84,6 +91,13 @@ static void add_tokens(struct plane *p, struct runtime *r, struct api *api)
     p->tokens = (struct satokens_options){p->options.token_key, p->options.ca_pem};
     if (p->tokens.key)
         p->ca_keepers[1] = satokens_add(r, api, &p->tokens);
+    bootstrap_tokens_add(r, api);
+}
+
+static void add_certificates(struct plane *p, struct runtime *r, struct api *api)
+{
+    if (p->options.ca)
+        certificates_add(r, api, p->options.ca);
 }
 
 static void add_budgets(struct plane *p, struct runtime *r, struct api *api)
@@ -134,6 +148,33 @@ static void add_nodes(struct plane *p, struct runtime *r, struct api *api)
     (void)nodes_add(r, api, &p->options.nodes);
 }
 
+static void add_services(struct plane *p, struct runtime *r, struct api *api)
+{
+    p->endpoints = services_add(r, api, &p->services);
+}
+
+static void add_agent(struct plane *p, struct runtime *r, struct api *api)
+{
+    if (p->options.agent)
+        agent_add(p->options.agent, r, api);
+}
+
+/* Simulated nodes are in this process, or in one that is taken to be there. */
+static enum node_known known_node(const void *ctx, const struct obj *node)
+{
+    const struct plane *p = ctx;
+    if (!nodes_is_own(&p->options.nodes, node))
+        return NODE_HEARTBEATS;
+    return nodes_has_failed(node) ? NODE_DEAD : NODE_ALIVE;
+}
+
+static void add_node_control(struct plane *p, struct runtime *r, struct api *api)
+{
+    p->node_control = (struct node_control_options){known_node, p};
+    if (p->options.nodes.minded)
+        node_control_add(r, api, &p->node_control);
+}
+
 /* In the order of their parts. */
 static const struct component {
     const char *part;
@@ -143,13 +184,17 @@ static const struct component {
     {"api", "garbage-collector", add_gc},
     {"api", "namespace-controller", add_namespaces},
     {"api", "tokens-controller", add_tokens},
+    {"api", "certificate-controller", add_certificates},
     {"api", "disruption-controller", add_budgets},
     {"api", "event-expiry", add_events},
     {"api", "role-aggregator", add_roles},
     {"api", "grove-autoscaler", add_autoscaler},
+    {"api", "endpoint-controller", add_services},
     {"operator", "grove-operator", add_operator},
     {"scheduler", "grove-scheduler", add_scheduler},
     {"nodes", "simulated-nodes", add_nodes},
+    {"nodes", "grove-agent", add_agent},
+    {"nodes", "node-controller", add_node_control},
 };
 
 /* The API as one component sees it. */
@@ -298,7 +343,8 @@ static bool is_left_out(const struct plane *p, const struct component *c)
 {
     str rest = p->options.without;
     while (!str_is_empty(rest)) {
-        if (str_is(str_cut(&rest, ','), c->part))
+        str name = str_cut(&rest, ',');
+        if (str_is(name, c->part) || str_is(name, c->account))
             return true;
     }
     return false;
@@ -334,6 +380,8 @@ void plane_stop(struct plane *p, size_t n)
             p->ca_keepers[i] = NULL;
     if (p->autoscaler && controller_runtime(p->autoscaler) == part->runtime)
         p->autoscaler = NULL;
+    if (p->endpoints && controller_runtime(p->endpoints) == part->runtime)
+        p->endpoints = NULL;
     bool has_backends = p->backends && controller_runtime(p->backends->controller) == part->runtime;
     if (part->runtime)
         runtime_free(TAKE_PTR(part->runtime));
@@ -353,6 +401,21 @@ bool plane_is_idle(const struct plane *p)
             return false;
     }
     return true;
+}
+
+void plane_replan(struct plane *p, bool begin)
+{
+    for (size_t i = 0; i < p->n_parts; i++)
+        runtime_replan(p->parts[i].runtime, begin);
+}
+
+void plane_observe(struct plane *p, const char *part, struct obj *o)
+{
+    for (size_t i = 0; i < p->n_parts; i++) {
+        struct runtime *r = p->parts[i].runtime;
+        if (r && (!p->options.split || str_is(str_of(part), p->parts[i].name)))
+            cache_observe(runtime_cache(r, o->kind), o);
+    }
 }
 
 void plane_each_wrapper(struct plane *p,
@@ -391,6 +454,30 @@ void plane_set_ca(struct plane *p, str ca_pem)
         namespaces_set_ca(p->ca_keepers[0], ca_pem);
     if (p->ca_keepers[1])
         satokens_ca_changed(p->ca_keepers[1]);
+}
+
+/* Others cannot reach a loopback address, nor one that stands for all. */
+static bool is_reachable(str ip)
+{
+    return !str_starts(ip, STR("127.")) && !str_is(ip, "0.0.0.0") && !str_is(ip, "::1") &&
+           !str_is(ip, "::") && !str_starts(ip, STR("localhost"));
+}
+
+void plane_set_advertised(struct plane *p, str address)
+{
+    int64_t port = 0;
+    ptrdiff_t colon = str_rfind_char(address, ':');
+    str ip = colon > 0 ? str_sub(address, 0, (size_t)colon) : STR_NONE;
+    if (colon < 0 || !str_to_int(str_sub(address, (size_t)colon + 1, address.len), &port))
+        return;
+    if (ip.len > 2 && ip.p[0] == '[')
+        ip = str_sub(ip, 1, ip.len - 1);
+    if (!is_reachable(ip) || ip.len >= sizeof(p->advertised_ip))
+        ip = STR_NONE;
+    memcpy(p->advertised_ip, ip.p ? ip.p : "", ip.len);
+    p->services = (struct services_options){str_n(p->advertised_ip, ip.len), port};
+    if (p->endpoints)
+        services_moved(p->endpoints);
 }
 
 /* ---- life cycle ---- */
@@ -443,12 +530,14 @@ struct plane *plane_new(struct loop *l, const struct plane_options *o,
         return NULL;
     struct plane *p = xnew(struct plane);
     *p = (struct plane){.loop = l, .options = *o, .store = store, .ready = ready, .ctx = ctx};
+    p->services.port = DEFAULT_PORT;
     define_parts(p);
     use_config(p);
     for (size_t i = 0; i < p->n_parts; i++)
         init_record(p, &p->parts[i]);
     p->server = apiserver_new(l, store);
     apiserver_set_grove_context(p->server, &p->grove);
+    apiserver_set_token_volumes(p->server, o->token_volumes);
     metrics_feed_on_change(apiserver_feed(p->server), on_fed, p);
     p->admin = apiserver_local(p->server, NULL);
     apiserver_bootstrap(p->server, on_bootstrap, p);

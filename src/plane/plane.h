@@ -15,6 +15,7 @@
 #include "node/sim/nodes.h"
 
 struct plane;
+struct agent;           /* node/agent/agent.h */
 struct token_key;       /* kube/token.h */
 struct operator_config; /* operator/common/config.h */
 
@@ -26,16 +27,20 @@ struct plane_options {
     const char *data_dir; /* NULL: memory only */
     size_t object_memory; /* limit for what the store holds; 0: none */
     struct nodes_options nodes;
-    str ca_pem; /* for the root CA ConfigMap of every namespace; may be empty */
+    struct agent *agent; /* this machine as a node; NULL: it is none. Must outlive the plane */
+    str ca_pem;          /* for the root CA ConfigMap of every namespace; may be empty */
+    /* Signs certificates that are asked for; NULL: nothing is signed. Must outlive the plane. */
+    const struct pki_identity *ca;
     /* Signs what token Secrets hold; NULL: they stay empty. Must outlive the plane. */
     const struct token_key *token_key;
     /* Names of parts whose components are left out, because processes of their own do their work:
-     * "operator,scheduler". */
+     * "operator,scheduler"; or of single components, by their accounts. */
     str without;
     /* The operator's configuration: what is admitted, which schedulers' objects are made; NULL:
      * everything is enabled, and nobody else's objects are made. Must outlive the plane. */
     const struct operator_config *config;
     str initc_image;    /* as operator_options has it; must outlive the plane */
+    bool token_volumes; /* pods get a volume with a token; see apiserver_set_token_volumes */
     bool definitions;   /* those of Grove's kinds are written, for tools that read them */
     bool split;         /* parts "api", "operator", "scheduler", "nodes" instead of one, "all" */
     usec stall_timeout; /* of the caches' watches; 0: none, for an API that does not fall silent */
@@ -66,6 +71,9 @@ const char *plane_part_name(const struct plane *p, size_t part);
 struct runtime *plane_runtime(struct plane *p);
 /* Another CA, in the place of that of the options; it must outlive the plane, or the next one. */
 void plane_set_ca(struct plane *p, str ca_pem);
+/* Where others find the API server, "10.0.0.7:6443": the endpoint of the Service kubernetes, when
+ * that is no loopback address. */
+void plane_set_advertised(struct plane *p, str address);
 /* As if its process was killed: what it sent is carried out, what it knew is gone. Not from inside
  * a callback of the loop. */
 void plane_stop(struct plane *p, size_t part);
@@ -78,6 +86,11 @@ usec plane_wall(const struct plane *p, size_t part);
 void plane_set_wall_by(struct plane *p, size_t part, usec by);
 /* All parts run and are idle; see runtime_is_idle. */
 bool plane_is_idle(const struct plane *p);
+/* Of all parts, which run; see runtime_replan. */
+void plane_replan(struct plane *p, bool begin);
+/* The part of that name, or the only one, sees this version of an object at once, as if it had
+ * written it. It has a cache of the kind. */
+void plane_observe(struct plane *p, const char *part, struct obj *o);
 /* Every wrapper there is at present. */
 void plane_each_wrapper(struct plane *p,
                         void (*fn)(void *ctx, struct api *api, const char *component,

@@ -3,7 +3,8 @@
  * over restarts. Server and administrator certificates are renewed when a twelfth of their life is
  * left, which is a month of a year: at a start, and while it runs. The CA lives ten times as long
  * as they do and gets a new certificate, with its old key, before one that it signs could outlive
- * it: who trusts the old certificate has until its end to learn of the new one.
+ * it: who trusts the old certificate has until its end to learn of the new one. The server's is
+ * made anew as well when the server has other names (server_names.h).
  */
 #include "plane/plane_pki.h"
 
@@ -15,9 +16,6 @@
 
 #define CERT_LIFETIME (365 * USEC_PER_DAY)
 #define CA_LIFETIMES 10
-#define SERVER_NAMES                                                                  \
-    "DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc," \
-    "DNS:kubernetes.default.svc.cluster.local,IP:127.0.0.1,IP:::1,IP:10.96.0.1"
 
 enum { MAX_PEM = 64 << 10 };
 
@@ -118,7 +116,7 @@ static int renew_ca(struct plane_pki *p, const char *dir, usec now, struct err *
 static int make_server(struct plane_pki *p, const char *dir, usec now, struct err *err)
 {
     struct pki_identity id = {0};
-    int r = pki_issue(&p->ca, "grove-apiserver", NULL, SERVER_NAMES, now, p->lifetime, &id, err);
+    int r = pki_issue(&p->ca, "grove-apiserver", NULL, p->names.p, now, p->lifetime, &id, err);
     if (r == 0)
         r = save(dir, "server", &id, err);
     pki_identity_done(r ? &id : &p->server);
@@ -140,9 +138,33 @@ static int make_admin(struct plane_pki *p, const char *dir, usec now, struct err
     return r;
 }
 
-int plane_pki_open(const char *dir, usec now, usec lifetime, struct plane_pki *ret, struct err *err)
+/* Who asks nodes for logs; what that allows is the role system:kubelet-api-admin. */
+static int make_kubelet_client(struct plane_pki *p, const char *dir, usec now, struct err *err)
+{
+    static const char *const groups[] = {"grove:kubelet-clients", NULL};
+    struct pki_identity id = {0};
+    int r = pki_issue(&p->ca, "kube-apiserver-kubelet-client", groups, NULL, now, p->lifetime, &id,
+                      err);
+    if (r == 0)
+        r = save(dir, "kubelet-client", &id, err);
+    pki_identity_done(r ? &id : &p->kubelet_client);
+    if (r == 0)
+        p->kubelet_client = id;
+    return r;
+}
+
+static void set_names(struct plane_pki *p, str names)
+{
+    strbuf_done(&p->names);
+    strbuf_init(&p->names, MAX_PEM);
+    strbuf_add_str(&p->names, names);
+}
+
+int plane_pki_open(const char *dir, usec now, usec lifetime, str names, struct plane_pki *ret,
+                   struct err *err)
 {
     *ret = (struct plane_pki){.lifetime = lifetime ? lifetime : CERT_LIFETIME};
+    set_names(ret, names);
     usec left = renew_before(ret);
     int r = dir_make(dir, 0700, err);
     bool fresh_ca = r == 0 && !load(dir, "ca", now, 0, &ret->ca);
@@ -150,10 +172,13 @@ int plane_pki_open(const char *dir, usec now, usec lifetime, struct plane_pki *r
         r = make_ca(ret, dir, now, err);
     if (r == 0 && end_of(&ret->ca) - now <= ret->lifetime)
         r = renew_ca(ret, dir, now, err);
-    if (r == 0 && (fresh_ca || !load(dir, "server", now, left, &ret->server)))
+    if (r == 0 && (fresh_ca || !load(dir, "server", now, left, &ret->server) ||
+                   !pki_has_names(strbuf_str(&ret->server.cert_pem), ret->names.p)))
         r = make_server(ret, dir, now, err);
     if (r == 0 && (fresh_ca || !load(dir, "admin", now, left, &ret->admin)))
         r = make_admin(ret, dir, now, err);
+    if (r == 0 && (fresh_ca || !load(dir, "kubelet-client", now, left, &ret->kubelet_client)))
+        r = make_kubelet_client(ret, dir, now, err);
     if (r == 0)
         r = open_sa_key(dir, &ret->sa_key, err);
     if (r)
@@ -163,7 +188,8 @@ int plane_pki_open(const char *dir, usec now, usec lifetime, struct plane_pki *r
 
 usec plane_pki_renewal(const struct plane_pki *p)
 {
-    usec leaf = MIN(end_of(&p->server), end_of(&p->admin)) - renew_before(p);
+    usec leaf = MIN(end_of(&p->server), end_of(&p->admin));
+    leaf = MIN(leaf, end_of(&p->kubelet_client)) - renew_before(p);
     usec ca = end_of(&p->ca) - p->lifetime;
     return MIN(leaf, ca);
 }
@@ -178,7 +204,18 @@ int plane_pki_renew(struct plane_pki *p, const char *dir, usec now, struct err *
         r = make_server(p, dir, now, err);
     if (r == 0 && (all || end_of(&p->admin) - now <= left))
         r = make_admin(p, dir, now, err);
+    if (r == 0 && (all || end_of(&p->kubelet_client) - now <= left))
+        r = make_kubelet_client(p, dir, now, err);
     return r;
+}
+
+int plane_pki_rename(struct plane_pki *p, const char *dir, usec now, str names, struct err *err)
+{
+    if (str_eq(strbuf_str(&p->names), names))
+        return 0;
+    set_names(p, names);
+    int r = make_server(p, dir, now, err);
+    return r ? r : 1;
 }
 
 void plane_pki_done(struct plane_pki *p)
@@ -187,7 +224,9 @@ void plane_pki_done(struct plane_pki *p)
     pki_identity_done(&p->first_ca);
     pki_identity_done(&p->server);
     pki_identity_done(&p->admin);
+    pki_identity_done(&p->kubelet_client);
     strbuf_done(&p->sa_key);
+    strbuf_done(&p->names);
     *p = (struct plane_pki){0};
 }
 

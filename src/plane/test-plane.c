@@ -1,5 +1,5 @@
 /* Several control planes of different composition in one process: what one of them is made of, and
- * what it is told, changes nothing about another. */
+ * its configuration, changes nothing about another. */
 #include "plane/plane.h"
 
 #include "base/log.h"

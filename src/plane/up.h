@@ -12,6 +12,10 @@ struct up_options {
     str data;       /* empty: a temporary directory, removed at the end */
     str kubeconfig; /* empty: in the state directory */
     struct nodes_options nodes;
+    bool local;            /* this machine is a node, too */
+    bool local_all;        /* every pod runs as processes, also those that do not ask for it */
+    bool local_privileged; /* pods may have hostPath volumes and run as uid 0 */
+    int64_t local_gpus;    /* GPUs that this machine pretends to have */
     const struct operator_config *config; /* NULL: none; must outlive it */
     str without, initc_image;             /* as plane_options has them; must outlive it */
     struct front_limits limits;
@@ -19,6 +23,11 @@ struct up_options {
     /* Files; empty: our own. Looked at again when they change. */
     str tls_cert, tls_key, client_ca;
     usec cert_lifetime; /* of our own; 0: a year */
+    const str *tls_san; /* further names and addresses in our own certificate */
+    size_t n_tls_san;
+    /* The kubeconfig was written again, with other certificates; NULL: nobody wants to know. With
+     * the ctx of on_ready. */
+    void (*on_kubeconfig)(void *ctx);
 };
 
 struct up;
@@ -26,7 +35,8 @@ struct up;
 /* on_ready is called once when requests are answered and the controllers run, or with an error. */
 struct up *up_new(struct loop *l, const struct up_options *o,
                   void (*on_ready)(void *ctx, const struct err *err), void *ctx, struct err *err);
-const char *up_address(const struct up *u);    /* "127.0.0.1:6443" */
+const char *up_address(const struct up *u); /* where it listens: "127.0.0.1:6443", "0.0.0.0:6443" */
+const char *up_advertised(const struct up *u); /* where it is found: never 0.0.0.0 */
 const char *up_kubeconfig(const struct up *u); /* path */
 const char *up_dir(const struct up *u);        /* of the state */
 struct store *up_store(const struct up *u);

@@ -24,6 +24,8 @@ struct upcerts;
 
 struct upcerts *upcerts_new(struct loop *l, const struct upcerts_options *o, struct err *err);
 void upcerts_free(struct upcerts *c);
+/* The files may have changed, and by us: they are looked at now. */
+void upcerts_look(struct upcerts *c);
 struct tls_server *upcerts_tls(struct upcerts *c);
 /* What clients need to trust the server: our CA, and with it the file given instead of our own. */
 void upcerts_trust(const struct upcerts *c, struct strbuf *ret);

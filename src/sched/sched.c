@@ -636,6 +636,14 @@ static void next_round(struct controller *c)
     controller_enqueue(c, &kind_pod_gang, STR_NONE, STR("round"));
 }
 
+/* It is on a node now. Room that is kept for pods of a gang was perhaps kept for this one,
+ * elsewhere; and who holds room that becomes free holds it among other pods than before. */
+static bool arrives(const struct sched *s, const struct obj *old, const struct obj *new)
+{
+    return s->tables && (s->tables->leases.len > 0 || s->tables->holds.len > 0) &&
+           new &&pod_holds_node(new) && !(old && pod_holds_node(old));
+}
+
 static void map_pod(struct controller *c, const struct world *w, const struct obj *old,
                     const struct obj *new)
 {
@@ -644,7 +652,7 @@ static void map_pod(struct controller *c, const struct world *w, const struct ob
     bool freed = old && pod_holds_node(old) && !(new &&pod_holds_node(new));
     bool gone = !new; /* what it said of others, too */
     bool claims = old && new &&claims_differ(old, new);
-    if (waits || freed || gone || claims)
+    if (waits || freed || gone || claims || arrives(controller_ctx(c), old, new))
         next_round(c);
 }
 
@@ -657,12 +665,19 @@ static void map_node(struct controller *c, const struct world *w, const struct o
         next_round(c);
 }
 
+/* What was kept when this was written may have been used before it came back. */
+static bool reserves_anew(const struct obj *old, const struct obj *new)
+{
+    jval kept = jgetc(obj_status(new), "reservations");
+    return jlen(kept) > 0 && !jequal(kept, jgetc(obj_status(old), "reservations"));
+}
+
 static void map_gang(struct controller *c, const struct world *w, const struct obj *old,
                      const struct obj *new)
 {
     (void)w;
     bool gone = !new || (old && new->deleting && !old->deleting);
-    if (gone || !old || old->generation != new->generation)
+    if (gone || !old || old->generation != new->generation || reserves_anew(old, new))
         next_round(c);
 }
 

@@ -401,7 +401,7 @@ static void check_entry(struct oracle *x, const struct obj *pcs, const struct pc
 {
     str name = jstr(jgetc(entry, "name"));
     const struct obj *o = sim_get(x->sim, &kind_pod_gang, pcs->ns, name);
-    bool placed = o && condition_is_true(jgetc(obj_status(o), "conditions"), STR("Scheduled"));
+    bool placed = o && gang_was_scheduled(o);
     struct gang g = gang_of(name);
     g.label = name_label(&x->arena, name);
     for (struct jiter it = jiter(v->cliques); jnext(&it);) {
@@ -439,9 +439,7 @@ static struct gang anchors_of(struct oracle *x, const struct obj *pcs, jval entr
         const struct obj *o =
             sim_get(x->sim, &kind_pod_gang, pcs->ns, jstr(jgetc(it.value, "name")));
         all.scheduled =
-            all.scheduled &&
-            (j_has(jgetc(it.value, "dependsOn")) ||
-             (o && condition_is_true(jgetc(obj_status(o), "conditions"), STR("Scheduled"))));
+            all.scheduled && (j_has(jgetc(it.value, "dependsOn")) || (o && gang_was_scheduled(o)));
     }
     return all;
 }

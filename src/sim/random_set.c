@@ -3,7 +3,7 @@
 #include "sim/random_set.h"
 
 #include "grove/types.h"
-#include "node/machine/life.h"
+#include "node/sim/life.h"
 #include "json/write.h"
 
 enum { NAME_MAX_LEN = 253 };

@@ -80,7 +80,8 @@ int sim_heal_pod(struct sim *s, const struct obj *pod, struct err *err);
 /* False: the world did not come to the end of it (a livelock), or an invariant broke. */
 bool sim_advance(struct sim *s, usec duration);
 /* Runs until the controllers have had nothing to do and nothing has changed for a while, long
- * enough for anything that was delayed; false when that takes longer than `limit`. */
+ * enough for anything that was delayed; false when that takes longer than `limit`. Then every key
+ * is planned again and must give an empty plan (runtime_replan). */
 bool sim_settle(struct sim *s, usec limit);
 usec sim_now(const struct sim *s);
 

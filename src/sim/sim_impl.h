@@ -38,6 +38,7 @@ struct sim {
     usec calm_at;    /* watches may be waiting until then to be opened again */
     usec retried_at; /* and writes to be tried again */
     struct sim_call call;
+    bool replanning; /* at rest, see sim_settle */
     bool ready;
     struct err failure;
 };

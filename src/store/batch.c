@@ -7,13 +7,27 @@
  * next writer of the key judges against it. What accumulates while a batch is on the disk worker is
  * the next batch, however many that are, so the number of syncs adapts to how long one takes.
  *
+ * Example. Revision 100 is durable. At t0 writes A1 (object A) and B1 are applied: revisions 101
+ * and 102, in the batch that fills. The SYNC phase of the iteration hands both to the disk worker.
+ * While it syncs (2 ms), A2 arrives: it is judged against A1, the newest pending version, and gets
+ * 103; a GET of A still answers the version before A1, and so does a list.
+ *
+ *   t0         filling: A1@101 B1@102     flight: -                 visible: ..100
+ *   t0 + 1 ms  filling: A2@103            flight: A1@101 B1@102     visible: ..100
+ *   t0 + 2 ms  the sync returns: 101 and 102 become visible, watchers get both events, then the
+ *              writers of A1 and B1 are answered; A2 is handed to the disk
+ *   t0 + 4 ms  103 becomes visible
+ *
+ * If the sync at t0 + 2 ms fails, A1, B1 and A2 are all answered with an error, nobody has ever
+ * seen them, and the store is read-only: A2 was judged against something that never was.
+ *
  * Invariants:
  * 1. assigned == revision + writes in flight + writes filling; items are in revision order.
  * 2. node->n_pending counts the items of both batches that hold the node; node->pending is the obj
  *    of the newest of them and borrowed from it, so it dies with the count.
  * 3. A batch is published in one go, on the loop: all versions become visible, then the history and
  *    the subscribers get the events, then the writers are told. No other code runs in between
- * except those callbacks, and what they apply goes into the next batch.
+ *    except those callbacks, and what they apply goes into the next batch.
  * 4. After a failure nothing is pending and nothing will be: read_only stays set.
  *
  * What is handed to the disk at once is limited, because one LMDB transaction has a limit on dirty

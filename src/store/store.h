@@ -1,6 +1,6 @@
 /*
  * The store: all live objects in memory, every revision made durable by LMDB (or not at all, for
- * simulations), in the order and visibility of design decision D8.
+ * simulations), in the order and visibility of decision 8 (docs/decisions).
  *
  * 1. Each key has a durable version and at most one chain of pending ones. Writers judge against
  *    the newest pending version (store_newest); readers, lists, watches and caches see durable ones

@@ -21,6 +21,7 @@ TESTS = []
 TEMP = tempfile.TemporaryDirectory(prefix="grove-commands-")
 WORK = pathlib.Path(TEMP.name)
 os.environ["XDG_RUNTIME_DIR"] = str(WORK)
+os.environ["HOME"] = str(WORK)
 os.environ.pop("NO_COLOR", None)
 os.environ.pop("KUBECONFIG", None)
 

@@ -1,7 +1,7 @@
 /*
  * Who is asking: client certificates (common name and organizations), the administrator's bearer
- * token, service account tokens. Whoever brings nothing is anonymous; whoever brings something
- * wrong is nobody.
+ * token, service account tokens, bootstrap tokens. Whoever brings nothing is anonymous; whoever
+ * brings something wrong is nobody.
  *
  * A service account token is good while its account exists with the same UID, and what it is bound
  * to as well, both as the store has them durably.
@@ -45,5 +45,12 @@ struct status *authn_request(struct authn *n, const struct http_exchange *x, str
  * *ret_audience is the first of them it is good for. */
 bool authn_token(struct authn *n, str token, const str *audiences, size_t n_audiences,
                  struct arena *a, struct identity *ret, str *ret_audience);
+
+/* ---- bootstrap_token.c ---- */
+
+/* It has the form of a bootstrap token. */
+bool bootstrap_token_is(str token);
+/* It is one that is good at present. */
+bool bootstrap_token_read(struct authn *n, str token, struct arena *a, struct identity *ret);
 
 #endif

@@ -1,8 +1,10 @@
 /*
  * Authorization: the one question every request is asked before it is looked at, and the words of
- * the answer when it is no. Who may do what is in rbac.h. Refusals are logged: who, verb, what;
- * never what was sent. A flood of them is counted, not written: the log is not for the flooder.
+ * the answer when it is no. Who may do what is in rbac.h, and for nodes in node_rights.h. Refusals
+ * are logged: who, verb, what; never what was sent. A flood of them is counted, not written: the
+ * log is not for the flooder.
  */
+#include "apiserver/access/node_rights.h"
 #include "apiserver/access/rbac.h"
 #include "apiserver/request.h"
 #include "base/log.h"
@@ -22,7 +24,7 @@ struct access access_to(str verb, const struct kind *k, str ns, str name, str su
 
 bool authorize(struct apiserver *a, const struct user *user, const struct access *x)
 {
-    return rbac_allows(a->rbac, user, x);
+    return rbac_allows(a->rbac, user, x) || nodes_allow(a->nodes, user, x);
 }
 
 static struct status *refuse_path(struct arena *a, const struct user *user, const struct access *x)

@@ -4,6 +4,7 @@
  */
 #include "apiserver/access/review.h"
 
+#include "apiserver/access/node_rights.h"
 #include "apiserver/access/rbac.h"
 #include "base/uuid.h"
 
@@ -458,6 +459,9 @@ struct doc *token_request(struct review_call *c, struct status **ret_why)
         *ret_why = check_expiration(c, seconds);
     if (!*ret_why && !account)
         *ret_why = status_not_found(c->arena, &kind_service_account, c->name);
+    if (!*ret_why)
+        *ret_why =
+            node_token_status(c->authn->server, c->arena, &c->who->user, c->ns, c->name, spec);
     if (*ret_why || !account)
         return NULL;
     usec now = now_of(c);

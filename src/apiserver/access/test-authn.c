@@ -843,3 +843,107 @@ TEST(satokens_go_with_their_account)
     controllers_stop(&c);
     web_done(&w);
 }
+
+/* ---- bootstrap tokens ---- */
+
+#define BOOT_SECRET(id, more)                                                               \
+    "{'metadata':{'name':'bootstrap-token-" id "'},'type':'bootstrap.kubernetes.io/token'," \
+    "'stringData':{'token-id':'" id "','token-secret':'0123456789abcdef',"                  \
+    "'usage-bootstrap-authentication':'true'" more "}}"
+
+static const char *who_is(struct web *w, const char *token)
+{
+    w->token = token;
+    if (ask(w, "POST", WHO, "{}") != 201)
+        return "nobody";
+    str groups = member(w, "status.userInfo.groups");
+    return arena_printf(&w->f.arena, "%.*s %.*s", STR_ARG(member(w, "status.userInfo.username")),
+                        STR_ARG(groups))
+        .p;
+}
+
+TEST(authn_bootstrap_tokens_are_good_for_joining)
+{
+    struct web w;
+    web_init(&w);
+    CHECK_INT(create(&w.f, &kind_secret, "kube-system",
+                     BOOT_SECRET("abcdef", ",'auth-extra-groups':'system:bootstrappers:gpu'")),
+              201);
+    CHECK_CSTR(str_of(who_is(&w, "abcdef.0123456789abcdef")),
+               "system:bootstrap:abcdef "
+               "[\"system:bootstrappers\",\"system:bootstrappers:gpu\",\"system:authenticated\"]");
+    CHECK_INT(ask(&w, "GET", "/apis/certificates.k8s.io/v1/certificatesigningrequests", NULL), 200);
+    CHECK_INT(ask(&w, "GET", "/api/v1/nodes", NULL), 403);
+    CHECK_INT(ask(&w, "GET", "/api/v1/namespaces/kube-system/secrets", NULL), 403);
+    w.token = WEB_TOKEN;
+    web_done(&w);
+}
+
+TEST(authn_bootstrap_tokens_that_are_not_good)
+{
+    static const struct {
+        const char *ns, *json, *token;
+    } cases[] = {
+        {"kube-system", BOOT_SECRET("abcdef", ""), "abcdef.0123456789abcdee"},
+        {"kube-system", BOOT_SECRET("abcdef", ""), "abcdeg.0123456789abcdef"},
+        {"kube-system", BOOT_SECRET("abcdef", ""), "abcdef.0123456789abcde"},
+        {"kube-system", BOOT_SECRET("abcdef", ""), "ABCDEF.0123456789abcdef"},
+        {"ns", BOOT_SECRET("abcdef", ""), "abcdef.0123456789abcdef"},
+        {"kube-system", BOOT_SECRET("abcdef", ",'expiration':'2001-01-01T00:00:00Z'"),
+         "abcdef.0123456789abcdef"},
+        {"kube-system", BOOT_SECRET("abcdef", ",'expiration':'tomorrow'"),
+         "abcdef.0123456789abcdef"},
+        {"kube-system", BOOT_SECRET("abcdef", ",'auth-extra-groups':'system:masters'"),
+         "abcdef.0123456789abcdef"},
+        {"kube-system", BOOT_SECRET("abcdef", ",'auth-extra-groups':'system:bootstrappers:-'"),
+         "abcdef.0123456789abcdef"},
+        {"kube-system",
+         "{'metadata':{'name':'bootstrap-token-abcdef'},'type':'bootstrap.kubernetes.io/token',"
+         "'stringData':{'token-id':'abcdef','token-secret':'0123456789abcdef',"
+         "'usage-bootstrap-signing':'true'}}",
+         "abcdef.0123456789abcdef"},
+        {"kube-system",
+         "{'metadata':{'name':'bootstrap-token-abcdef'},"
+         "'stringData':{'token-id':'abcdef','token-secret':'0123456789abcdef',"
+         "'usage-bootstrap-authentication':'true'}}",
+         "abcdef.0123456789abcdef"},
+        {"kube-system",
+         "{'metadata':{'name':'bootstrap-token-abcdef'},'type':'bootstrap.kubernetes.io/token',"
+         "'stringData':{'token-id':'abcdeg','token-secret':'0123456789abcdef',"
+         "'usage-bootstrap-authentication':'true'}}",
+         "abcdef.0123456789abcdef"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct web w;
+        web_init(&w);
+        CHECK_INT(create(&w.f, &kind_secret, cases[i].ns, cases[i].json), 201);
+        if (!CHECK_CSTR(str_of(who_is(&w, cases[i].token)), "nobody"))
+            test_note("case %zu", i);
+        w.token = WEB_TOKEN;
+        web_done(&w);
+    }
+}
+
+TEST(authn_bootstrap_tokens_end_and_are_cleared_away)
+{
+    struct web w;
+    web_init(&w);
+    struct api *cache_api = apiserver_local(w.f.server, "grove-cache");
+    struct api *api = apiserver_local(w.f.server, "tokens-controller");
+    struct runtime *r = runtime_new(w.f.loop, cache_api);
+    bootstrap_tokens_add(r, api);
+    runtime_start(r);
+    str end = time_text(&w.f.arena, loop_wall(w.f.loop) + USEC_PER_HOUR);
+    str json = text_of(&w.f, BOOT_SECRET("abcdef", ",'expiration':'%.*s'"), STR_ARG(end));
+    CHECK_INT(create(&w.f, &kind_secret, "kube-system", json.p), 201);
+    fixture_run(&w.f, 59 * USEC_PER_MIN);
+    CHECK(strcmp(who_is(&w, "abcdef.0123456789abcdef"), "nobody") != 0);
+    fixture_run(&w.f, 2 * USEC_PER_MIN);
+    CHECK_CSTR(str_of(who_is(&w, "abcdef.0123456789abcdef")), "nobody");
+    CHECK_INT(get(&w.f, &kind_secret, "kube-system", "bootstrap-token-abcdef"), 404);
+    w.token = WEB_TOKEN;
+    runtime_free(r);
+    api_free(cache_api);
+    api_free(api);
+    web_done(&w);
+}

@@ -24,6 +24,8 @@ const char *pod_qos_class(jval spec);
 void refuse_pod(const struct admit *a, str why);
 /* Its service account, and what that gives it. */
 void pod_account(const struct admit *a, jval root, struct edit *e);
+/* The volume with its account's token. */
+void pod_token_volume(const struct admit *a, jval spec, const struct obj *account, struct edit *e);
 /* What the RuntimeClass it names says. */
 void pod_runtime(const struct admit *a, jval spec, struct edit *e);
 void role_validate(const struct admit *a, jval root);

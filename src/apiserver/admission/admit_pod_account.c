@@ -51,6 +51,7 @@ void pod_account(const struct admit *a, jval root, struct edit *e)
         give_pull_secrets(spec, account, e);
     else if (!is_on_its_way(a))
         refuse_unknown(a, name);
+    pod_token_volume(a, spec, account, e);
     if (!str_eq(given, name))
         edit_set_str(e, STR("/spec/serviceAccountName"), name);
     if (!str_eq(old_name, name))

@@ -986,3 +986,105 @@ TEST(a_namespace_has_a_moment_to_get_its_service_account)
     CHECK_INT(create(&f, &kind_pod, "new", POD("b", "")), 201);
     fixture_done(&f);
 }
+
+/* ---- the token of a pod ---- */
+
+#define TOKEN_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
+
+static void check_token_mounts(struct fixture *f, const char *list, size_t i, size_t want)
+{
+    size_t n = 0;
+    jval mounts = jgetc(jat(jpath(doc_root(f->doc), list), i), "volumeMounts");
+    for (struct jiter it = jiter(mounts); jnext(&it);)
+        n += str_starts(jstr(jgetc(it.value, "name")), STR("kube-api-access-")) &&
+             str_is(jstr(jgetc(it.value, "mountPath")), TOKEN_DIR) &&
+             jbool(jgetc(it.value, "readOnly"), false);
+    CHECK_INT(n, want);
+}
+
+static size_t count_token_volumes(struct fixture *f)
+{
+    size_t n = 0;
+    for (struct jiter it = jiter(jpath(doc_root(f->doc), "spec.volumes")); jnext(&it);)
+        n += str_starts(jstr(jgetc(it.value, "name")), STR("kube-api-access-"));
+    return n;
+}
+
+TEST(pods_get_a_volume_with_their_token)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_INT(create(&f, &kind_pod, "ns", POD("off", "")), 201);
+    CHECK_INT(count_token_volumes(&f), 0);
+    apiserver_set_token_volumes(f.server, true);
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     POD("p", ",'initContainers':[{'name':'i','image':'registry.example/x:1'}],"
+                              "'volumes':[{'name':'own','emptyDir':{}}]")),
+              201);
+    CHECK_INT(count_token_volumes(&f), 1);
+    jval volume = jat(jpath(doc_root(f.doc), "spec.volumes"), 1);
+    CHECK_CSTR(jtext(jgetc(volume, "projected")),
+               "{\"sources\":[{\"serviceAccountToken\":{\"expirationSeconds\":3607,\"path\":"
+               "\"token\"}},{\"configMap\":{\"name\":\"kube-root-ca.crt\",\"items\":[{\"key\":"
+               "\"ca.crt\",\"path\":\"ca.crt\"}]}},{\"downwardAPI\":{\"items\":[{\"path\":"
+               "\"namespace\",\"fieldRef\":{\"apiVersion\":\"v1\",\"fieldPath\":"
+               "\"metadata.namespace\"}}]}}],\"defaultMode\":420}");
+    check_token_mounts(&f, "spec.containers", 0, 1);
+    check_token_mounts(&f, "spec.initContainers", 0, 1);
+    CHECK_INT(patch(&f, &kind_pod, "ns", "p", API_PATCH_MERGE, "{'metadata':{'labels':{'a':'b'}}}"),
+              200);
+    CHECK_INT(count_token_volumes(&f), 1);
+    fixture_done(&f);
+}
+
+TEST(a_container_with_something_there_is_left_alone)
+{
+    struct fixture f;
+    fixture_init(&f);
+    apiserver_set_token_volumes(f.server, true);
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     "{'metadata':{'name':'p'},'spec':{'volumes':[{'name':'own','emptyDir':{}}],"
+                     "'containers':[{'name':'a','image':'x','volumeMounts':[{'name':'own',"
+                     "'mountPath':'" TOKEN_DIR "'}]},{'name':'b','image':'x'}]}}"),
+              201);
+    CHECK_INT(count_token_volumes(&f), 1);
+    check_token_mounts(&f, "spec.containers", 0, 0);
+    check_token_mounts(&f, "spec.containers", 1, 1);
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     "{'metadata':{'name':'q'},'spec':{'volumes':[{'name':'own','emptyDir':{}}],"
+                     "'containers':[{'name':'a','image':'x','volumeMounts':[{'name':'own',"
+                     "'mountPath':'" TOKEN_DIR "'}]}]}}"),
+              201);
+    CHECK_INT(count_token_volumes(&f), 0);
+    CHECK_INT(create(&f, &kind_pod, "ns",
+                     POD("copy", ",'volumes':[{'name':'kube-api-access-abcde','emptyDir':{}}]")),
+              201);
+    CHECK_INT(count_token_volumes(&f), 1);
+    check_token_mounts(&f, "spec.containers", 0, 1);
+    fixture_done(&f);
+}
+
+TEST(automount_of_the_pod_goes_before_that_of_its_account)
+{
+    static const struct {
+        const char *account, *pod;
+        size_t want;
+    } cases[] = {
+        {"", "", 1},
+        {",'automountServiceAccountToken':false", "", 0},
+        {"", ",'automountServiceAccountToken':false", 0},
+        {",'automountServiceAccountToken':false", ",'automountServiceAccountToken':true", 1},
+        {",'automountServiceAccountToken':true", ",'automountServiceAccountToken':false", 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        fixture_init(&f);
+        apiserver_set_token_volumes(f.server, true);
+        str account = text_of(&f, "{'metadata':{'name':'sa'}%s}", cases[i].account);
+        str pod = text_of(&f, POD("p", ",'serviceAccountName':'sa'%s"), cases[i].pod);
+        CHECK_INT(create(&f, &kind_service_account, "ns", account.p), 201);
+        CHECK_INT(create(&f, &kind_pod, "ns", pod.p), 201);
+        CHECK_INT(count_token_volumes(&f), cases[i].want);
+        fixture_done(&f);
+    }
+}

@@ -15,6 +15,18 @@
  * piece waits for a seat waits with all that is behind it.
  *
  * A flow lives while somebody has a reference: who has work waiting holds one.
+ *
+ * Example, all pieces of cost 10. User a sends 100 pieces at once; the clock is 0, and its pieces
+ * start at 0, 10, 20, ... Three of them are taken; the clock is 20, the start of the third, and a's
+ * next piece starts at 30. Now user b sends two pieces. The first starts at 20, where the clock is:
+ *
+ *   taken   b@20   a@30   b@30   a@40   a@50  ...
+ *
+ * (At 30 both are equal, and a has waited longer.) b waits for no more than one piece of a, however
+ * many a has waiting. If b's pieces cost 40, b would be served at 20 and then at 60, with three of
+ * a's in between: equal shares by cost, not by number.
+ *
+ * Invariants. The clock never goes back. A flow with work is in exactly one of ready and blocked.
  */
 #ifndef APISERVER_FRONT_FAIR_H
 #define APISERVER_FRONT_FAIR_H

@@ -135,6 +135,8 @@ static void on_close(struct http_exchange *x)
         stream_stop(c);
     if (c->listing)
         reply_stop(c);
+    if (c->passing)
+        kubelet_stop(c);
     c->x = NULL;
     if (!c->pending)
         call_free(c);
@@ -602,6 +604,7 @@ struct front *front_new(struct apiserver *a, const struct front_options *o, stru
                                      .ctx = f,
                                      .on_gone = turns_gone,
                                      .is_greedy = turns_is_greedy};
+    f->kubelets = kubelets_new(apiserver_loop(a));
     f->journal = o->journal;
     f->began = loop_now(apiserver_loop(a));
     if (authn_init(&f->authn, a, o->admin_token, o->sa_key, err) == 0)
@@ -616,6 +619,12 @@ struct front *front_new(struct apiserver *a, const struct front_options *o, stru
 const char *front_address(const struct front *f)
 {
     return http_server_address(f->http);
+}
+
+int front_set_kubelet_client(struct front *f, str ca_pem, str cert_pem, str key_pem,
+                             struct err *err)
+{
+    return kubelets_set(f->kubelets, ca_pem, cert_pem, key_pem, err);
 }
 
 void front_set_ready(struct front *f, bool ready)
@@ -636,6 +645,7 @@ void front_free(struct front *f)
     if (f->http)
         http_server_free(f->http);
     turns_done(f);
+    kubelets_free(f->kubelets);
     authn_done(&f->authn);
     discovery_pages_done(&f->discovery);
     free(f);

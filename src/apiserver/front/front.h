@@ -35,6 +35,9 @@ struct front_options {
 
 struct front *front_new(struct apiserver *a, const struct front_options *o, struct err *err);
 const char *front_address(const struct front *f);
+/* What is shown to the servers of nodes, and what theirs are checked with; see kubelet.h. */
+int front_set_kubelet_client(struct front *f, str ca_pem, str cert_pem, str key_pem,
+                             struct err *err);
 void front_set_ready(struct front *f, bool ready); /* /readyz */
 void front_shutdown(struct front *f, usec grace, void (*done)(void *ctx), void *ctx);
 void front_free(struct front *f);

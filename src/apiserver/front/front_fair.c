@@ -575,6 +575,12 @@ void turns_answered(struct call *c)
         release_seat(c);
 }
 
+void turns_pass_on(struct call *c)
+{
+    list_remove(&c->due);
+    turns_answered(c);
+}
+
 /* ---- time ---- */
 
 static void expire(struct call *c)

@@ -5,6 +5,7 @@
 #include "apiserver/access/authn.h"
 #include "apiserver/front/fair.h"
 #include "apiserver/front/front.h"
+#include "apiserver/front/kubelet.h"
 #include "apiserver/front/route.h"
 #include "base/uuid.h"
 
@@ -16,9 +17,10 @@ struct front {
     struct apiserver *server;
     struct http_server *http;
     struct authn authn;
+    struct kubelets *kubelets;
     const struct journal *journal; /* may be NULL */
     struct discovery_pages discovery;
-    size_t n_squeezing; /* lists that are being compressed */
+    size_t n_compressing; /* lists that are being compressed */
     bool ready;
     usec began;       /* monotonic */
     size_t n_calls;   /* open at present */
@@ -43,6 +45,7 @@ struct front {
 };
 
 struct listing;
+struct passing; /* kubelet.c */
 struct stream;
 
 struct call {
@@ -58,6 +61,7 @@ struct call {
     int code;                /* of the reply; 0: none yet */
     struct listing *listing; /* a long list on its way out */
     struct stream *stream;   /* a watch */
+    struct passing *passing; /* it is answered by a node */
 
     /* front_fair.c */
     struct list link, due;
@@ -119,6 +123,8 @@ void turns_cancel(struct call *c);
 /* The server has made its answer, or a watch has begun: from now on it is up to the peer. */
 void turns_answered(struct call *c);
 void turns_watching(struct call *c, bool on);
+/* Somebody else answers it, in his own time. */
+void turns_pass_on(struct call *c);
 /* It keeps so many bytes more (or less) than before. */
 void turns_hold(struct call *c, ptrdiff_t bytes);
 /* For metrics: what waits, and what all of it holds. */

@@ -387,7 +387,7 @@ static void send_list(struct call *c, const struct api_reply *reply)
     turns_hold(c, (ptrdiff_t)listing_size(l));
     c->x->on_drain = on_drain;
     if (http_accepts_gzip(c->x) && n_headers + 2 <= FRONT_MAX_HEADERS)
-        l->squeeze = squeeze_new(&c->front->n_squeezing);
+        l->squeeze = squeeze_new(&c->front->n_compressing);
     if (l->squeeze) {
         h[n_headers++] = (struct http_header){STR("content-encoding"), STR("gzip")};
         h[n_headers++] = (struct http_header){STR("vary"), STR("Accept-Encoding")};

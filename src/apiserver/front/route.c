@@ -3,7 +3,8 @@
 
 #include "apiserver/access/review.h"
 
-enum { MAX_SEGMENTS = 9 };
+/* Of a resource of ours, and of one with somebody else's path behind it. */
+enum { RESOURCE_SEGMENTS = 9, MAX_SEGMENTS = 64 };
 
 /* ---- path ---- */
 
@@ -56,6 +57,9 @@ static bool parse_resource(str group, str version, const str *s, size_t n, struc
         q->ns = s[i + 1];
         i += 2;
     }
+    /* What comes after "proxy" is somebody else's path. */
+    if (n - i > 3 && str_is(s[i + 2], "proxy"))
+        n = i + 3;
     if (i >= n || n - i > 3)
         return false;
     q->name = n - i > 1 ? s[i + 1] : STR_NONE;
@@ -175,13 +179,31 @@ static enum route_result parse_review(const struct http_exchange *x, struct rout
     return why ? fail(ret_status, why) : ROUTE_REVIEW;
 }
 
+/* Options and formats are for whoever answers it. */
+static bool is_passed_on(str subresource)
+{
+    static const char *const names[] = {"attach", "exec", "portforward", "proxy"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_is(subresource, names[i]))
+            return true;
+    return false;
+}
+
+static bool has_proxy(const str *s)
+{
+    for (size_t i = 0; i < RESOURCE_SEGMENTS; i++)
+        if (str_is(s[i], "proxy"))
+            return true;
+    return false;
+}
+
 enum route_result route_parse(const struct http_exchange *x, struct arena *a, struct route *r,
                               struct status **ret_status)
 {
     str s[MAX_SEGMENTS];
     size_t n;
     *r = (struct route){.request = arena_new(a, struct api_request)};
-    if (!split_path(x->path, a, s, &n) || n < 3)
+    if (!split_path(x->path, a, s, &n) || n < 3 || (n > RESOURCE_SEGMENTS && !has_proxy(s)))
         return ROUTE_NOT_API;
     bool core = str_is(s[0], "api") && str_is(s[1], "v1");
     if (!core && !(str_is(s[0], "apis") && n >= 4))
@@ -194,6 +216,8 @@ enum route_result route_parse(const struct http_exchange *x, struct arena *a, st
     if (r->review)
         return parse_review(x, r, a, ret_status);
     struct status *why = parse_verb(x->method, r, a);
+    if (!why && !r->is_watch && is_passed_on(r->request->subresource))
+        return ROUTE_RESOURCE;
     if (!why && r->is_watch)
         why = parse_watch_prefix(r, a);
     if (!why && r->request->verb == API_PATCH)

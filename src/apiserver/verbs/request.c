@@ -292,12 +292,17 @@ struct access request_access(const struct api_request *r)
 {
     bool many = r->verb == API_LIST || r->verb == API_DELETE_COLLECTION;
     str name = many ? selected_name(r->field_selector) : r->name;
-    return access_to(str_of(verb_name(r->verb)), r->kind, r->ns, name, r->subresource);
+    struct access x = access_to(str_of(verb_name(r->verb)), r->kind, r->ns, name, r->subresource);
+    x.fields = many ? r->field_selector : STR_NONE;
+    return x;
 }
 
 struct access watch_access(const struct api_watch *w)
 {
-    return access_to(STR("watch"), w->kind, w->ns, selected_name(w->field_selector), STR_NONE);
+    struct access x =
+        access_to(STR("watch"), w->kind, w->ns, selected_name(w->field_selector), STR_NONE);
+    x.fields = w->field_selector;
+    return x;
 }
 
 static bool check_authorized(struct req *q)

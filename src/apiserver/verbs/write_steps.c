@@ -416,6 +416,7 @@ static struct admit admit_of(struct req *q, struct status **refused)
         .user = q->user,
         .store = q->server->store,
         .pools = &q->server->pools,
+        .token_volumes = q->server->token_volumes,
         .grove = q->server->grove,
         .now = loop_wall(q->server->loop),
         .arena = &q->arena,
@@ -474,10 +475,12 @@ static bool ask_first(struct req *q)
     return step == HOOKS_NOBODY;
 }
 
-/* Policies judge the same whenever it begins. */
+/* Policies judge the same whenever it begins, and so does what nodes may not do. */
 static bool judge_first(struct req *q)
 {
-    const struct status *denied = q->ops->admits || !q->base ? NULL : hooks_judge(q);
+    const struct status *denied = q->ops->admits || !q->base ? NULL : node_restriction_status(q);
+    if (!denied && !q->ops->admits && q->base)
+        denied = hooks_judge(q);
     if (denied)
         req_refuse(q, denied);
     return !denied;
@@ -782,7 +785,7 @@ static void ask_to_judge(struct req *q)
 static const struct status *check_user(struct req *q)
 {
     static const struct status *(*const checks[])(struct req * q) = {
-        escalation_status, signing_status, policy_access_status};
+        node_restriction_status, escalation_status, signing_status, policy_access_status};
     const struct status *why = NULL;
     for (size_t i = 0; !why && i < ARRAY_LEN(checks); i++)
         why = checks[i](q);

@@ -48,11 +48,15 @@ str clean_text(struct arena *a, str text, enum clean_lines lines)
     return ret;
 }
 
-static void add_value(struct jw *w, jval v, struct arena *a, enum clean_lines lines)
+/* What a string of a document becomes. */
+typedef str change_fn(struct arena *a, str text, enum clean_lines lines);
+
+static void add_value(struct jw *w, jval v, struct arena *a, enum clean_lines lines,
+                      change_fn *change)
 {
     bool object = jtype(v) == J_OBJECT;
     if (jtype(v) == J_STRING) {
-        jw_str(w, clean_text(a, jstr(v), lines));
+        jw_str(w, change(a, jstr(v), lines));
         return;
     }
     if (!object && jtype(v) != J_ARRAY) {
@@ -65,8 +69,8 @@ static void add_value(struct jw *w, jval v, struct arena *a, enum clean_lines li
         jw_array(w);
     for (struct jiter it = jiter(v); jnext(&it);) {
         if (object)
-            jw_key(w, clean_text(a, it.key, CLEAN_ALL));
-        add_value(w, it.value, a, lines);
+            jw_key(w, change(a, it.key, CLEAN_ALL));
+        add_value(w, it.value, a, lines, change);
     }
     jw_end(w);
 }
@@ -89,7 +93,78 @@ struct doc *clean_doc(jval root, enum clean_lines lines)
     if (!is_suspect(jtext(root)))
         return NULL;
     jw_init(&w);
-    add_value(&w, root, &a, lines);
+    add_value(&w, root, &a, lines, clean_text);
     arena_done(&a);
     return jw_doc(&w);
+}
+
+/* ---- long numbers ---- */
+
+enum { LONG_NUMBER = 16, DIGITS_LEFT = 6 };
+#define LEFT_OUT "…"
+
+static size_t digits_at(str text, size_t i)
+{
+    size_t n = 0;
+    while (i + n < text.len && text.p[i + n] >= '0' && text.p[i + n] <= '9')
+        n++;
+    return n;
+}
+
+/* The next one, behind a dash; text.len when there is none. */
+static size_t find_long(str text, size_t from, size_t *ret_len)
+{
+    for (size_t i = from; i + 1 < text.len; i++) {
+        if (text.p[i] != '-')
+            continue;
+        *ret_len = digits_at(text, i + 1);
+        if (*ret_len >= LONG_NUMBER)
+            return i + 1;
+    }
+    return text.len;
+}
+
+str clean_short(struct arena *a, str text)
+{
+    struct strbuf out = STRBUF_INIT(MAX_TEXT);
+    size_t done = 0, n = 0, at;
+    while ((at = find_long(text, done, &n)) < text.len) {
+        strbuf_add_str(&out, str_sub(text, done, at));
+        strbuf_add_cstr(&out, LEFT_OUT);
+        done = at + n - DIGITS_LEFT;
+    }
+    if (done == 0)
+        return text;
+    strbuf_add_str(&out, str_sub(text, done, text.len));
+    str ret = arena_str(a, strbuf_str(&out));
+    strbuf_done(&out);
+    return ret;
+}
+
+static str shorten(struct arena *a, str text, enum clean_lines lines)
+{
+    (void)lines;
+    return clean_short(a, text);
+}
+
+struct doc *clean_short_doc(jval root)
+{
+    struct arena a = ARENA_INIT;
+    struct jw w;
+    size_t n;
+    if (find_long(jtext(root), 0, &n) == jtext(root).len)
+        return NULL;
+    jw_init(&w);
+    add_value(&w, root, &a, CLEAN_ALL, shorten);
+    arena_done(&a);
+    return jw_doc(&w);
+}
+
+bool clean_is_short_for(str given, str name)
+{
+    ptrdiff_t at = str_find(given, STR(LEFT_OUT));
+    if (at < 0)
+        return false;
+    str tail = str_sub(given, (size_t)at + strlen(LEFT_OUT), given.len);
+    return str_starts(name, str_sub(given, 0, (size_t)at)) && str_ends(name, tail);
 }

@@ -17,4 +17,13 @@ str clean_text(struct arena *a, str text, enum clean_lines lines);
 /* A document with such strings in place of its own; NULL when it needs none. */
 struct doc *clean_doc(jval root, enum clean_lines lines);
 
+/* Names of gangs end in the time they were made: "chat-0-1795015013473408007". In text for people
+ * all but the last digits of such a number go: "chat-0-…408007". The same text when there is none.
+ */
+str clean_short(struct arena *a, str text);
+/* A document with such strings in place of its own; NULL when it needs none. */
+struct doc *clean_short_doc(jval root);
+/* Whether a name that somebody copied from such a text means this one. */
+bool clean_is_short_for(str given, str name);
+
 #endif

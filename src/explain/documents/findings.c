@@ -3,6 +3,7 @@
 
 #include "base/timefmt.h"
 #include "explain/documents/paint.h"
+#include "explain/documents/pod_trouble.h"
 #include "explain/documents/unfit.h"
 #include "grove/going.h"
 #include "grove/names.h"
@@ -10,7 +11,7 @@
 #include "grove/types.h"
 #include "grove/wait.h"
 
-enum { MAX_FINDINGS = 200, MAX_ERRORS = 3 };
+enum { MAX_FINDINGS = 200, MAX_ERRORS = 3, MAX_NAMED = 3 };
 #define LINGERS_AFTER (10 * USEC_PER_SEC)
 
 const char *const finding_states[] = {"going",   "failed",    "stuck",    "degraded",
@@ -22,6 +23,7 @@ struct look {
     const struct obj *pcs;
     str label; /* the set's name as a label value */
     struct pod_groups by_owner;
+    struct pod_warnings warnings;
     struct arena *arena;
     struct findings *out;
 };
@@ -65,9 +67,10 @@ static str message_of(const struct obj *o, const char *type)
     return jstr(jgetc(condition_find(conditions_of(o), str_of(type)), "message"));
 }
 
+/* Numbers of the API have 32 bits; a sum over larger ones would leave the range. */
 static int64_t number(jval v, const char *field)
 {
-    return jint(jget(v, str_of(field)), 0);
+    return MIN(MAX(jint(jget(v, str_of(field)), 0), INT32_MIN), INT32_MAX);
 }
 
 const char *findings_kind(const struct kind *k)
@@ -101,7 +104,8 @@ str template_of_child(const struct obj *child, const struct obj *pcs)
     /* The template has it no more. */
     str index = obj_label(child, STR(LABEL_PCS_INDEX));
     size_t skip = pcs->name.len + index.len + 2;
-    return child->name.len > skip ? str_sub(child->name, skip, child->name.len) : child->name;
+    bool own = child->name.len > skip && str_starts(child->name, pcs->name);
+    return own ? str_sub(child->name, skip, child->name.len) : child->name;
 }
 
 /* ---- pods ---- */
@@ -162,6 +166,19 @@ struct pod_count count_pods(const struct picture *p, str set)
 
 /* ---- the set itself ---- */
 
+/* "finalizers: a, b"; empty when there are none. */
+static str finalizers_text(const struct obj *o, struct arena *a)
+{
+    str text = STR_NONE;
+    for (struct jiter it = jiter(jgetc(o->meta, "finalizers")); jnext(&it);) {
+        str name = jstr(it.value);
+        if (name.len)
+            text = arena_printf(a, "%.*s%s%.*s", STR_ARG(text),
+                                text.len ? ", " : "finalizers: ", STR_ARG(name));
+    }
+    return text;
+}
+
 static void look_at_going(struct look *l)
 {
     if (!l->pcs->deleting)
@@ -169,15 +186,14 @@ static void look_at_going(struct look *l)
     struct pod_count n = count_pods(l->picture, l->label);
     struct finding *f = add(l, FINDING_GOING, 0, l->pcs);
     f->verdict =
-        arena_printf(l->arena, "%.*s is being deleted, %lld pod%s %s left", STR_ARG(l->pcs->name),
+        arena_printf(l->arena, "%.*s is being deleted; %lld pod%s %s left", STR_ARG(l->pcs->name),
                      (long long)n.exist, paint_plural(n.exist), paint_verb(n.exist, "is", "are"));
-    jval names = jgetc(l->pcs->meta, "finalizers");
-    f->constraint = arena_printf(l->arena, "finalizers: %.*s", STR_ARG(jtext(names)));
-    for (struct jiter it = jiter(names); jnext(&it);)
+    f->constraint = finalizers_text(l->pcs, l->arena);
+    for (struct jiter it = jiter(jgetc(l->pcs->meta, "finalizers")); jnext(&it);)
         unblock(f, str_starts(jstr(it.value), STR("grove.io/"))
-                       ? STR("the operator takes its finalizer off when all is gone: if it lasts, "
-                             "look whether one runs")
-                       : arena_printf(l->arena, "whoever put the finalizer %.*s must take it off",
+                       ? STR("the operator removes its finalizer when everything is gone; if that "
+                             "takes long, check that an operator is running")
+                       : arena_printf(l->arena, "whoever added the finalizer %.*s must remove it",
                                       STR_ARG(jstr(it.value))));
 }
 
@@ -210,13 +226,16 @@ static str unnamed(struct arena *a, str text)
 static const struct {
     const char *words, *how;
 } refusals[] = {
-    {"exceeded quota", "free what the quota counts, or raise it: kubectl describe resourcequota"},
+    {"exceeded quota",
+     "use less of what the quota counts, or raise it: kubectl describe resourcequota"},
     {"failed calling webhook",
-     "bring back the service behind that webhook, or take its configuration away: kubectl get "
+     "restore the service behind that webhook, or delete its configuration: kubectl get "
      "validatingwebhookconfigurations,mutatingwebhookconfigurations"},
-    {"denied the request", "do what the webhook or policy asks for, or ask those who keep it"},
-    {"is forbidden: User", "give the operator the right again: grove manifests prints its roles"},
-    {"no answer from the API server", "look whether the API server is well"},
+    {"denied the request", "do what the webhook or policy asks for, or ask whoever maintains it"},
+    {"is forbidden: User",
+     "give the operator that permission again: grove manifests prints its roles"},
+    {"no answer from the API server", "check that the API server is healthy"},
+    {"the name belongs to", "rename the set, or remove the other object"},
 };
 
 static void look_at_errors(struct look *l, const struct obj *o)
@@ -227,9 +246,9 @@ static void look_at_errors(struct look *l, const struct obj *o)
         str code = jstr(jgetc(it.value, "code"));
         str what, cause = cut_cause(jstr(jgetc(it.value, "description")), &what);
         size_t i = 0;
-        f->verdict = arena_printf(l->arena, "%.*s: %.*s", STR_ARG(findings_reference(l->arena, o)),
-                                  STR_ARG(cause));
         f->constraint = what.len ? what : code;
+        f->verdict = arena_printf(l->arena, "%.*s: %.*s", STR_ARG(findings_reference(l->arena, o)),
+                                  STR_ARG(cause.len ? cause : f->constraint));
         f->alike =
             arena_printf(l->arena, "%.*s %.*s", STR_ARG(code), STR_ARG(unnamed(l->arena, cause)));
         while (i < ARRAY_LEN(refusals) && str_find(cause, str_of(refusals[i].words)) < 0)
@@ -238,23 +257,42 @@ static void look_at_errors(struct look *l, const struct obj *o)
             unblock(f, str_of(refusals[i].how));
         else
             unblock(f, STR("correct what the message names"));
-        unblock(f, STR("it is tried again by itself"));
+        unblock(f, STR("it is retried automatically"));
     }
 }
 
+/* What one does about conditions of a set, by their reasons. */
+static const struct {
+    const char *reason, *how;
+} set_remedies[] = {
+    {"ClusterTopologyLevelsUnavailable",
+     "add the level to the ClusterTopologyBinding, or remove the topologyConstraint; until then it "
+     "is not enforced"},
+    {"ClusterTopologyNotFound",
+     "create it, or remove the topologyConstraint; until then it is not enforced"},
+    {"TopologyNameMissing",
+     "set topologyName, or remove the topologyConstraint; until then it is not enforced"},
+    {"ComputeDomainKindMissing",
+     "install NVIDIA's DRA driver, or set the annotation grove.io/mnnvl-group to none"},
+};
+
+/* Unknown is as bad as True here: what it waits for is not even there. */
 static void look_at_conditions(struct look *l)
 {
     for (struct jiter it = jiter(conditions_of(l->pcs)); jnext(&it);) {
-        str type = jstr(jgetc(it.value, "type"));
-        if (!str_ends(type, STR("Unavailable")) || !str_is(jstr(jgetc(it.value, "status")), "True"))
+        str type = jstr(jgetc(it.value, "type")), status = jstr(jgetc(it.value, "status"));
+        str reason = jstr(jgetc(it.value, "reason")), message = jstr(jgetc(it.value, "message"));
+        if (!str_ends(type, STR("Unavailable")) ||
+            !(str_is(status, "True") || str_is(status, "Unknown")))
             continue;
         struct finding *f = add(l, FINDING_WAITING, 0, l->pcs);
-        f->verdict = jstr(jgetc(it.value, "message"));
-        f->constraint = arena_printf(l->arena, "condition %.*s: %.*s", STR_ARG(type),
-                                     STR_ARG(jstr(jgetc(it.value, "reason"))));
-        if (str_is(type, "TopologyLevelsUnavailable"))
-            unblock(f, STR("create the ClusterTopologyBinding with these levels, or take the "
-                           "topologyConstraint out"));
+        f->constraint =
+            arena_printf(l->arena, "condition %.*s: %.*s", STR_ARG(type), STR_ARG(reason));
+        f->verdict = message.len ? message : f->constraint;
+        for (size_t i = 0; i < ARRAY_LEN(set_remedies); i++) {
+            if (str_is(reason, set_remedies[i].reason))
+                unblock(f, str_of(set_remedies[i].how));
+        }
     }
 }
 
@@ -275,14 +313,15 @@ static void look_at_update(struct look *l)
                               (long long)number(obj_status(l->pcs), "updatedReplicas"),
                               (long long)number(obj_spec(l->pcs), "replicas"));
     if (stuck) {
-        f->verdict = arena_printf(l->arena, "the update does not go on: %.*s",
-                                  STR_ARG(jstr(jgetc(c, "message"))));
+        str why = jstr(jgetc(c, "message"));
+        f->verdict = arena_printf(l->arena, "the update makes no progress: %.*s",
+                                  STR_ARG(why.len ? why : f->verdict));
         unblock(f, arena_printf(l->arena, "go back: grove rollout undo pcs/%.*s",
                                 STR_ARG(l->pcs->name)));
         unblock(f, STR("or apply a corrected manifest"));
     }
     if (paused)
-        unblock(f, arena_printf(l->arena, "let it go on: grove rollout resume pcs/%.*s",
+        unblock(f, arena_printf(l->arena, "resume it: grove rollout resume pcs/%.*s",
                                 STR_ARG(l->pcs->name)));
 }
 
@@ -291,18 +330,17 @@ static const struct {
     const char *verdict, *constraint, *help[2];
 } servers[] = {
     [STORE_FULL] =
-        {"the API server's store is full: it refuses what would make it larger, and what "
-         "is said here may not change",
+        {"the API server's store is full: it refuses writes that need more room, so what is "
+         "shown here may not change",
          "/readyz/storage of the server fails",
          {"delete objects, or make room on the disk of its store; the answer to a refused "
           "write, and its log, say what is full",
           "it goes on by itself when there is room"}},
-    [STORE_READ_ONLY] = {"the API server takes no writes: its store is read-only, and nothing "
-                         "changes, whatever else is said here",
+    [STORE_READ_ONLY] = {"the API server takes no writes: its store is read-only, so nothing "
+                         "changes, whatever else is shown here",
                          "/readyz/etcd of the server fails",
                          {"look at the disk of its store; its log says what the disk answered",
-                          "then start the server again: one that could not write once does not try "
-                          "again"}},
+                          "then restart the server: after a write has failed it tries no other"}},
 };
 
 str findings_of_server(const struct picture *p)
@@ -339,18 +377,40 @@ static void look_at_unseen(struct look *l)
     if (l->pcs->deleting || j_has(jgetc(obj_status(l->pcs), "replicas")) || has_children(l))
         return;
     struct finding *f = add(l, FINDING_WAITING, 0, l->pcs);
-    f->verdict = STR("the operator has not taken up the change yet");
-    f->constraint = STR("it does so at once where one runs");
-    unblock(f, STR("look whether an operator runs"));
+    f->verdict = STR("no operator has looked at the set yet");
+    f->constraint = STR("a running operator does so at once");
+    unblock(f, STR("check that an operator is running"));
 }
 
 /* ---- gangs ---- */
 
+#define OWN_PODS                                                                        \
+    "correct its podReferences if it was written by hand, or the labels " LABEL_PODGANG \
+    " and " LABEL_PCLQ " of the pods"
+/* What one does about a gang that is not placed for another reason than room. */
+static const struct {
+    const char *reason, *how;
+} unplaced_remedies[] = {
+    {"InvalidPodReference", OWN_PODS},
+    {"LeavesRoom",
+     "wait: it takes the room when what is free has not grown for a minute; or add nodes"},
+    {"QueueLimit", "raise the limit of the queue, or wait until other gangs of it finish"},
+    {"UnknownQueue", "correct the label kai.scheduler/queue, or the queues in the ConfigMap "
+                     "grove-queues"},
+};
+
 static void look_at_unfit(struct look *l, const struct obj *gang)
 {
     struct finding *f = add(l, FINDING_WAITING, 1, gang);
-    f->verdict = arena_printf(l->arena, "gang %.*s does not fit: %.*s", STR_ARG(gang->name),
+    bool wrong = unfit_is_wrong(unfit_facts(gang));
+    str reason = jstr(jgetc(condition_find(conditions_of(gang), STR("Unschedulable")), "reason"));
+    f->verdict = arena_printf(l->arena, "gang %.*s %s: %.*s", STR_ARG(gang->name),
+                              wrong ? "is not placed" : "does not fit",
                               STR_ARG(unfit_verdict(gang, l->arena)));
+    for (size_t i = 0; wrong && i < ARRAY_LEN(unplaced_remedies); i++) {
+        if (str_is(reason, unplaced_remedies[i].reason))
+            unblock(f, str_of(unplaced_remedies[i].how));
+    }
     f->unfit = true;
     f->constraint = message_of(gang, "Unschedulable");
     f->alike = unfit_key(unfit_facts(gang), l->arena);
@@ -358,18 +418,23 @@ static void look_at_unfit(struct look *l, const struct obj *gang)
 
 static void look_at_disrupted(struct look *l, const struct obj *gang)
 {
+    jval c = condition_find(conditions_of(gang), STR("DisruptionTarget"));
     struct finding *f = add(l, FINDING_DEGRADED, 0, gang);
     f->verdict = arena_printf(l->arena, "gang %.*s makes room for another: %.*s",
-                              STR_ARG(gang->name), STR_ARG(message_of(gang, "DisruptionTarget")));
-    unblock(f, STR("give it a higher priority class"));
+                              STR_ARG(gang->name), STR_ARG(jstr(jgetc(c, "message"))));
+    if (str_is(jstr(jgetc(c, "reason")), "TrimmedByScheduler"))
+        f->constraint = STR("its minimum stays; the pods come back when there is room");
+    else
+        unblock(f, STR("add nodes, or give it a higher priority class"));
 }
 
 /* What else the scheduler says of a gang that runs, or would. */
 static const struct {
-    const char *type, *what;
+    const char *type, *what, *how;
 } gang_troubles[] = {
-    {"InvalidPodReference", "names pods that are not its own"},
-    {"TopologyViolated", "is not as close together as it must be"},
+    {"InvalidPodReference", "names pods that are not its own", OWN_PODS},
+    {"TopologyViolated", "is spread over several domains, and must be in one",
+     "put the labels of the nodes back, or delete the pods outside the domain"},
 };
 
 static void look_at_troubles(struct look *l, const struct obj *gang)
@@ -384,6 +449,7 @@ static void look_at_troubles(struct look *l, const struct obj *gang)
                                   gang_troubles[i].what, STR_ARG(jstr(jgetc(c, "message"))));
         f->constraint =
             arena_printf(l->arena, "condition %s: %.*s", type, STR_ARG(jstr(jgetc(c, "reason"))));
+        unblock(f, str_of(gang_troubles[i].how));
     }
 }
 
@@ -415,7 +481,14 @@ static jval ready_of(const struct obj *pod)
     return condition_find(conditions_of(pod), STR("Ready"));
 }
 
-static void count_state(struct states *n, const struct obj *pod)
+/* Its status says that it starts, and its kubelet that it cannot. */
+static bool cannot_start(const struct look *l, const struct obj *pod)
+{
+    struct pod_trouble t;
+    return pod_trouble_of(pod, &l->warnings, l->arena, &t);
+}
+
+static void count_state(const struct look *l, struct states *n, const struct obj *pod)
 {
     str state = pod_state(pod);
     if (pod->deleting)
@@ -429,7 +502,7 @@ static void count_state(struct states *n, const struct obj *pod)
     } else if (str_is(state, "Pending")) {
         n->pending++;
         n->pending_pod = pod;
-    } else if (str_is(state, "Starting")) {
+    } else if (str_is(state, "Starting") && !cannot_start(l, pod)) {
         n->starting++;
         n->starting_pod = pod;
     } else if (str_is(jstr(jgetc(ready_of(pod), "reason")), "NodeNotReady")) {
@@ -440,17 +513,22 @@ static void count_state(struct states *n, const struct obj *pod)
         n->not_ready_pod = pod;
     } else {
         n->failing++;
-        n->failing_pod = pod;
+        if (!n->failing_pod || !str_is(state, "Succeeded"))
+            n->failing_pod = pod; /* what failed is worse than what has ended */
     }
 }
 
+/* "in 1h5m", without zeros at the end; "now" when it is past. */
 static str when(struct arena *a, usec deadline, usec now)
 {
     struct strbuf b = STRBUF_INIT(64);
     if (deadline <= now)
         return STR("now");
     duration_format_usec((deadline - now) / USEC_PER_SEC * USEC_PER_SEC, &b);
-    str text = arena_printf(a, "in %.*s", STR_ARG(strbuf_str(&b)));
+    str text = strbuf_str(&b);
+    text.len -= str_ends(text, STR("m0s")) ? 2 : 0;
+    text.len -= str_ends(text, STR("h0m")) ? 2 : 0;
+    text = arena_printf(a, "in %.*s", STR_ARG(text));
     strbuf_done(&b);
     return text;
 }
@@ -487,9 +565,11 @@ static void look_at_breach(struct look *l, const struct obj *component)
     f->verdict = arena_printf(l->arena, "%.*s is below its minimum: %.*s",
                               STR_ARG(findings_reference(l->arena, component)),
                               STR_ARG(message_of(component, "MinAvailableBreached")));
-    if (due)
-        f->constraint = arena_printf(l->arena, "its gang is recreated %.*s if it stays so",
+    if (due > l->picture->now)
+        f->constraint = arena_printf(l->arena, "its gang is recreated %.*s unless it recovers",
                                      STR_ARG(when(l->arena, due, l->picture->now)));
+    else if (due)
+        f->constraint = STR("its gang is about to be recreated");
 }
 
 /* The pod that had its index before it, is being deleted and has not finished; NULL: none. */
@@ -512,18 +592,22 @@ static void look_at_waiting(struct look *l, const struct obj *clique, const stru
                             const struct obj *before)
 {
     struct finding *f = add(l, FINDING_WAITING, 2, clique);
+    usec end = obj_deleted_at(before), now = l->picture->now;
+    str grace =
+        end > now ? arena_cat(l->arena, STR("ends "), when(l->arena, end, now)) : STR("is over");
     f->verdict = arena_printf(
         l->arena,
-        "%lld pod%s of %.*s %s gated: pod %.*s waits until pod %.*s (terminating, its grace period "
-        "ends %.*s) is gone",
+        "%lld pod%s of %.*s %s gated: pod %.*s waits until pod %.*s is gone, whose grace period "
+        "%.*s",
         (long long)n->gated, paint_plural(n->gated), STR_ARG(clique->name),
         paint_verb(n->gated, "is", "are"), STR_ARG(n->gated_pod->name), STR_ARG(before->name),
-        STR_ARG(when(l->arena, obj_deleted_at(before), l->picture->now)));
+        STR_ARG(grace));
     f->alike = STR("the pods before them are terminating");
     f->constraint = STR("no two pods of one index run at the same time, unless the clique has "
                         "podReplacementPolicy: TerminatingOrFailed");
     unblock(f, arena_printf(l->arena,
-                            "if it has stopped and nobody says so: kubectl delete pod %.*s --force",
+                            "if its containers have stopped and its node does not report it: "
+                            "kubectl delete pod %.*s --force",
                             STR_ARG(before->name)));
 }
 
@@ -539,21 +623,22 @@ static void look_at_gated(struct look *l, const struct obj *clique, const struct
     const struct obj *b = picture_find_labelled(l->picture, PICTURE_GANGS, base);
     base = b ? b->name : base;
     struct finding *f = add(l, FINDING_WAITING, 2, clique);
-    const char *why = !g ? "its gang does not exist yet" : "not all pods of its gang are created";
+    const char *why =
+        !g ? "the gang does not exist yet" : "not all pods of the gang are created yet";
     str text = str_of(why);
-    if (g && !str_is_empty(base) && !(b && is_true(b, "Scheduled"))) {
+    if (g && !str_is_empty(base) && !(b && gang_was_scheduled(b))) {
         text = arena_printf(l->arena, "base gang %.*s is not on nodes", STR_ARG(base));
         unblock(f, arena_printf(l->arena, "see why that one waits: grove explain podgang/%.*s",
                                 STR_ARG(base)));
     } else if (g && is_true(g, "Initialized")) {
-        text = STR("its gate has not been lifted yet");
+        text = STR("the operator has not removed the gate yet");
     }
     f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s gated: %.*s", (long long)n->gated,
                               paint_plural(n->gated), STR_ARG(clique->name),
                               paint_verb(n->gated, "is", "are"), STR_ARG(text));
     f->alike = text;
     f->constraint =
-        STR("pods are let go to the scheduler when their gang is complete, and those of "
+        STR("pods are released to the scheduler when their gang is complete, and those of "
             "a scaled gang when the base gang is placed");
 }
 
@@ -597,52 +682,26 @@ static void look_at_starting(struct look *l, const struct obj *clique, const str
     f->constraint = STR("startup order: the init container waits until those cliques are ready");
 }
 
-/* What a container that does not run says about it; empty: nothing. */
-static str trouble_message(const struct obj *pod)
-{
-    static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
-    for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
-        for (struct jiter it = jiter(jget(obj_status(pod), str_of(lists[l]))); jnext(&it);) {
-            str message = jstr(jpath(it.value, "state.waiting.message"));
-            if (!str_is_empty(message))
-                return message;
-        }
-    }
-    return jstr(jgetc(obj_status(pod), "message"));
-}
-
-/* What one does about pods that fail, by their state; the last line is for all others. Where
- * something comes after, the pod's name stands between. */
-#define OTHER_IMAGE                                                        \
-    "correct the image's name in the set's template, or give its pods an " \
-    "imagePullSecret; then it is tried again"
-static const struct {
-    const char *state, *how, *after;
-} remedies[] = {
-    {"ImagePullBackOff", OTHER_IMAGE, NULL},
-    {"ErrImagePull", OTHER_IMAGE, NULL},
-    {"InvalidImageName", OTHER_IMAGE, NULL},
-    {"CreateContainerConfigError", "create the ConfigMap or Secret that its container names", NULL},
-    {"Failed", "see what ended it: kubectl describe pod ", ""},
-    {NULL, "look at its log: kubectl logs ", " --previous"},
-};
-
 static void look_at_failing(struct look *l, const struct obj *clique, const struct states *n)
 {
     const struct obj *pod = n->failing_pod;
-    str state = pod_state(pod);
+    struct pod_trouble t;
+    bool known = pod_trouble_of(pod, &l->warnings, l->arena, &t);
+    str state = known && t.by_warning ? t.reason : pod_state(pod);
     struct finding *f = add(l, FINDING_DEGRADED, 2, clique);
-    size_t i = 0;
-    f->verdict =
-        arena_printf(l->arena, "%lld pod%s of %.*s %s: %.*s is %.*s", (long long)n->failing,
-                     paint_plural(n->failing), STR_ARG(clique->name),
-                     paint_verb(n->failing, "fails", "fail"), STR_ARG(pod->name), STR_ARG(state));
-    f->constraint = trouble_message(pod);
-    while (remedies[i].state && !str_is(state, remedies[i].state))
-        i++;
-    const char *after = remedies[i].after;
-    unblock(f, arena_printf(l->arena, "%s%.*s%s", remedies[i].how,
-                            STR_ARG(after ? pod->name : STR_NONE), after ? after : ""));
+    bool ended = str_is(state, "Succeeded");
+    f->verdict = arena_printf(
+        l->arena, "%lld pod%s of %.*s %s: %.*s is %.*s%s%.*s", (long long)n->failing,
+        paint_plural(n->failing), STR_ARG(clique->name),
+        ended ? paint_verb(n->failing, "has ended", "have ended")
+              : paint_verb(n->failing, "fails", "fail"),
+        STR_ARG(pod->name), STR_ARG(state), known ? ": " : "", STR_ARG(known ? t.what : STR_NONE));
+    f->constraint = known && t.said.len ? t.said : jstr(jgetc(obj_status(pod), "message"));
+    unblock(f, known   ? t.remedy
+               : ended ? arena_printf(l->arena, "see why its containers ended: kubectl logs %.*s",
+                                      STR_ARG(pod->name))
+                       : arena_printf(l->arena, "see what ended it: kubectl describe pod %.*s",
+                                      STR_ARG(pod->name)));
 }
 
 /* ---- nodes that are silent ---- */
@@ -671,23 +730,76 @@ static usec leaves_at(const struct obj *pod)
     return time_parse_rfc3339(from, &since) ? since + longest : 0;
 }
 
+static bool is_on_silent(const struct obj *pod)
+{
+    return !pod->deleting && str_is(jstr(jgetc(ready_of(pod), "reason")), "NodeNotReady");
+}
+
+/* "n1, n2", each once and the first of many; the number of them. */
+static size_t name_silent(struct look *l, const struct session_list *pods, str *ret_names)
+{
+    str seen[MAX_NAMED];
+    size_t n = 0;
+    *ret_names = STR_NONE;
+    for (size_t i = 0; i < pods->n && n <= MAX_NAMED; i++) {
+        str node = jstr(jgetc(obj_spec(pods->items[i]), "nodeName"));
+        size_t k = 0;
+        while (k < n && !str_eq(seen[k], node))
+            k++;
+        if (k < n || !is_on_silent(pods->items[i]))
+            continue;
+        if (n < MAX_NAMED)
+            seen[n] = node;
+        *ret_names = arena_printf(l->arena, "%.*s%s%.*s", STR_ARG(*ret_names), n ? ", " : "",
+                                  STR_ARG(n < MAX_NAMED ? node : STR("...")));
+        n++;
+    }
+    return n;
+}
+
+/* What becomes of the pods by itself, and when. */
+static str after_silence(struct look *l, const struct obj *pod, size_t n_nodes)
+{
+    usec leaves = leaves_at(pod), now = l->picture->now;
+    const char *node = n_nodes > 1 ? "nodes" : "node";
+    if (leaves == 0)
+        return arena_printf(l->arena,
+                            ", not replaced while the %s %s silent, because its tolerations have "
+                            "no end",
+                            node, n_nodes > 1 ? "are" : "is");
+    if (leaves <= now)
+        return STR(" and about to be replaced");
+    return arena_printf(l->arena, ", replaced %.*s unless the %s %s back",
+                        STR_ARG(when(l->arena, leaves, now)), node, n_nodes > 1 ? "come" : "comes");
+}
+
 /* Nobody hears from the node: what happens by itself, when, and what one can do before. */
-static void look_at_silent(struct look *l, const struct obj *clique, const struct states *n)
+static void look_at_silent(struct look *l, const struct obj *clique, const struct states *n,
+                           const struct session_list *pods)
 {
     const struct obj *pod = n->silent_pod;
-    str node = jstr(jgetc(obj_spec(pod), "nodeName"));
-    usec leaves = leaves_at(pod);
+    str names, node = jstr(jgetc(obj_spec(pod), "nodeName"));
+    size_t n_nodes = name_silent(l, pods, &names);
     struct finding *f = add(l, FINDING_DEGRADED, 0, clique);
-    str then = leaves ? arena_printf(l->arena, "replaced %.*s unless the node comes back",
-                                     STR_ARG(when(l->arena, leaves, l->picture->now)))
-                      : STR("not replaced while the node is silent, as its tolerations say");
-    f->verdict =
-        arena_printf(l->arena, "node %.*s is silent: %lld pod%s of %.*s %s not ready, %.*s",
-                     STR_ARG(node), (long long)n->silent, paint_plural(n->silent),
-                     STR_ARG(clique->name), paint_verb(n->silent, "is", "are"), STR_ARG(then));
+    const struct obj *o = picture_find(l->picture, PICTURE_NODES, node);
+    jval ready = o ? ready_of(o) : JVAL_ABSENT;
+    bool speaks = str_is(jstr(jgetc(ready, "status")), "False");
+    f->verdict = arena_printf(
+        l->arena, "node%s %.*s %s %s: %lld pod%s of %.*s %s not ready%.*s", n_nodes > 1 ? "s" : "",
+        STR_ARG(names), n_nodes > 1 ? "are" : "is", speaks ? "not ready" : "silent",
+        (long long)n->silent, paint_plural(n->silent), STR_ARG(clique->name),
+        paint_verb(n->silent, "is", "are"), STR_ARG(after_silence(l, pod, n_nodes)));
+    if (speaks) {
+        f->constraint = arena_printf(l->arena, "its kubelet says: %.*s (%.*s)",
+                                     STR_ARG(jstr(jgetc(ready, "message"))),
+                                     STR_ARG(jstr(jgetc(ready, "reason"))));
+        unblock(f, arena_printf(l->arena, "mend what its kubelet names: kubectl describe node %.*s",
+                                STR_ARG(node)));
+        return;
+    }
     f->constraint = STR("a pod stays on a silent node as long as it tolerates the taint "
                         "node.kubernetes.io/unreachable, 5 minutes unless its template says "
-                        "otherwise: what is only cut off may still serve");
+                        "otherwise: if the node is only cut off, the pod may still serve");
     unblock(f, arena_printf(l->arena, "bring the node back: kubectl describe node %.*s",
                             STR_ARG(node)));
     unblock(f, arena_printf(l->arena,
@@ -700,16 +812,22 @@ static void look_at_not_ready(struct look *l, const struct obj *clique, const st
 {
     const struct obj *pod = n->not_ready_pod;
     str reason = jstr(jgetc(ready_of(pod), "reason"));
+    struct pod_trouble t;
+    bool known = pod_trouble_of(pod, &l->warnings, l->arena, &t);
     struct finding *f = add(l, FINDING_DEGRADED, 3, clique);
+    if (known)
+        reason = t.what;
     f->verdict =
         arena_printf(l->arena, "%lld pod%s of %.*s %s not ready: %.*s on %.*s%s%.*s%s",
                      (long long)n->not_ready, paint_plural(n->not_ready), STR_ARG(clique->name),
-                     paint_verb(n->not_ready, "runs and is", "run and are"), STR_ARG(pod->name),
-                     STR_ARG(jstr(jgetc(obj_spec(pod), "nodeName"))), reason.len ? " (" : "",
-                     STR_ARG(reason), reason.len ? ")" : "");
-    unblock(f,
-            arena_printf(l->arena, "see what its readiness probe says: kubectl describe pod %.*s",
-                         STR_ARG(pod->name)));
+                     paint_verb(n->not_ready, "is running but", "are running but"),
+                     STR_ARG(pod->name), STR_ARG(jstr(jgetc(obj_spec(pod), "nodeName"))),
+                     reason.len ? " (" : "", STR_ARG(reason), reason.len ? ")" : "");
+    f->constraint = known ? t.said : STR_NONE;
+    unblock(f, known ? t.remedy
+                     : arena_printf(l->arena,
+                                    "see what its readiness probe says: kubectl describe pod %.*s",
+                                    STR_ARG(pod->name)));
 }
 
 /* Beyond the gang's minimum a pod may wait while the gang runs. */
@@ -721,11 +839,11 @@ static void look_at_pending(struct look *l, const struct obj *clique, const stru
     f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s %s for a node", (long long)n->pending,
                               paint_plural(n->pending), STR_ARG(clique->name),
                               paint_verb(n->pending, "waits", "wait"));
-    f->constraint = mute ? arena_printf(l->arena, "no scheduler has said anything of pod %.*s",
+    f->constraint = mute ? arena_printf(l->arena, "no scheduler has said anything about pod %.*s",
                                         STR_ARG(n->pending_pod->name))
                          : jstr(jgetc(c, "message"));
     if (mute)
-        unblock(f, STR("look whether a scheduler runs"));
+        unblock(f, STR("check that a scheduler is running"));
 }
 
 /* Whoever drains a node waits for a pod that may not go. Only where nodes are in the picture. */
@@ -753,13 +871,12 @@ static void look_at_drained(struct look *l, const struct obj *clique,
                               (long long)held, paint_plural(held), STR_ARG(clique->name),
                               STR_ARG(jstr(jgetc(obj_spec(pod), "nodeName"))), (long long)least,
                               (long long)ready);
-    f->constraint = STR("the PodDisruptionBudget of the clique keeps its minAvailable");
+    f->constraint = STR("the clique's PodDisruptionBudget protects its minAvailable");
     f->alike = f->constraint;
-    unblock(f,
-            STR("let it have one more than its minimum: more replicas, or a lower minAvailable"));
+    unblock(f, STR("scale the clique to one more than its minimum, or lower its minAvailable"));
     unblock(f, arena_printf(l->arena,
-                            "or take it away all the same, and the gang is not available until it "
-                            "is made anew: kubectl delete pod %.*s",
+                            "or delete it anyway; the gang is unavailable until the pod is "
+                            "replaced: kubectl delete pod %.*s",
                             STR_ARG(pod->name)));
 }
 
@@ -784,18 +901,23 @@ static void look_at_lingering(struct look *l, const struct obj *clique,
     if (n == 0)
         return;
     str node = jstr(jgetc(obj_spec(pod), "nodeName"));
-    jval names = jgetc(pod->meta, "finalizers");
     struct finding *f = add(l, FINDING_LINGERING, 0, clique);
-    f->verdict = arena_printf(l->arena, "%lld pod%s of %.*s should be gone since %.*s: %.*s%s%.*s",
-                              (long long)n, paint_plural(n), STR_ARG(clique->name),
-                              STR_ARG(jstr(jgetc(pod->meta, "deletionTimestamp"))),
-                              STR_ARG(pod->name), node.len ? " on " : "", STR_ARG(node));
-    if (jlen(names) > 0) {
-        f->constraint = arena_printf(l->arena, "finalizers: %.*s", STR_ARG(jtext(names)));
-        unblock(f, STR("whoever put its finalizers must take them off"));
+    f->verdict =
+        arena_printf(l->arena, "%lld pod%s of %.*s should have been gone by %.*s: %.*s%s%.*s",
+                     (long long)n, paint_plural(n), STR_ARG(clique->name),
+                     STR_ARG(jstr(jgetc(pod->meta, "deletionTimestamp"))), STR_ARG(pod->name),
+                     node.len ? " on " : "", STR_ARG(node));
+    f->constraint = finalizers_text(pod, l->arena);
+    if (f->constraint.len > 0) {
+        unblock(f, STR("whoever added its finalizers must remove them"));
         return;
     }
-    f->constraint = STR("its node has not said that its containers have stopped; until then it "
+    if (str_is_empty(node)) {
+        unblock(f, arena_printf(l->arena, "delete it: kubectl delete pod %.*s --force",
+                                STR_ARG(pod->name)));
+        return;
+    }
+    f->constraint = STR("its node has not reported that its containers have stopped; until then it "
                         "keeps its room there");
     unblock(f, arena_printf(l->arena, "bring the node back: kubectl describe node %.*s",
                             STR_ARG(node)));
@@ -809,7 +931,7 @@ static void look_at_clique(struct look *l, const struct obj *clique)
     struct states n = {0};
     int64_t wanted = number(obj_spec(clique), "replicas");
     for (size_t i = 0; i < pods.n; i++)
-        count_state(&n, pods.items[i]);
+        count_state(l, &n, pods.items[i]);
     look_at_errors(l, clique);
     look_at_breach(l, clique);
     look_at_lingering(l, clique, &pods);
@@ -820,7 +942,7 @@ static void look_at_clique(struct look *l, const struct obj *clique)
     if (n.failing)
         look_at_failing(l, clique, &n);
     if (n.silent)
-        look_at_silent(l, clique, &n);
+        look_at_silent(l, clique, &n, &pods);
     if (n.not_ready)
         look_at_not_ready(l, clique, &n);
     if (n.exist < wanted && jlen(jgetc(obj_status(clique), "lastErrors")) == 0) {
@@ -867,8 +989,24 @@ static void look_at_refusals(struct look *l)
             continue;
         struct finding *f = add(l, FINDING_REFUSED, 0, about);
         f->verdict = jstr(jgetc(e, "message"));
-        f->constraint = STR("the availability budget: it is tried again when something gets ready");
+        f->constraint = STR("the availability budget; it is retried when more pods are ready");
     }
+}
+
+/* Of components that left their messages empty: no text ends before what it announces. */
+static str whole_sentence(str text)
+{
+    while (text.len > 0 && (text.p[text.len - 1] == ' ' || text.p[text.len - 1] == ':'))
+        text.len--;
+    return text;
+}
+
+static void complete(struct finding *f)
+{
+    f->constraint = whole_sentence(f->constraint);
+    f->verdict = whole_sentence(f->verdict);
+    if (str_is_empty(f->verdict))
+        f->verdict = f->constraint.len ? f->constraint : STR("no reason is given");
 }
 
 static int compare(const void *a, const void *b)
@@ -888,6 +1026,7 @@ void findings_of_set(const struct picture *p, const struct obj *pcs, struct aren
         .picture = p, .pcs = pcs, .label = name_label(a, pcs->name), .arena = a, .out = ret};
     *ret = (struct findings){.arena = a};
     pod_groups_init(&l.by_owner, p, pod_owner_uid, a);
+    pod_warnings_init(&l.warnings, p);
     look_at_server(&l);
     look_at_going(&l);
     look_at_errors(&l, pcs);
@@ -898,6 +1037,9 @@ void findings_of_set(const struct picture *p, const struct obj *pcs, struct aren
     look_at_components(&l);
     look_at_refusals(&l);
     pod_groups_done(&l.by_owner);
+    for (size_t i = 0; i < ret->items.len; i++)
+        complete(&ret->items.p[i]);
+    pod_warnings_done(&l.warnings);
     vec_sort(&ret->items, compare);
 }
 

@@ -34,39 +34,33 @@ void paint_add(struct strbuf *out, enum paint p, str text)
         strbuf_add_cstr(out, "\033[0m");
 }
 
+/* What a kubelet says of a container that does not run: ErrImagePull, CrashLoopBackOff... */
+static bool is_trouble(str state)
+{
+    return str_ends(state, STR("BackOff")) || str_ends(state, STR("Error")) ||
+           str_starts(state, STR("Err")) || str_starts(state, STR("Invalid"));
+}
+
 enum paint paint_of_state(str state)
 {
     static const struct {
         const char *word;
         enum paint paint;
     } words[] = {
-        {"Ready", PAINT_GOOD},
-        {"Available", PAINT_GOOD},
-        {"Running", PAINT_GOOD},
-        {"available", PAINT_GOOD},
-        {"fits", PAINT_GOOD},
-        {"Failed", PAINT_BAD},
-        {"Unavailable", PAINT_BAD},
-        {"Degraded", PAINT_BAD},
-        {"degraded", PAINT_BAD},
-        {"failed", PAINT_BAD},
-        {"stuck", PAINT_BAD},
-        {"NotReady", PAINT_BAD},
-        {"Unhealthy", PAINT_BAD},
-        {"unavailable", PAINT_BAD},
-        {"refused", PAINT_BAD},
-        {"Warning", PAINT_BAD},
-        {"ImagePullBackOff", PAINT_BAD},
-        {"CrashLoopBackOff", PAINT_BAD},
-        {"Succeeded", PAINT_DIM},
-        {"Terminating", PAINT_DIM},
-        {"stopped", PAINT_DIM},
-        {"ScaledToZero", PAINT_DIM},
+        {"Ready", PAINT_GOOD},      {"Available", PAINT_GOOD},   {"Running", PAINT_GOOD},
+        {"available", PAINT_GOOD},  {"fits", PAINT_GOOD},        {"Failed", PAINT_BAD},
+        {"Unavailable", PAINT_BAD}, {"Degraded", PAINT_BAD},     {"degraded", PAINT_BAD},
+        {"failed", PAINT_BAD},      {"stuck", PAINT_BAD},        {"NotReady", PAINT_BAD},
+        {"Unhealthy", PAINT_BAD},   {"unavailable", PAINT_BAD},  {"refused", PAINT_BAD},
+        {"Warning", PAINT_BAD},     {"Succeeded", PAINT_DIM},    {"Terminating", PAINT_DIM},
+        {"stopped", PAINT_DIM},     {"ScaledToZero", PAINT_DIM},
     };
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (str_is(state, words[i].word))
             return words[i].paint;
     }
+    if (is_trouble(state))
+        return PAINT_BAD;
     return str_is_empty(state) || str_is(state, "-") ? PAINT_DIM : PAINT_WAIT;
 }
 
@@ -91,7 +85,7 @@ size_t paint_width(str text)
 
 void paint_bar(struct strbuf *out, int64_t done, int64_t all)
 {
-    int64_t full = all > 0 ? MIN(done, all) * BAR_WIDTH / all : 0;
+    int64_t full = all > 0 ? (int64_t)((__int128)MIN(done, all) * BAR_WIDTH / all) : 0;
     strbuf_add_char(out, '[');
     for (int64_t i = 0; i < BAR_WIDTH; i++)
         strbuf_add_cstr(out, i < full ? "█" : "·");
@@ -182,6 +176,11 @@ static struct winsize terminal_size(void)
     return size;
 }
 
+size_t paint_columns(void)
+{
+    return paint_is_terminal() ? terminal_size().ws_col : SIZE_MAX / 2;
+}
+
 /* A line that went on in the next row would push the others off the screen. Colours take no room,
  * and one that was begun is ended. */
 static void add_cut(struct strbuf *out, str line, size_t columns)
@@ -221,7 +220,8 @@ static void draw(const struct strbuf *text, struct winsize size)
         strbuf_add_cstr(&out, "\033[K\n");
     }
     if (left)
-        strbuf_printf(&out, "\033[2m… %zu more lines\033[0m\033[K", left);
+        strbuf_printf(&out, "\033[2m… %zu more line%s\033[0m\033[K", left,
+                      paint_plural((int64_t)left));
     strbuf_add_cstr(&out, "\033[J");
     fwrite(out.p, 1, out.len, stdout);
     strbuf_done(&out);
@@ -255,6 +255,33 @@ void screen_show(struct screen *s, const struct strbuf *text)
     strbuf_reset(&s->shown);
     strbuf_add_str(&s->shown, strbuf_str(text));
     s->begun = true;
+}
+
+void frame_draw(struct frame *f, const struct strbuf *text)
+{
+    struct strbuf out = STRBUF_INIT(MAX_SCREEN);
+    struct winsize size = terminal_size();
+    str rest = strbuf_str(text);
+    size_t lines = 0, most = (size_t)size.ws_row - 2, more = 0;
+    if (f->lines)
+        strbuf_printf(&out, "\033[%zuA", f->lines);
+    while (rest.len) {
+        str line = str_cut(&rest, '\n');
+        if (lines >= most) {
+            more++;
+            continue;
+        }
+        add_cut(&out, line, size.ws_col);
+        strbuf_add_cstr(&out, "\033[K\n");
+        lines++;
+    }
+    if (more)
+        strbuf_printf(&out, "… %zu more line%s\033[K\n", more, paint_plural((int64_t)more));
+    f->lines = lines + (more ? 1 : 0);
+    strbuf_add_cstr(&out, "\033[J");
+    fwrite(out.p, 1, out.len, stdout);
+    fflush(stdout);
+    strbuf_done(&out);
 }
 
 void screen_again(struct screen *s)

@@ -19,6 +19,8 @@ enum paint paint_of_state(str state);
  */
 const char *paint_plural(int64_t n);
 const char *paint_verb(int64_t n, const char *one, const char *many);
+/* How many columns there are to write in: those of the terminal; elsewhere lines are not broken. */
+size_t paint_columns(void);
 /* How many columns it takes. */
 size_t paint_width(str text);
 /* A sentence in lines of that width, each behind the indent. */
@@ -54,5 +56,13 @@ void screen_again(struct screen *s);
 /* What is shown stays, all of it; the next text goes below. */
 void screen_leave(struct screen *s);
 void screen_done(struct screen *s);
+
+/* A text drawn where the cursor stands, and again in its place: for what is told one below the
+ * other, where a screen of its own would wipe away what was said before. Never taller than the
+ * terminal, so that nothing of it scrolls away before it is replaced. Made by zeros. */
+struct frame {
+    size_t lines; /* drawn last */
+};
+void frame_draw(struct frame *f, const struct strbuf *text);
 
 #endif

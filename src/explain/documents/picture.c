@@ -13,10 +13,10 @@
 const struct kind *picture_kind(enum picture_part part)
 {
     static const struct kind *const kinds[] = {
-        &kind_pcs,         &kind_pcsg, &kind_pclq,
-        &kind_pod_gang,    &kind_pod,  &kind_event,
-        &kind_node,        &kind_pod,  &kind_controller_revision,
-        &kind_pod_gang_map};
+        &kind_pcs,          &kind_pcsg, &kind_pclq,
+        &kind_pod_gang,     &kind_pod,  &kind_event,
+        &kind_node,         &kind_pod,  &kind_controller_revision,
+        &kind_pod_gang_map, &kind_event};
     return kinds[part];
 }
 
@@ -39,6 +39,8 @@ static str selector_of(enum picture_part part)
 static str fields_of(enum picture_part part, unsigned mask)
 {
     bool chosen = part == PICTURE_EVENTS && (mask & PICTURE_REFUSALS);
+    if (part == PICTURE_WARNINGS)
+        return STR("type=Warning,involvedObject.kind=Pod");
     return chosen ? STR("reason=" REASON_REFUSED) : STR_NONE;
 }
 

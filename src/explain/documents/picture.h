@@ -18,7 +18,8 @@ enum picture_part {
     PICTURE_NODES,    /* of the cluster */
     PICTURE_ALL_PODS, /* of every namespace */
     PICTURE_REVISIONS,
-    PICTURE_MAPS, /* of gangs, where updates are coherent */
+    PICTURE_MAPS,     /* of gangs, where updates are coherent */
+    PICTURE_WARNINGS, /* events about pods, for what the status of a pod does not say */
     PICTURE_PARTS,
 };
 #define PICTURE_OF_SETS                                                                        \
@@ -30,7 +31,7 @@ enum picture_part {
 #define PICTURE_SERVER (1U << PICTURE_PARTS) /* no list: whether it takes writes */
 /* No list: of the events only those that findings are made from; there may be many others. */
 #define PICTURE_REFUSALS (1U << (PICTURE_PARTS + 1))
-#define PICTURE_WITH_REFUSALS (PICTURE_WITH_EVENTS | PICTURE_REFUSALS)
+#define PICTURE_WITH_REFUSALS (PICTURE_WITH_EVENTS | PICTURE_REFUSALS | 1U << PICTURE_WARNINGS)
 #define REASON_REFUSED "DisruptionRefused"
 
 /* What the store of the server takes. */

@@ -240,12 +240,12 @@ static int by_slots(const void *a, const void *b)
 
 static void rank_domains(const struct count *c, const struct class *k, struct room *ret)
 {
-    str key = str_is_empty(ret->level) ? STR("kubernetes.io/hostname") : ret->level;
     struct room_domain *domains = arena_array(c->arena, struct room_domain, c->n_nodes + 1);
     struct map by_name = {0};
     int64_t empty = 0;
     for (size_t i = 0; i < c->n_nodes; i++) {
-        str name = obj_label(c->nodes[i].obj, key);
+        str name =
+            str_is_empty(ret->level) ? c->nodes[i].name : obj_label(c->nodes[i].obj, ret->level);
         if (str_is_empty(name))
             continue;
         struct room_domain *d = map_get(&by_name, name);
@@ -483,14 +483,40 @@ bool room_of_gang(const struct picture *p, const struct obj *gang, struct arena 
 
 /* ---- words ---- */
 
+static bool is_bytes(str resource)
+{
+    return str_is(resource, "memory") || str_is(resource, "ephemeral-storage") ||
+           str_starts(resource, STR("hugepages-"));
+}
+
+/* Whole numbers of a unit while they are short, "62.7Gi" otherwise: rounded down. */
+static str bytes_text(struct arena *a, int64_t amount)
+{
+    static const struct {
+        int shift;
+        const char *unit;
+    } units[] = {{30, "Gi"}, {20, "Mi"}, {10, "Ki"}};
+    enum { SHORT = 10000 };
+    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+        int64_t one = (int64_t)1 << units[i].shift, n = amount / one;
+        if (amount % one == 0 && n > 0 && (n < SHORT || i == 0))
+            return arena_printf(a, "%lld%s", (long long)n, units[i].unit);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+        int64_t one = (int64_t)1 << units[i].shift;
+        if (amount / one > 0 && (i < 2 || amount >= SHORT))
+            return arena_printf(a, "%lld.%lld%s", (long long)(amount / one),
+                                (long long)(amount % one * 10 / one), units[i].unit);
+    }
+    return arena_printf(a, "%lld", (long long)amount);
+}
+
 str room_amount(struct arena *a, str resource, int64_t amount)
 {
     if (str_is(resource, "cpu"))
         return amount % 1000 ? arena_printf(a, "%lldm", (long long)amount)
                              : arena_printf(a, "%lld", (long long)(amount / 1000));
-    if (str_is(resource, "memory") && amount >= 1 << 30)
-        return arena_printf(a, "%lldGi", (long long)(amount >> 30));
-    return arena_printf(a, "%lld", (long long)amount);
+    return is_bytes(resource) ? bytes_text(a, amount) : arena_printf(a, "%lld", (long long)amount);
 }
 
 /* "the cluster", or "the largest kubernetes.io/rack". */
@@ -510,7 +536,7 @@ static str room_to_make(const struct room *r, struct arena *a)
             STR_ARG(r->role), STR_ARG(room_amount(a, r->too_small, r->asks)), STR_ARG(r->too_small),
             STR_ARG(room_amount(a, r->too_small, r->most)));
     if (r->largest < r->need)
-        return arena_printf(a, "add nodes: %.*s takes %lld %.*s pod%s even when it is empty",
+        return arena_printf(a, "add nodes: %.*s takes only %lld %.*s pod%s even when it is empty",
                             STR_ARG(whole_text(r, a)), (long long)r->largest, STR_ARG(r->role),
                             paint_plural(r->largest));
     if (!str_is_empty(r->without_ever))
@@ -548,17 +574,19 @@ size_t room_advice(const struct room *r, struct arena *a, str *ret, size_t max)
     int64_t lack = r->need - best;
     bool missing = lack > 0 || r->short_of > 0;
     str make = missing && r->refused < r->nodes ? room_to_make(r, a) : STR_NONE;
-    if (level && r->n_domains == 0)
+    if (level && r->n_domains == 0 && r->nodes > 0)
         all[n++] = arena_printf(a,
                                 "label the nodes, or correct the key of that level in the "
                                 "ClusterTopologyBinding: no node has the label %.*s",
                                 STR_ARG(r->level));
     else if (make.len)
         all[n++] = make;
-    if (level && best < r->need && r->total >= r->need)
+    if (r->nodes == 0)
+        all[n++] = STR("add nodes: there are none");
+    if (level && r->n_domains > 0 && best < r->need && r->total >= r->need)
         all[n++] = arena_printf(a,
-                                "let it span more than one %.*s: it needs room for %lld pods, the "
-                                "cluster has it for %lld",
+                                "let it span more than one %.*s: it needs room for %lld pods, and "
+                                "the cluster has room for %lld",
                                 STR_ARG(r->level), (long long)r->need, (long long)r->total);
     if (r->cordoned > 0)
         all[n++] = arena_printf(a, "uncordon nodes: %lld of %lld are cordoned",
@@ -571,9 +599,8 @@ size_t room_advice(const struct room *r, struct arena *a, str *ret, size_t max)
         all[n++] = nodes_to_open(r, a);
     if (lack > 0 && best > 0)
         all[n++] = arena_printf(
-            a, "ask for less: at most %lld %.*s pod%s instead of %lld %s, other roles left out",
-            (long long)best, STR_ARG(r->role), paint_plural(best), (long long)r->need,
-            paint_verb(best, "fits", "fit"));
+            a, "ask for less: at most %lld of the %lld %.*s pods %s, not counting other roles",
+            (long long)best, (long long)r->need, STR_ARG(r->role), paint_verb(best, "fits", "fit"));
     if (missing && r->largest >= r->need && str_is_empty(r->without_ever) && r->n_holders > 0)
         all[n++] = arena_printf(
             a, "give it a priority above that of gang %.*s, which holds %.*s %.*s",

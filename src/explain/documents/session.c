@@ -17,18 +17,26 @@ const struct opt session_options[] = {
     OPT_END,
 };
 
-/* No kubeconfig, but a control plane of this user's that has one. */
-static int point_to_instance(struct arena *a, struct err *err)
+/* Nobody said which server, and no kubeconfig does: the only control plane of this user's that
+ * runs. */
+static int use_instance(const struct session_opts *o, struct session *s, struct err *err)
 {
     struct instance *list;
-    size_t n = instance_list(a, &list);
-    if (n == 0)
+    const char *env = getenv("KUBECONFIG");
+    size_t n = instance_list(&s->arena, &list);
+    bool asked = o->kubeconfig.len || o->context.len || (env && *env);
+    if (n == 0 || asked)
         return err->code;
-    str why = arena_str(a, str_of(err->message));
+    str why = arena_str(&s->arena, str_of(err->message));
     str first = str_cut(&why, ';');
-    return err_set(err, err->code, "%.*s; grove runs at https://%.*s%s: export KUBECONFIG=%.*s",
-                   STR_ARG(first), STR_ARG(list[0].address), n > 1 ? " (and elsewhere)" : "",
-                   STR_ARG(list[0].kubeconfig));
+    if (n > 1)
+        return err_set(err, err->code,
+                       "%.*s, and %zu control planes run; choose one with --kubeconfig FILE "
+                       "(grove list)",
+                       STR_ARG(first), n);
+    *err = ERR_INIT;
+    s->source = list[0].kubeconfig;
+    return kubeconfig_load(list[0].kubeconfig.p, NULL, &s->arena, &s->config, err);
 }
 
 static str source_of(const struct session_opts *o)
@@ -48,8 +56,9 @@ static int open_as(const struct session_opts *o, bool looks, struct session *ret
     const char *path = o->kubeconfig.p ? arena_str(&ret->arena, o->kubeconfig).p : NULL;
     const char *context = o->context.p ? arena_str(&ret->arena, o->context).p : NULL;
     int r = kubeconfig_load(path, context, &ret->arena, &ret->config, err);
+    ret->source = source_of(o);
     if (r == ERR_NOT_FOUND)
-        r = point_to_instance(&ret->arena, err);
+        r = use_instance(o, ret, err);
     if (r == 0) {
         ret->loop = loop_new_real(err);
         ret->api =
@@ -60,7 +69,6 @@ static int open_as(const struct session_opts *o, bool looks, struct session *ret
         r = ret->api ? 0 : err->code;
     }
     ret->ns = str_is_empty(o->ns) ? ret->config.ns : o->ns;
-    ret->source = source_of(o);
     if (r)
         session_close(ret);
     return r;
@@ -183,12 +191,28 @@ static int code_of(const struct status *why)
                                                                     : session_code_of(why->code);
 }
 
+static const struct status *copy_status(struct arena *a, const struct status *in)
+{
+    if (!in)
+        return NULL;
+    struct status *s = arena_new(a, struct status);
+    *s = (struct status){.code = in->code, .message = arena_str(a, in->message)};
+    s->causes = arena_array(a, struct status_cause, in->n_causes + 1);
+    for (; s->n_causes < in->n_causes; s->n_causes++) {
+        const struct status_cause *c = &in->causes[s->n_causes];
+        s->causes[s->n_causes] = (struct status_cause){
+            arena_str(a, c->reason), arena_str(a, c->message), arena_str(a, c->field)};
+    }
+    return s;
+}
+
 static void on_done(struct api_request *q, const struct api_reply *reply)
 {
     struct waiting *w = q->ctx;
     struct arena *a = &w->session->arena;
     tell_warnings(reply, a);
     w->code = reply->code;
+    w->session->refusal = copy_status(a, reply->status);
     if (reply->status)
         w->error =
             err_set(w->err, code_of(reply->status), "%.*s%.*s", STR_ARG(reply->status->message),

@@ -22,7 +22,8 @@ struct session {
     struct loop_io reader; /* see session_mind_reader */
     bool looks;            /* see session_open_to_look */
     str ns;
-    str source; /* the kubeconfig as it was named; empty in a cluster */
+    str source;                   /* the kubeconfig as it was named; empty in a cluster */
+    const struct status *refusal; /* the last answer that was an error; NULL: none was */
 };
 
 int session_open(const struct session_opts *o, struct session *ret, struct err *err);

@@ -41,6 +41,8 @@ static str refusals_text(jval candidate, struct arena *a)
 static str lack_text(jval facts, jval best, struct arena *a)
 {
     str resource = jstr(jgetc(best, "resource"));
+    if (get(best, "nodes") == 0)
+        return STR("there are no nodes");
     if (get(best, "refusing") == get(best, "nodes"))
         return arena_printf(a, "no node admits its pods%.*s", STR_ARG(refusals_text(best, a)));
     if (resource.len)
@@ -114,8 +116,11 @@ str unfit_verdict(const struct obj *gang, struct arena *a)
     jval c = condition_find(jgetc(obj_status(gang), "conditions"), STR("Unschedulable"));
     if (!j_has(facts) || unfit_is_wrong(facts))
         return jstr(jgetc(c, "message"));
-    bool few = str_is(jstr(jgetc(facts, "cause")), "TooFew");
-    str text = few ? too_few_text(facts, a) : together_text(facts, a);
+    str cause = jstr(jgetc(facts, "cause"));
+    str text = str_is(cause, "TooFew") ? too_few_text(facts, a)
+               : str_is(cause, "SearchGivenUp")
+                   ? STR("no placement was found within the search limit; there may be one")
+                   : together_text(facts, a);
     return arena_cat(a, text, outlook_text(facts));
 }
 

@@ -698,15 +698,17 @@ int twin_check_size(const struct picture *p, const doc_vec *docs, struct err *er
     if (pods <= MAX(most, ALWAYS_TRIED))
         return 0;
     return err_set(err, ERR_INVALID,
-                   "%s%lld pods are asked for and the nodes take %lld of any kind: ask for less",
+                   "%s%lld pods are asked for, and the nodes hold at most %lld: ask for fewer",
                    pods == INT32_MAX ? "more than " : "", (long long)pods, (long long)most);
 }
 
 struct twin *twin_new(const struct picture *p, str ns, str without, struct err *err)
 {
     struct twin *t = xnew(struct twin);
-    struct plane_options po = {
-        .nodes = nodes_defaults, .without = STR("nodes"), .journal = on_journal, .journal_ctx = t};
+    struct plane_options po = {.nodes = nodes_defaults,
+                               .without = STR("nodes,endpoint-controller"),
+                               .journal = on_journal,
+                               .journal_ctx = t};
     arena_init(&t->own);
     t->loop = loop_new_virtual(1, p->now);
     t->plane = plane_new(t->loop, &po, on_ready, t, err);

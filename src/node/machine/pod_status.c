@@ -1,5 +1,4 @@
-/* See pod_status.h. Times of conditions and containers that did not change are kept from what is
- * there. */
+/* See pod_status.h. */
 #include "node/machine/pod_status.h"
 
 /* ---- conditions ---- */
@@ -19,24 +18,40 @@ static void put_condition(const struct pod_status *s, struct jw *w, const struct
         jw_put(w, "lastTransitionTime", since);
     else
         jw_put_time(w, "lastTransitionTime", s->now);
+    /* Others may have given a reason while the node was silent: an apply that does not name it would
+     * leave it there. */
     if (!c->on && c->reason)
         jw_put_cstr(w, "reason", c->reason);
+    else if (j_has(jgetc(old, "reason")))
+        jw_put_cstr(w, "reason", "");
     jw_put_cstr(w, "status", c->on ? "True" : "False");
     jw_put_cstr(w, "type", c->type);
     jw_end(w);
 }
 
+static const char *why_not_ready(const struct machine_result *r)
+{
+    switch (r->phase) {
+    case POD_SUCCEEDED:
+        return "PodCompleted";
+    case POD_FAILED:
+        return "PodFailed";
+    default:
+        return r->containers_ready ? "ReadinessGatesNotReady" : "ContainersNotReady";
+    }
+}
+
 static void put_conditions(const struct pod_status *s, struct jw *w)
 {
-    const struct progress *p = s->progress;
-    bool ended = p->stage == LIFE_ENDED, ready = p->stage == LIFE_READY;
-    const char *why =
-        ended ? (s->life->exit_code ? "PodFailed" : "PodCompleted") : "ContainersNotReady";
+    const struct machine_result *r = s->result;
+    bool ended = r->phase >= POD_SUCCEEDED, containers = r->containers_ready && !ended;
+    bool ready = containers && r->gates_open;
+    const char *why = why_not_ready(r);
     const struct condition list[] = {
-        {"PodReadyToStartContainers", p->stage != LIFE_BOUND && !ended, NULL},
-        {"Initialized", p->inits_done == p->inits, "ContainersNotInitialized"},
-        {"Ready", ready && !s->unreachable, ready ? "NodeNotReady" : why},
-        {"ContainersReady", ready, why},
+        {"PodReadyToStartContainers", s->seen->sandbox == SANDBOX_READY && !ended, NULL},
+        {"Initialized", r->initialized, "ContainersNotInitialized"},
+        {"Ready", ready, why},
+        {"ContainersReady", containers, why},
     };
     jw_put_array(w, "conditions");
     for (size_t i = 0; i < ARRAY_LEN(list); i++)
@@ -46,11 +61,13 @@ static void put_conditions(const struct pod_status *s, struct jw *w)
 
 /* ---- containers ---- */
 
-static void put_waiting(struct jw *w, const char *reason)
+static void put_waiting(struct jw *w, str reason, str message)
 {
     jw_put_object(w, "state");
     jw_put_object(w, "waiting");
-    jw_put_cstr(w, "reason", reason);
+    if (!str_is_empty(message))
+        jw_put_str(w, "message", message);
+    jw_put_str(w, "reason", reason);
     jw_end(w);
     jw_end(w);
 }
@@ -64,117 +81,91 @@ static void put_running(struct jw *w, usec since)
     jw_end(w);
 }
 
-static void put_terminated(struct jw *w, const char *key, int64_t code, usec when)
+static void put_terminated(struct jw *w, const char *key, const struct run_seen *r, str id)
 {
     jw_put_object(w, key);
     jw_put_object(w, "terminated");
-    jw_put_int(w, "exitCode", code);
-    jw_put_time(w, "finishedAt", when);
-    jw_put_cstr(w, "reason", code ? "Error" : "Completed");
+    if (!str_is_empty(id))
+        jw_put_str(w, "containerID", id);
+    jw_put_int(w, "exitCode", r->exit_code);
+    jw_put_time(w, "finishedAt", r->finished.wall);
+    if (!str_is_empty(r->message))
+        jw_put_str(w, "message", r->message);
+    if (str_is_empty(r->reason))
+        jw_put_cstr(w, "reason", r->exit_code ? "Error" : "Completed");
+    else
+        jw_put_str(w, "reason", r->reason);
+    if (r->signal)
+        jw_put_int(w, "signal", r->signal);
+    if (r->started.wall)
+        jw_put_time(w, "startedAt", r->started.wall);
     jw_end(w);
     jw_end(w);
 }
 
-static void begin_container(struct jw *w, jval container, bool ready, bool started,
-                            int64_t restarts)
+static void put_state(const struct pod_status *s, struct jw *w, size_t i)
 {
+    const struct container_seen *c = &s->seen->containers[i];
+    const char *waiting = s->result->containers[i].waiting;
+    if (c->state == CONTAINER_RUNNING)
+        put_running(w, c->started.wall);
+    else if (!str_is_empty(c->blocked))
+        put_waiting(w, c->blocked, c->blocked_message);
+    else if (waiting && !str_is_empty(s->seen->blocked))
+        put_waiting(w, str_of(waiting), s->seen->blocked_message);
+    else if (waiting)
+        put_waiting(w, str_of(waiting), STR_NONE);
+    else
+        put_terminated(w, "state", &c->exit, c->id);
+}
+
+static void put_container(const struct pod_status *s, struct jw *w, jval container, size_t i)
+{
+    const struct container_seen *c = &s->seen->containers[i];
+    const struct container_verdict *v = &s->result->containers[i];
+    bool waits = c->state == CONTAINER_EXITED && v->waiting;
     jw_object(w);
+    if (!str_is_empty(c->id))
+        jw_put_str(w, "containerID", c->id);
     jw_put(w, "image", jgetc(container, "image"));
     jw_put_cstr(w, "imageID", "");
+    if (waits)
+        put_terminated(w, "lastState", &c->exit, c->id);
+    else if (c->last.finished.wall)
+        put_terminated(w, "lastState", &c->last, STR_NONE);
     jw_put(w, "name", jgetc(container, "name"));
-    jw_put_bool(w, "ready", ready);
-    jw_put_int(w, "restartCount", restarts);
-    jw_put_bool(w, "started", started);
-}
-
-static void put_container(const struct pod_status *s, struct jw *w, jval container)
-{
-    const struct progress *p = s->progress;
-    bool up = p->stage == LIFE_RUNNING || p->stage == LIFE_READY;
-    begin_container(w, container, p->stage == LIFE_READY, up, p->restarts);
-    if (p->last_finished)
-        put_terminated(w, "lastState", s->life->exit_code, p->last_finished);
-    if (up)
-        put_running(w, p->since);
-    else if (p->stage == LIFE_ENDED)
-        put_terminated(w, "state", s->life->exit_code, p->since);
-    else if (p->stage == LIFE_BACKOFF)
-        put_waiting(w, "CrashLoopBackOff");
-    else
-        put_waiting(w, p->inits ? "PodInitializing" : "ContainerCreating");
+    jw_put_bool(w, "ready", v->ready);
+    jw_put_int(w, "restartCount", c->attempt);
+    jw_put_bool(w, "started", v->started);
+    put_state(s, w, i);
     jw_end(w);
 }
 
-/* What is written of a finished one is its end; when exactly matters only for the last. */
-static void put_init(const struct pod_status *s, struct jw *w, jval container, size_t i)
+static void put_list(const struct pod_status *s, struct jw *w, const char *key, jval list,
+                     size_t first)
 {
-    const struct progress *p = s->progress;
-    bool done = i < p->inits_done, runs = i == p->inits_done && p->stage == LIFE_INIT;
-    bool sidecar = init_is_sidecar(container);
-    jval old = jat(jgetc(obj_status(s->pod), "initContainerStatuses"), i);
-    jval ended = jpath(old, "state.terminated");
-    begin_container(w, container, done, sidecar && done, 0);
-    if (done && !sidecar && j_has(ended)) {
-        jw_put_object(w, "state");
-        jw_put(w, "terminated", ended);
-        jw_end(w);
-    } else if (done && !sidecar) {
-        put_terminated(w, "state", 0, s->now);
-    } else if (runs || done) {
-        put_running(w, p->stage == LIFE_INIT ? p->since : s->now);
-    } else {
-        put_waiting(w, "PodInitializing");
-    }
-    jw_end(w);
-}
-
-/* One that was added to look around: it runs from when it is seen, and is never ready. */
-static void put_ephemeral(const struct pod_status *s, struct jw *w, jval container, size_t i)
-{
-    jval old = jat(jgetc(obj_status(s->pod), "ephemeralContainerStatuses"), i);
-    jval state = jgetc(old, "state");
-    begin_container(w, container, false, true, 0);
-    if (j_has(state))
-        jw_put(w, "state", state);
-    else
-        put_running(w, s->now);
+    jw_put_array(w, key);
+    for (struct jiter it = jiter(list); jnext(&it);)
+        put_container(s, w, it.value, first + it.index);
     jw_end(w);
 }
 
 static void put_containers(const struct pod_status *s, struct jw *w)
 {
-    jval spec = obj_spec(s->pod);
-    jw_put_array(w, "containerStatuses");
-    for (struct jiter it = jiter(jgetc(spec, "containers")); jnext(&it);)
-        put_container(s, w, it.value);
-    jw_end(w);
-    if (s->progress->inits > 0) {
-        jw_put_array(w, "initContainerStatuses");
-        for (struct jiter it = jiter(jgetc(spec, "initContainers")); jnext(&it);)
-            put_init(s, w, it.value, it.index);
-        jw_end(w);
-    }
-    if (jlen(jgetc(spec, "ephemeralContainers")) > 0) {
-        jw_put_array(w, "ephemeralContainerStatuses");
-        for (struct jiter it = jiter(jgetc(spec, "ephemeralContainers")); jnext(&it);)
-            put_ephemeral(s, w, it.value, it.index);
-        jw_end(w);
-    }
+    struct pod_parts p = pod_parts_of(s->pod);
+    put_list(s, w, "containerStatuses", p.mains, p.n_inits);
+    if (p.n_inits > 0)
+        put_list(s, w, "initContainerStatuses", p.inits, 0);
+    if (p.n_ephemerals > 0)
+        put_list(s, w, "ephemeralContainerStatuses", p.ephemerals, p.n_inits + p.n_mains);
 }
 
 /* ---- the whole ---- */
 
-static const char *phase_of(const struct pod_status *s)
+const char *pod_phase_name(enum pod_phase phase)
 {
-    switch (s->progress->stage) {
-    case LIFE_BOUND:
-    case LIFE_INIT:
-        return "Pending";
-    case LIFE_ENDED:
-        return s->life->exit_code ? "Failed" : "Succeeded";
-    default:
-        return "Running";
-    }
+    static const char *const names[] = {"Pending", "Running", "Succeeded", "Failed"};
+    return names[phase];
 }
 
 static void put_addresses(const struct pod_status *s, struct jw *w)
@@ -191,6 +182,21 @@ static void put_addresses(const struct pod_status *s, struct jw *w)
     jw_end(w);
 }
 
+/* Why it ended stays as it was said. */
+static void put_why(const struct pod_status *s, struct jw *w)
+{
+    const struct machine_result *r = s->result;
+    jval old = obj_status(s->pod);
+    bool ended = r->phase >= POD_SUCCEEDED;
+    if (r->reason) {
+        jw_put_cstr(w, "message", r->message);
+        jw_put_cstr(w, "reason", r->reason);
+    } else if (ended && j_has(jgetc(old, "reason"))) {
+        jw_put(w, "message", jgetc(old, "message"));
+        jw_put(w, "reason", jgetc(old, "reason"));
+    }
+}
+
 struct doc *pod_status_doc(const struct pod_status *s)
 {
     jval started = jgetc(obj_status(s->pod), "startTime");
@@ -202,15 +208,15 @@ struct doc *pod_status_doc(const struct pod_status *s)
     jw_put_object(&w, "metadata");
     jw_put_str(&w, "name", s->pod->name);
     jw_put_str(&w, "namespace", s->pod->ns);
-    /* Said by others than its node, of the pod as they saw it: what has ended since stays so. */
-    if (s->unreachable)
+    if (s->only_if_seen)
         jw_put(&w, "resourceVersion", jgetc(s->pod->meta, "resourceVersion"));
     jw_end(&w);
     jw_put_object(&w, "status");
     put_conditions(s, &w);
     put_containers(s, &w);
-    jw_put_cstr(&w, "phase", phase_of(s));
+    jw_put_cstr(&w, "phase", pod_phase_name(s->result->phase));
     put_addresses(s, &w);
+    put_why(s, &w);
     if (j_has(started))
         jw_put(&w, "startTime", started);
     else

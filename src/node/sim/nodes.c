@@ -178,16 +178,7 @@ static void plan_binding(const struct world *w, struct plan *p)
                  "there is no ClusterTopologyBinding");
 }
 
-/* What the Ready condition of a node says. */
-struct readiness {
-    const char *status, *reason, *message;
-};
-
-static const struct readiness node_ready = {"True", "KubeletReady", "simulated node is ready"};
-static const struct readiness node_unknown = {"Unknown", "NodeStatusUnknown",
-                                              "simulated node has failed and says nothing"};
-
-static void put_ready(struct jw *w, const struct readiness *ready, usec now)
+static void put_ready(struct jw *w, usec now)
 {
     struct strbuf t = STRBUF_INIT(64);
     time_format_rfc3339(now, &t);
@@ -195,9 +186,9 @@ static void put_ready(struct jw *w, const struct readiness *ready, usec now)
     jw_object(w);
     jw_put_str(w, "lastHeartbeatTime", strbuf_str(&t));
     jw_put_str(w, "lastTransitionTime", strbuf_str(&t));
-    jw_put_cstr(w, "message", ready->message);
-    jw_put_cstr(w, "reason", ready->reason);
-    jw_put_cstr(w, "status", ready->status);
+    jw_put_cstr(w, "message", "simulated node is ready");
+    jw_put_cstr(w, "reason", "KubeletReady");
+    jw_put_cstr(w, "status", "True");
     jw_put_cstr(w, "type", "Ready");
     jw_end(w);
     jw_end(w);
@@ -224,8 +215,7 @@ static void put_node_info(struct jw *w)
     jw_end(w);
 }
 
-static struct doc *make_status(str name, unsigned n, const struct nodes_options *o,
-                               const struct readiness *ready, usec now)
+static struct doc *make_status(str name, unsigned n, const struct nodes_options *o, usec now)
 {
     const struct profile *p = find_profile(o->profile);
     struct jw w;
@@ -246,86 +236,40 @@ static struct doc *make_status(str name, unsigned n, const struct nodes_options 
     jw_end(&w);
     put_resources(&w, "allocatable", p);
     put_resources(&w, "capacity", p);
-    put_ready(&w, ready, now);
+    put_ready(&w, now);
     put_node_info(&w);
     jw_end(&w);
     jw_end(&w);
     return jw_doc(&w);
 }
 
+static bool is_ready(const struct obj *node)
+{
+    return condition_is_true(jgetc(obj_status(node), "conditions"), STR("Ready"));
+}
+
+static void plan_node_status(const struct node_pods *n)
+{
+    str name = n->node->name;
+    if (is_ready(n->node))
+        return;
+    struct doc *status = make_status(name, n->number, n->options, n->world->now);
+    (void)plan_apply(n->plan, 0, &kind_node, STR_NONE, name, STR("status"), STR(MANAGER), status);
+}
+
 /* ---- failure ---- */
 
 #define FAILED LIFE_PREFIX "failed"
-#define TAINT_UNREACHABLE "node.kubernetes.io/unreachable"
 
-static void plan_node_status(const struct node_pods *n, const struct readiness *ready)
+bool nodes_is_own(const struct nodes_options *o, const struct obj *node)
 {
-    str name = n->node->name;
-    jval conditions = jgetc(obj_status(n->node), "conditions");
-    if (str_is(jstr(jgetc(condition_find(conditions, STR("Ready")), "status")), ready->status))
-        return;
-    struct doc *status = make_status(name, n->number, n->options, ready, n->world->now);
-    /* After the taints: their patch depends on the version that was seen. */
-    (void)plan_apply(n->plan, 1, &kind_node, STR_NONE, name, STR("status"), STR(MANAGER), status);
+    unsigned n = node_number(node->name);
+    return n > 0 && n <= o->count;
 }
 
-static bool is_ours(jval taint)
+bool nodes_has_failed(const struct obj *node)
 {
-    return str_is(jstr(jgetc(taint, "key")), TAINT_UNREACHABLE);
-}
-
-/* When the node was tainted so; 0: it is not. */
-static usec tainted_at(const struct obj *node)
-{
-    usec when = 0;
-    for (struct jiter it = jiter(jgetc(obj_spec(node), "taints")); jnext(&it);) {
-        if (is_ours(it.value) && str_is(jstr(jgetc(it.value, "effect")), "NoExecute"))
-            (void)time_parse_rfc3339(jstr(jgetc(it.value, "timeAdded")), &when);
-    }
-    return when;
-}
-
-static void put_taint(struct jw *w, const char *effect, str now)
-{
-    jw_object(w);
-    jw_put_cstr(w, "effect", effect);
-    jw_put_cstr(w, "key", TAINT_UNREACHABLE);
-    jw_put_str(w, "timeAdded", now);
-    jw_end(w);
-}
-
-/* With or without the taints of an unreachable node; others stay. */
-static void plan_taints(const struct node_pods *n, bool unreachable)
-{
-    struct strbuf now = STRBUF_INIT(64);
-    struct jw w;
-    time_format_rfc3339(n->world->now, &now);
-    jw_init(&w);
-    jw_object(&w);
-    jw_put_object(&w, "spec");
-    jw_put_array(&w, "taints");
-    for (struct jiter it = jiter(jgetc(obj_spec(n->node), "taints")); jnext(&it);) {
-        if (!is_ours(it.value))
-            jw_val(&w, it.value);
-    }
-    if (unreachable) {
-        put_taint(&w, "NoSchedule", strbuf_str(&now));
-        put_taint(&w, "NoExecute", strbuf_str(&now));
-    }
-    jw_end(&w);
-    jw_end(&w);
-    jw_end(&w);
-    (void)plan_merge_patch(n->plan, 0, n->node, STR_NONE, jw_doc(&w), n->node->rv);
-    strbuf_done(&now);
-}
-
-static void plan_failed(struct node_pods *n)
-{
-    usec since = tainted_at(n->node);
-    plan_node_status(n, &node_unknown);
-    if (since == 0)
-        plan_taints(n, true);
-    pods_plan_unreachable(n, world_moment(n->world, since ? since : n->world->now));
+    return str_is(obj_annotation(node, STR(FAILED)), "true");
 }
 
 /* ---- heartbeats ---- */
@@ -423,43 +367,20 @@ static void plan_lease(const struct node_pods *n, bool comes_back)
 
 /* ---- planner ---- */
 
-static bool is_ready(const struct obj *node)
-{
-    return condition_is_true(jgetc(obj_status(node), "conditions"), STR("Ready"));
-}
-
 /* A node that is none of ours, or one too many. Without any of our own, those of these names are
  * another process's. */
 static void plan_stranger(const struct world *w, str name, unsigned number,
                           const struct nodes_options *o, struct plan *p)
 {
     const struct obj *node = world_get(w, &kind_node, STR_NONE, name);
-    if (!o->minded)
-        return;
-    if (!node)
-        pods_plan_orphans(w, p, name);
-    else if (number && o->count && str_is(obj_label(node, STR("type")), "simulated") &&
-             !node->deleting)
+    if (o->minded && node && number && o->count &&
+        str_is(obj_label(node, STR("type")), "simulated") && !node->deleting)
         plan_why(plan_delete(p, 0, node), p, "there are %u nodes now", o->count);
-}
-
-/* A pod that was bound to a node nobody has heard of. */
-static void plan_homeless(const struct world *w, const struct key *key,
-                          const struct nodes_options *o, struct plan *p)
-{
-    struct obj *pod = world_get(w, &kind_pod, key->ns, key->name);
-    if (o->minded && pod &&
-        !world_get(w, &kind_node, STR_NONE, jstr(jgetc(obj_spec(pod), "nodeName"))))
-        pods_plan_orphan(w, p, pod);
 }
 
 void nodes_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
     const struct nodes_options *o = ctx;
-    if (key->kind == &kind_pod) {
-        plan_homeless(w, key, o, p);
-        return;
-    }
     unsigned n = node_number(key->name);
     if (n == 0 || n > o->count) {
         plan_stranger(w, key->name, n, o, p);
@@ -473,14 +394,9 @@ void nodes_plan(const struct world *w, const struct key *key, void *ctx, struct 
         return;
     }
     struct node_pods pods = {.world = w, .plan = p, .options = o, .node = node, .number = n};
-    if (str_is(obj_annotation(node, STR(FAILED)), "true")) {
-        if (o->minded)
-            plan_failed(&pods);
+    if (nodes_has_failed(node))
         return;
-    }
-    plan_node_status(&pods, &node_ready);
-    if (o->minded && tainted_at(node))
-        plan_taints(&pods, false);
+    plan_node_status(&pods);
     if (o->heartbeats)
         plan_heartbeat(&pods);
     else if (o->leases)
@@ -488,17 +404,11 @@ void nodes_plan(const struct world *w, const struct key *key, void *ctx, struct 
     pods_plan(&pods);
 }
 
-/* Without a node it is looked at for itself: what it costs must not grow with what else was bound
- * to a node that is not there. */
 static void enqueue_node_of(struct controller *c, const struct world *w, const struct obj *pod)
 {
     str node = jstr(jgetc(obj_spec(pod), "nodeName"));
-    if (str_is_empty(node))
-        return;
-    if (world_get(w, &kind_node, STR_NONE, node))
+    if (!str_is_empty(node) && world_get(w, &kind_node, STR_NONE, node))
         controller_enqueue(c, &kind_node, STR_NONE, node);
-    else
-        controller_enqueue(c, &kind_pod, pod->ns, pod->name);
 }
 
 /* Its own node, and the nodes of those that may have waited for it. */

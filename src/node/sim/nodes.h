@@ -4,15 +4,14 @@
  * node, so that everything about a node (its addresses for one) is decided in one place.
  *
  * A node fails when it is annotated simulation.grove.io/failed=true, and comes back without it. A
- * failed node does nothing. Where nobody else watches over nodes (minded), the planner also does
- * what a cluster's controllers do then: it says that the node is unreachable, taints it, and
- * deletes its pods when their tolerations end; pods of nodes that are gone go too.
+ * failed node does nothing. What follows from that others decide (controllers/node_control.h); they
+ * know nodes of their own process by nodes_is_own and nodes_has_failed, and need no heartbeats.
  */
 #ifndef NODE_SIM_NODES_H
 #define NODE_SIM_NODES_H
 
 #include "client/controller.h"
-#include "node/machine/life.h"
+#include "node/sim/life.h"
 
 struct nodes_options {
     unsigned count;
@@ -30,10 +29,16 @@ struct nodes_options {
      * before the first node registers, where there is no binding at all. From then on it is the
      * user's: changed or deleted, it stays so for as long as any node is there. */
     bool binding;
-    bool minded; /* there is no other node controller */
+    /* There is no other node controller: who runs these nodes also runs that, and nodes beyond the
+     * number are removed. */
+    bool minded;
 };
 
 #define NODES_BINDING "grove-topology"
+
+/* One of those that these options make. */
+bool nodes_is_own(const struct nodes_options *o, const struct obj *node);
+bool nodes_has_failed(const struct obj *node);
 
 extern const struct nodes_options nodes_defaults;
 /* NULL-terminated names of the profiles. */

@@ -3,16 +3,17 @@
  */
 #include "node/sim/pods.h"
 
-#include "grove/types.h"
+#include "grove/pod.h"
 #include "grove/wait.h"
 #include "node/machine/pod_status.h"
+#include "node/sim/sim_driver.h"
 
 #define MANAGER "simulated-node"
 enum { FIRST_ADDRESS = 1, END_ADDRESS = 255 };
 
-/* Indexes of the pod cache: by node, by node those that are not settled, by clique, and those that
- * have not started because they may wait for others, by whom they wait for. */
-static cache_index_fn index_by_node, index_restless, index_by_clique, index_waiting;
+/* Indexes of the pod cache, beside that by node: by node those that are not settled, by clique, and
+ * those that have not started because they may wait for others, by whom they wait for. */
+static cache_index_fn index_restless, index_by_clique, index_waiting;
 
 /* ---- addresses ---- */
 
@@ -63,7 +64,8 @@ struct addresses {
 static unsigned take_address(const struct node_pods *n, struct addresses *a)
 {
     struct obj *pod;
-    struct cache_iter it = cache_by(world_cache(n->world, &kind_pod), index_by_node, n->node->name);
+    struct cache_iter it =
+        cache_by(world_cache(n->world, &kind_pod), pod_index_by_node, n->node->name);
     while (!a->known && (pod = cache_next(&it))) {
         int k = address_of(pod);
         if (k >= 0 && !is_finished(pod))
@@ -89,18 +91,19 @@ static void plan_status(struct node_pods *n, const struct pod_status *s, const c
     plan_why(w, n->plan, "%s", why);
 }
 
-static const char *stage_words(const struct progress *p)
+static const char *words_for(const struct sim_pod *s)
 {
-    static const char *const words[] = {
-        [LIFE_BOUND] = "its images are being pulled",
-        [LIFE_INIT] = "its init containers run",
-        [LIFE_RUNNING] = "its containers have started",
-        [LIFE_READY] = "its containers are ready",
-        [LIFE_BACKOFF] = "its containers have exited and will start again",
-        [LIFE_ENDED] = "its containers have exited",
-        [LIFE_FOREIGN] = "",
-    };
-    return words[p->stage];
+    const struct container_seen *main = &s->seen.containers[s->parts.n_inits];
+    if (s->result.phase >= POD_SUCCEEDED)
+        return "its containers have exited";
+    if (s->seen.sandbox != SANDBOX_READY)
+        return "its images are being pulled";
+    if (s->result.containers_ready)
+        return "its containers are ready";
+    if (main->state == CONTAINER_EXITED)
+        return "its containers have exited and will start again";
+    return main->state == CONTAINER_NONE ? "its init containers run"
+                                         : "its containers have started";
 }
 
 /* ---- starting ---- */
@@ -131,10 +134,10 @@ static bool is_ready_enough(const struct world *w, const struct obj *pod, struct
 }
 
 /* The generated init container holds a pod while a clique it names has too few ready pods. */
-static bool is_held(struct node_pods *n, const struct obj *pod, const struct progress *p)
+static bool is_held(void *ctx, const struct obj *pod, jval container)
 {
-    jval c = jat(jgetc(obj_spec(pod), "initContainers"), p->inits_done);
-    if (!str_is(jstr(jgetc(c, "name")), INITC_NAME))
+    const struct node_pods *n = ctx;
+    if (!str_is(jstr(jgetc(container, "name")), INITC_NAME))
         return false;
     struct arena a = ARENA_INIT;
     struct wait_parent *parents;
@@ -156,52 +159,67 @@ static bool says_unreachable(const struct obj *pod)
 /* Worth a write of its own only when it lasts. */
 #define WORTH_SHOWING USEC_PER_SEC
 
+/* It was told to be ready, or not, by others: its readiness gates. */
+static bool gates_moved(const struct sim_pod *s)
+{
+    jval conditions = jgetc(obj_status(s->pod), "conditions");
+    return j_has(jgetc(obj_spec(s->pod), "readinessGates")) &&
+           condition_is_true(conditions, STR("Ready")) !=
+               (s->result.containers_ready && s->result.gates_open);
+}
+
+static bool is_shown(const struct obj *pod)
+{
+    return j_has(jat(jgetc(obj_status(pod), "containerStatuses"), 0));
+}
+
 static void plan_life(struct node_pods *n, const struct obj *pod, struct addresses *addresses)
 {
     struct life life = life_of(pod, &n->options->life, n->options->jitter);
-    struct progress p = progress_of(n->world, pod);
+    struct sim_pod s = {.is_held = is_held, .ctx = n};
+    usec now = n->world->now;
+    if (!sim_pod_observe(&s, n->world, pod, &life, n->plan->arena))
+        return;
+    bool moved = sim_pod_advance(&s), starts = s.seen.sandbox == SANDBOX_STARTING;
+    if (s.due)
+        plan_look_again(n->plan, s.due - now);
     /* Its node was unreachable and is back. */
-    bool back = p.stage == LIFE_READY && says_unreachable(pod);
-    usec due, now = n->world->now;
-    bool held = p.stage == LIFE_INIT && is_held(n, pod, &p);
-    bool moved = progress_advance(&p, &life, pod, held, now, &due);
-    if (due)
-        plan_look_again(n->plan, due - now);
-    bool show = (p.stage == LIFE_BOUND && !p.shown && due > now + WORTH_SHOWING) ||
-                (p.stage == LIFE_READY && !life_shows_all(pod));
-    if (!moved && !back && !show)
+    bool back = s.result.containers_ready && says_unreachable(pod);
+    bool show = starts && !is_shown(pod) && s.due > now + WORTH_SHOWING;
+    if (!moved && !back && !show && !gates_moved(&s))
         return;
     int k = address_of(pod);
-    if (k < 0 && p.stage != LIFE_BOUND)
+    if (k < 0 && !starts)
         k = (int)take_address(n, addresses);
     if (k == 0)
         return; /* it starts when another one has gone */
     char network[16], ip[24] = "";
     if (k > 0)
         (void)snprintf(ip, sizeof(ip), "%s.%d", pods_network(n->number, network).p, k);
-    struct pod_status s = {
-        .pod = pod, .node = n->node, .progress = &p, .life = &life, .ip = str_of(ip), .now = now};
-    plan_status(n, &s, stage_words(&p));
+    struct pod_status status = {.pod = pod,
+                                .node = n->node,
+                                .seen = &s.seen,
+                                .result = &s.result,
+                                .ip = str_of(ip),
+                                /* How its containers are is read from there. */
+                                .only_if_seen = true,
+                                .now = now};
+    plan_status(n, &status, words_for(&s));
 }
 
 /* ---- stopping ---- */
 
-/* Three thousand years: what a user writes must not leave the range of times. */
-#define GRACE_MAX ((int64_t)100000000000)
-
+/* With no grace left the node has done its part, and finalizers hold the pod. */
 static void plan_stop(struct node_pods *n, const struct obj *pod)
 {
-    /* deletionTimestamp is when the grace period ends. With none left the node has done its part,
-     * and finalizers hold the pod. */
-    int64_t seconds = jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1);
-    if (seconds == 0)
-        return;
     struct life life = life_of(pod, &n->options->life, n->options->jitter);
-    usec grace = MIN(MAX(seconds, 0), GRACE_MAX) * USEC_PER_SEC;
-    usec asked = world_rebased_seen(n->world, pod, obj_deleted_at(pod) - grace);
-    usec left = asked + MIN(life.stop, grace) - n->world->now;
-    if (left > 0) {
-        plan_look_again(n->plan, left);
+    struct sim_pod s = {.ctx = n};
+    if (jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1) == 0)
+        return;
+    (void)sim_pod_observe(&s, n->world, pod, &life, n->plan->arena);
+    (void)sim_pod_advance(&s);
+    if (!s.result.gone) {
+        plan_look_again(n->plan, s.due - n->world->now);
         return;
     }
     struct plan_write *w = plan_delete(n->plan, 0, pod);
@@ -215,7 +233,7 @@ void pods_plan(struct node_pods *n)
     struct cache *pods = world_cache(n->world, &kind_pod);
     struct obj *pod;
     /* Where containers exit of themselves nobody is settled. */
-    cache_index_fn *index = n->options->life.run > 0 ? index_by_node : index_restless;
+    cache_index_fn *index = n->options->life.run > 0 ? pod_index_by_node : index_restless;
     for (struct cache_iter it = cache_by(pods, index, n->node->name); (pod = cache_next(&it));) {
         if (pod->deleting)
             plan_stop(n, pod);
@@ -224,110 +242,15 @@ void pods_plan(struct node_pods *n)
     }
 }
 
-/* ---- nodes that are not there ---- */
-
-#define UNREACHABLE "node.kubernetes.io/unreachable"
-/* What admission gives every pod in a cluster that says nothing else. */
-#define TOLERATED (300 * USEC_PER_SEC)
-
-static bool tolerates_it(jval t)
-{
-    str key = jstr(jgetc(t, "key")), effect = jstr(jgetc(t, "effect"));
-    bool exists = str_is(jstr(jgetc(t, "operator")), "Exists");
-    return (str_is_empty(key) ? exists : str_is(key, UNREACHABLE)) &&
-           (str_is_empty(effect) || str_is(effect, "NoExecute"));
-}
-
-/* How long the pod stays; -1: for ever. */
-static usec tolerated(const struct obj *pod)
-{
-    usec longest = -2;
-    for (struct jiter it = jiter(jgetc(obj_spec(pod), "tolerations")); jnext(&it);) {
-        int64_t seconds;
-        if (!tolerates_it(it.value))
-            continue;
-        if (!jint_get(jgetc(it.value, "tolerationSeconds"), &seconds))
-            return -1;
-        longest = MAX(longest, MIN(MAX(seconds, 0), GRACE_MAX) * USEC_PER_SEC);
-    }
-    return longest == -2 ? TOLERATED : longest;
-}
-
-static void plan_unready(struct node_pods *n, const struct obj *pod)
-{
-    struct life life = life_of(pod, &n->options->life, 0);
-    struct progress p = progress_of(n->world, pod);
-    jval conditions = jgetc(obj_status(pod), "conditions");
-    if (p.stage != LIFE_READY || !condition_is_true(conditions, STR("Ready")))
-        return;
-    struct pod_status s = {.pod = pod,
-                           .node = n->node,
-                           .progress = &p,
-                           .life = &life,
-                           .ip = jstr(jgetc(obj_status(pod), "podIP")),
-                           .unreachable = true,
-                           .now = n->world->now};
-    plan_status(n, &s, "its node is unreachable");
-}
-
-void pods_plan_unreachable(struct node_pods *n, usec since)
-{
-    struct cache *pods = world_cache(n->world, &kind_pod);
-    struct obj *pod;
-    for (struct cache_iter it = cache_by(pods, index_by_node, n->node->name);
-         (pod = cache_next(&it));) {
-        usec stays = tolerated(pod);
-        plan_unready(n, pod);
-        if (pod->deleting || is_finished(pod) || stays < 0)
-            continue;
-        if (world_has_passed(n->world, since, stays, n->plan))
-            plan_why(plan_delete(n->plan, 0, pod), n->plan,
-                     "its node has been unreachable for longer than it tolerates");
-    }
-}
-
-/* A pod may be bound to a node before that node is heard of; a cluster waits as long. */
-#define ORPHAN_DELAY (40 * USEC_PER_SEC)
-
-void pods_plan_orphan(const struct world *w, struct plan *p, struct obj *pod)
-{
-    str node = jstr(jgetc(obj_spec(pod), "nodeName"));
-    if (pod->deleting && jint(jgetc(pod->meta, "deletionGracePeriodSeconds"), -1) == 0)
-        return;
-    if (!world_has_passed(w, world_moment_in(w, pod, life_bound_at(pod)), ORPHAN_DELAY, p))
-        return;
-    struct plan_write *d = plan_delete(p, 0, pod);
-    d->grace_seconds = 0;
-    plan_verify_absent(d, &kind_node, STR_NONE, node, STR_NONE);
-    plan_why(d, p, "its node is gone");
-}
-
-void pods_plan_orphans(const struct world *w, struct plan *p, str node)
-{
-    struct obj *pod;
-    for (struct cache_iter it = cache_by(world_cache(w, &kind_pod), index_by_node, node);
-         (pod = cache_next(&it));)
-        pods_plan_orphan(w, p, pod);
-}
-
 /* ---- indexes ---- */
-
-static void index_by_node(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
-{
-    str node = jstr(jgetc(obj_spec(o), "nodeName"));
-    (void)a;
-    *n = 0;
-    if (max > 0 && !str_is_empty(node))
-        keys[(*n)++] = node;
-}
 
 /* Most pods are ready most of the time, and nothing comes of itself: a node that looks after one
  * does not look at the others. */
 static void index_restless(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
 {
     *n = 0;
-    if (o->deleting || !life_is_settled(o) || says_unreachable(o))
-        index_by_node(o, a, keys, max, n);
+    if (o->deleting || !sim_pod_is_settled(o) || says_unreachable(o))
+        pod_index_by_node(o, a, keys, max, n);
 }
 
 static void index_by_clique(const struct obj *o, struct arena *a, str *keys, size_t max, size_t *n)
@@ -355,7 +278,7 @@ static void index_waiting(const struct obj *o, struct arena *a, str *keys, size_
 
 void pods_add_indexes(struct cache *pods)
 {
-    cache_add_index(pods, index_by_node);
+    cache_add_index(pods, pod_index_by_node);
     cache_add_index(pods, index_restless);
     cache_add_index(pods, index_by_clique);
     cache_add_index(pods, index_waiting);

@@ -1,6 +1,7 @@
 /* Simulated nodes: how they register, and the lives of the pods on them. */
 #include "base/test.h"
 #include "grove/test-world.h"
+#include "node/machine/machine.h"
 #include "node/sim/nodes.h"
 #include "node/sim/pods.h"
 #include "json/patch.h"
@@ -21,11 +22,6 @@ static struct test_world *world_new(void)
 static struct plan *plan_node(struct test_world *t, const char *name)
 {
     return tw_plan(t, nodes_plan, &options, &kind_node, name);
-}
-
-static struct plan *plan_pod(struct test_world *t, const char *name)
-{
-    return tw_plan(t, nodes_plan, &options, &kind_pod, name);
 }
 
 static void check_yaml(jval got, const char *yaml)
@@ -639,11 +635,8 @@ TEST(the_restart_policy_says_what_an_exit_means)
 TEST(back_off_doubles_up_to_five_minutes)
 {
     static const usec want[] = {0, 10, 20, 40, 80, 160, 300, 300};
-    struct life l = {.run = USEC_PER_SEC};
     for (size_t i = 0; i < ARRAY_LEN(want); i++)
-        CHECK_INT(life_backoff(&l, (int64_t)i), want[i] * USEC_PER_SEC);
-    l.run = 10 * USEC_PER_MIN;
-    CHECK_INT(life_backoff(&l, 7), 0);
+        CHECK_INT(machine_backoff((unsigned)i), want[i] * USEC_PER_SEC);
 }
 
 TEST(readiness_gates_are_waited_for)
@@ -690,82 +683,28 @@ static void set_failed(struct test_world *t, bool failed)
                     : "{metadata: {annotations: {simulation.grove.io/failed: null}}}");
 }
 
-TEST(a_failed_node_is_unreachable_and_loses_its_pods_in_time)
+TEST(a_failed_node_does_nothing_until_it_comes_back)
 {
     struct test_world *t = with_node();
     add_life(t, "p", "simulation.grove.io/start: 0s", "");
-    add_life(t, "q", "simulation.grove.io/start: 0s",
-             ", tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: "
-             "NoExecute, tolerationSeconds: 10}]");
-    add_life(t, "r", "simulation.grove.io/start: 0s", ", tolerations: [{operator: Exists}]");
     CHECK(is_ready(status_at(t, "p", 0)));
+    CHECK(nodes_is_own(&options, tw_must(t, &kind_node, "fake-node-001")));
+    CHECK(!nodes_has_failed(tw_must(t, &kind_node, "fake-node-001")));
     set_failed(t, true);
-    jval s = status_at(t, "p", USEC_PER_SEC);
-    CHECK(!is_ready(s));
-    CHECK_CSTR(jstr(jgetc(condition_find(jgetc(s, "conditions"), STR("Ready")), "reason")),
-               "NodeNotReady");
-    CHECK(condition_is_true(jgetc(s, "conditions"), STR("ContainersReady")));
-    const struct obj *node = tw_must(t, &kind_node, "fake-node-001");
-    jval ready = condition_find(jgetc(obj_status(node), "conditions"), STR("Ready"));
-    CHECK_CSTR(jstr(jgetc(ready, "status")), "Unknown");
-    CHECK_INT(jlen(jpath(obj_root(node), "spec.taints")), 2);
-    plan_node(t, "fake-node-001");
-    CHECK_INT(t->plan.writes.len, 0);
-    CHECK_INT(tw_look_at(t), TW_START + 14 * USEC_PER_SEC);
-    t->world.now = TW_START + 14 * USEC_PER_SEC;
-    plan_node(t, "fake-node-001");
-    CHECK_CSTR(tw_writes(t), "delete Pod default/q\n");
-    CHECK_INT(tw_look_at(t), TW_START + 304 * USEC_PER_SEC);
-    /* It comes back before the rest go. */
+    CHECK(nodes_has_failed(tw_must(t, &kind_node, "fake-node-001")));
+    add_pod(t, "q", "");
+    t->world.now = TW_START + USEC_PER_HOUR;
+    CHECK(plan_is_empty(plan_node(t, "fake-node-001")));
+    CHECK_INT(tw_look_at(t), 0);
+    /* What the controllers said of it meanwhile is no longer so. */
+    tw_patch(t, &kind_node, "fake-node-001",
+             "{status: {conditions: [{type: Ready, status: Unknown}]}}");
+    tw_patch(t, &kind_pod, "p",
+             "{status: {conditions: [{type: PodScheduled, status: 'True'}, {type: Ready, status: "
+             "'False', reason: NodeNotReady}]}}");
     set_failed(t, false);
-    s = status_at(t, "p", 20 * USEC_PER_SEC);
-    CHECK(is_ready(s));
-    CHECK_INT(jlen(jpath(obj_root(tw_must(t, &kind_node, "fake-node-001")), "spec.taints")), 0);
-    plan_node(t, "fake-node-001");
-    CHECK_INT(t->plan.writes.len, 0);
-    tw_free(t);
-}
-
-/* Between seeing the pod and writing that its node is silent it may have ended. */
-TEST(what_is_said_of_pods_on_a_silent_node_is_of_the_version_seen)
-{
-    struct test_world *t = with_node();
-    add_life(t, "p", "simulation.grove.io/start: 0s", "");
-    CHECK(is_ready(status_at(t, "p", 0)));
-    set_failed(t, true);
-    t->world.now = TW_START + USEC_PER_SEC;
-    plan_node(t, "fake-node-001");
-    const struct plan_write *found = NULL;
-    for (size_t i = 0; i < t->plan.writes.len; i++) {
-        if (t->plan.writes.p[i].kind == &kind_pod)
-            found = &t->plan.writes.p[i];
-    }
-    REQUIRE(found);
-    CHECK_STR(jstr(jpath(doc_root(found->body), "metadata.resourceVersion")),
-              jstr(jgetc(tw_must(t, &kind_pod, "p")->meta, "resourceVersion")));
-    CHECK(j_has(jpath(doc_root(found->body), "metadata.resourceVersion")));
-    tw_free(t);
-}
-
-TEST(pods_of_a_node_that_is_gone_go_too)
-{
-    struct test_world *t = with_node();
-    tw_load(t, "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: lost}, status: "
-               "{conditions: [{type: PodScheduled, status: 'True', lastTransitionTime: "
-               "'2026-01-01T00:00:02Z'}]}}");
-    plan_node(t, "lost");
-    CHECK_INT(t->plan.writes.len, 0);
-    CHECK_INT(tw_look_at(t), TW_START + 43 * USEC_PER_SEC);
-    t->world.now = tw_look_at(t);
-    plan_node(t, "lost");
-    CHECK_CSTR(tw_writes(t), "delete Pod default/a\n");
-    CHECK(t->plan.writes.p[0].absent_kind == &kind_node);
-    CHECK_INT(t->plan.writes.p[0].grace_seconds, 0);
-    plan_pod(t, "a");
-    CHECK_CSTR(tw_writes(t), "delete Pod default/a\n");
-    options.minded = false;
-    CHECK(plan_is_empty(plan_node(t, "lost")));
-    CHECK(plan_is_empty(plan_pod(t, "a")));
+    CHECK(is_ready(status_at(t, "p", USEC_PER_HOUR)));
+    CHECK(is_ready(obj_status(tw_must(t, &kind_node, "fake-node-001"))));
     tw_free(t);
 }
 

@@ -199,11 +199,19 @@ static str refused_create(const struct clique_work *c)
     return STR_NONE;
 }
 
+/* How many pods above the number have a place. */
+static int64_t placed_above(const struct clique_work *c)
+{
+    return MAX(c->tally->scheduled - MAX(c->spec.replicas, 0), 0);
+}
+
 /* A pod has waited for its place long enough: it is said, and nobody waits any more. */
 static bool times_out(const struct clique_work *c)
 {
     usec timeout = surge_timeout(c->pcs);
-    if (surge_held(c->pclq) == 0)
+    int64_t held = surge_held(c->pclq), placed = placed_above(c);
+    /* Said before, with nothing left to give up, it is not said again. */
+    if (held == 0 || (surge_timed_out(c->pclq) && held <= placed))
         return false;
     str refused = refused_create(c);
     if (!str_is_empty(refused)) {
@@ -253,7 +261,7 @@ static void decide_surge(struct clique_work *c, jval template, bool rolls)
         .outdated = u->outdated,
         .filling = held > 0 && u->outdated == 0 && t->active < desired + held && has_holes(c),
         .staying = count_staying(c),
-        .placed = MAX(t->scheduled - desired, 0),
+        .placed = placed_above(c),
         .timed_out = !u->starts && surge_timed_out(c->pclq),
         .times_out = rolls && u->rolls && times_out(c),
         .rolls = rolls,

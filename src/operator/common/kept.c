@@ -183,11 +183,11 @@ void kept_forget(const struct world *w, const struct obj *pcs, unsigned stage, s
     doc_unref(old);
 }
 
-void kept_from_group(struct controller *c, const struct world *w, const struct obj *old,
+void kept_from_child(struct controller *c, const struct world *w, const struct obj *old,
                      const struct obj *new)
 {
-    const struct obj *pcs =
-        old && new && old->generation != new->generation ? owner_pcs(w, new) : NULL;
+    bool news = !old || !new || old->generation != new->generation;
+    const struct obj *pcs = news ? owner_pcs(w, new ? new : old) : NULL;
     if (pcs && !str_is_empty(obj_annotation(pcs, STR(ANNOTATION_KEPT))))
         controller_enqueue(c, &kind_pcs, pcs->ns, pcs->name);
 }

@@ -19,7 +19,8 @@ bool kept_text(const struct obj *pcs, struct obj *const *cliques, size_t n, stru
                str *ret);
 /* Forgets what has served its purpose. */
 void kept_forget(const struct world *w, const struct obj *pcs, unsigned stage, struct plan *p);
-/* A group that was scaled may have no place any more for a clique whose number is kept. */
-map_fn kept_from_group;
+/* Wakes the set when its numbers may have served: a clique that is there again, also one of a
+ * group, a group that was scaled, a map of gangs that changed. */
+map_fn kept_from_child;
 
 #endif

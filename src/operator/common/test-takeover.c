@@ -88,11 +88,33 @@ static void add_start_order(struct ring *r)
     tw_carry_out(r->world);
 }
 
+/* And statuses: gangs learn since when they have been placed and ready, and their sets repeat it.
+ */
+static void write_status(struct ring *r, planner_fn *fn, const struct kind *k)
+{
+    struct arena a = ARENA_INIT;
+    struct obj *o;
+    VEC(const char *) names = {0};
+    for (struct cache_iter it = cache_all(world_cache(&r->world->world, k), STR_NONE);
+         (o = cache_next(&it));)
+        *vec_push(&names) = arena_str(&a, o->name).p;
+    for (size_t i = 0; i < names.len; i++) {
+        tw_plan(r->world, fn, NULL, k, names.p[i]);
+        REQUIRE(r->world->plan.writes.len == 1);
+        CHECK_CSTR(r->world->plan.writes.p[0].subresource, "status");
+        tw_carry_out(r->world);
+    }
+    vec_done(&names);
+    arena_done(&a);
+}
+
 TEST(what_an_older_version_named_is_left_as_it_is)
 {
     struct ring r = recorded();
     CHECK_INT(tw_count(r.world, &kind_pod), 8);
     add_start_order(&r);
+    write_status(&r, gang_plan, &kind_pod_gang);
+    write_status(&r, pcs_plan, &kind_pcs);
     check_no_writes(&r, pcs_plan, &kind_pcs);
     check_no_writes(&r, pcsg_plan, &kind_pcsg);
     check_no_writes(&r, pclq_plan, &kind_pclq);

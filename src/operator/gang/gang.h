@@ -44,6 +44,8 @@ struct gang_work {
 
 /* Its condition of that type is True, as far as it was ever written. */
 bool gang_was(const struct gang_work *g, const char *type);
+/* It has had the minimum of every clique on nodes. */
+bool gang_was_placed(const struct gang_work *g);
 void gang_plan_status(struct gang_work *g);
 /* Takes the pods away that a scheduler asked for by DisruptionTarget. */
 void gang_plan_disruption(struct gang_work *g);

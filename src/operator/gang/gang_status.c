@@ -2,9 +2,11 @@
  * How far a gang has come.
  *
  * Initialized: all pods of all groups exist; once true it stays (later pods join one by one).
- * Scheduled:   every group has had its minimum on nodes; once true it stays.
+ * Scheduled:   every group has its minimum on nodes, now.
  * Ready:       every group has its minimum ready, now. Available says the same.
  * Unhealthy:   it was placed, and some group is below its minimum.
+ * lastScheduled and lastReady remember when the two became True; what waits for a gang to have been
+ * placed goes by the first (gang_was_scheduled).
  * These and the phase are ours, written by server-side apply; what the scheduler says about the
  * gang is written by the scheduler under its own name.
  *
@@ -33,6 +35,11 @@ bool gang_was(const struct gang_work *g, const char *type)
     return g->gang && condition_is_true(jgetc(obj_status(g->gang), "conditions"), str_of(type));
 }
 
+bool gang_was_placed(const struct gang_work *g)
+{
+    return g->gang && gang_was_scheduled(g->gang);
+}
+
 static struct condition ready_condition(const struct gang_work *g, const char *type)
 {
     str text = g->ready ? STR("every clique has its minimum ready")
@@ -41,14 +48,13 @@ static struct condition ready_condition(const struct gang_work *g, const char *t
                                        STR_ARG(g->short_clique), (long long)g->short_ready,
                                        (long long)g->short_min);
     return (struct condition){type, g->ready ? "True" : "False",
-                              g->ready ? "MinimumReady" : "WaitingForPods", text};
+                              g->ready ? "PodGangReady" : "PodGangNotReady", text};
 }
 
 static void gang_conditions(struct gang_work *g, struct condition c[N_CONDITIONS])
 {
     bool created = g->complete || gang_was(g, "Initialized");
-    bool scheduled = g->scheduled || gang_was(g, "Scheduled");
-    bool unhealthy = scheduled && g->breached;
+    bool unhealthy = (g->scheduled || gang_was_placed(g)) && g->breached;
     str pods = arena_printf(g->plan->arena, "%lld of %lld pods exist", (long long)g->pods,
                             (long long)g->wanted);
     str placed = arena_printf(
@@ -57,15 +63,60 @@ static void gang_conditions(struct gang_work *g, struct condition c[N_CONDITIONS
     c[0] = (struct condition){"Initialized", created ? "True" : "False",
                               created ? "PodGangPodsCreated" : "PodGangPodsCreationPending",
                               created ? STR("all pods of the gang were created") : pods};
-    c[1] = (struct condition){"Scheduled", scheduled ? "True" : "False",
-                              scheduled ? "MinimumPlaced" : "WaitingForPlacement",
-                              scheduled ? STR("every clique had its minimum on nodes") : placed};
+    c[1] = (struct condition){"Scheduled", g->scheduled ? "True" : "False",
+                              g->scheduled ? "PodGangScheduled" : "WaitingForPlacement",
+                              g->scheduled ? STR("every clique has its minimum on nodes") : placed};
     c[2] = ready_condition(g, "Ready");
     c[3] = ready_condition(g, "Available");
     c[4] = (struct condition){"Unhealthy", unhealthy ? "True" : "False",
                               unhealthy ? "MinAvailableBreached" : "MinAvailableKept",
                               unhealthy ? STR("some clique is below its minimum")
                                         : STR("no clique lost its minimum")};
+}
+
+/* When a condition became True for the last time: now, or as it was written. An older gang has only
+ * the condition, which tells of it while it is True. Empty: never. */
+static str last_time(const struct gang_work *g, const char *field, const char *type, bool is)
+{
+    jval status = g->gang ? obj_status(g->gang) : JVAL_ABSENT;
+    jval was = condition_find(jgetc(status, "conditions"), str_of(type));
+    str there = jstr(jget(status, str_of(field)));
+    if (is && !str_is(jstr(jgetc(was, "status")), "True")) {
+        struct strbuf now = STRBUF_INIT(64);
+        time_format_rfc3339(g->world->now, &now);
+        str text = arena_str(g->plan->arena, strbuf_str(&now));
+        strbuf_done(&now);
+        return text;
+    }
+    bool told = str_is_empty(there) && str_is(jstr(jgetc(was, "status")), "True");
+    return told ? jstr(jgetc(was, "lastTransitionTime")) : there;
+}
+
+static const struct {
+    const char *field, *type;
+} last_times[] = {{"lastScheduled", "Scheduled"}, {"lastReady", "Ready"}};
+
+static str last_time_of(const struct gang_work *g, size_t i)
+{
+    return last_time(g, last_times[i].field, last_times[i].type, i == 0 ? g->scheduled : g->ready);
+}
+
+static bool has_times(const struct gang_work *g, jval status)
+{
+    for (size_t i = 0; i < ARRAY_LEN(last_times); i++) {
+        if (!str_eq(jstr(jget(status, str_of(last_times[i].field))), last_time_of(g, i)))
+            return false;
+    }
+    return true;
+}
+
+static void write_times(const struct gang_work *g, struct jw *w)
+{
+    for (size_t i = 0; i < ARRAY_LEN(last_times); i++) {
+        str at = last_time_of(g, i);
+        if (!str_is_empty(at))
+            jw_put_str(w, last_times[i].field, at);
+    }
 }
 
 static bool has_numbers(const struct gang_work *g, jval status)
@@ -81,7 +132,7 @@ static bool is_current(const struct gang_work *g, const struct condition *c, siz
                        const char *phase, bool *ret_messages)
 {
     jval status = obj_status(g->gang);
-    bool same = has_numbers(g, status);
+    bool same = has_numbers(g, status) && has_times(g, status);
     *ret_messages = str_is(jstr(jgetc(status, "phase")), phase);
     for (size_t i = 0; i < n; i++) {
         jval old = condition_find(jgetc(status, "conditions"), str_of(c[i].type));
@@ -128,6 +179,7 @@ void gang_plan_status(struct gang_work *g)
     jw_put_int(&w, "readyPods", g->ready_pods);
     jw_put_int(&w, "minimumPods", g->min_pods);
     jw_put_int(&w, "nodes", (int64_t)g->nodes.len);
+    write_times(g, &w);
     write_own_conditions(g, &w, c, ARRAY_LEN(c));
     jw_end(&w);
     struct plan_write *write = plan_apply(g->plan, GANG_STAGE_STATUS, &kind_pod_gang, g->pcs->ns,
@@ -135,9 +187,9 @@ void gang_plan_status(struct gang_work *g)
     write->counts_only = messages;
     /* Where a map rules, pods and other gangs go by what it says. */
     write->patient = !g->gangs;
-    write->patience = messages                               ? NUMBERS_PATIENCE
-                      : g->ready || gang_was(g, "Scheduled") ? 0
-                                                             : GANG_PATIENCE;
+    write->patience = messages                         ? NUMBERS_PATIENCE
+                      : g->ready || gang_was_placed(g) ? 0
+                                                       : GANG_PATIENCE;
 }
 
 /* ---- making room ---- */

@@ -126,7 +126,7 @@ static void write_group(struct gang_work *g, struct jw *w, str pclq_name,
     if (pclq && pclq->deleting)
         pclq = NULL;
     jw_object(w);
-    jw_put_int(w, "minReplicas", want >= 0 && gang_was(g, "Scheduled") ? 0 : min);
+    jw_put_int(w, "minReplicas", want >= 0 && gang_was_placed(g) ? 0 : min);
     jw_put_str(w, "name", pclq_name);
     write_references(g, w, pclq);
     topology_write(w, &g->topology, jgetc(template, "topologyConstraint"));
@@ -417,7 +417,7 @@ static void write_spec(struct gang_work *g, struct jw *w)
         write_no_more(g, w, "priorityClassName");
     /* Pods that replace others of a gang that had its place should find it again. It is said with
      * the change of references that they cause, and stays. */
-    if (gang_was(g, "Scheduled") && g->replacing) {
+    if (gang_was_placed(g) && g->replacing) {
         jw_put_object(w, "reuseReservationRef");
         jw_put_str(w, "name", g->name);
         jw_put_str(w, "namespace", g->pcs->ns);

@@ -210,7 +210,32 @@ static const char *a_pod_of(struct ring *r, struct arena *a, const char *clique,
 }
 
 /* Scheduled and Initialized stay, Ready is what is now. */
-TEST(two_conditions_stay_and_one_is_live)
+static void check_last_times(struct ring *r, const char *gang, const char *scheduled,
+                             const char *ready)
+{
+    jval s = obj_status(tw_must(r->world, &kind_pod_gang, gang));
+    CHECK_CSTR(jstr(jgetc(s, "lastScheduled")), scheduled);
+    CHECK_CSTR(jstr(jgetc(s, "lastReady")), ready);
+}
+
+/* Its condition was True before there were times beside it: that is when it became so last. */
+TEST(a_gang_of_an_older_version_learns_when_it_was_placed)
+{
+    struct ring r = ring_new();
+    tw_load(r.world, P);
+    (void)ring_settle(&r);
+    ring_run_pods(&r);
+    plan_state(&r, "p-0", "Running True True True");
+    tw_patch(r.world, &kind_pod_gang, "p-0", "{status: {lastScheduled: null, lastReady: null}}");
+    CHECK(gang_was_scheduled(tw_must(r.world, &kind_pod_gang, "p-0")));
+    r.world->world.now += 10 * USEC_PER_SEC;
+    plan_state(&r, "p-0", "Running True True True");
+    check_last_times(&r, "p-0", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z");
+    CHECK(plan_is_empty(ring_plan_gang(&r, "p-0")));
+    ring_free(&r);
+}
+
+TEST(one_condition_stays_and_two_are_live)
 {
     struct ring r = ring_new();
     struct arena a = ARENA_INIT;
@@ -237,13 +262,17 @@ TEST(two_conditions_stay_and_one_is_live)
     jval why = condition_find(
         jgetc(obj_status(tw_must(r.world, &kind_pod_gang, "p-0")), "conditions"), STR("Ready"));
     CHECK_CSTR(jstr(jgetc(why, "message")), "clique p-0-a has 1 of the 2 ready pods that it needs");
-    /* All pods of a group lost: still scheduled once, and once complete. */
+    /* All pods of a group lost: it is not placed any more, but was, and was complete. */
+    r.world->world.now += 10 * USEC_PER_SEC;
     tw_remove(r.world, &kind_pod, one);
     tw_remove(r.world, &kind_pod, two);
     tw_remove(r.world, &kind_pod, a_pod_of(&r, &a, "p-0-a", 0));
-    plan_state(&r, "p-0", "Starting True True False");
+    plan_state(&r, "p-0", "Starting True False False");
+    check_last_times(&r, "p-0", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z");
+    CHECK(gang_was_scheduled(tw_must(r.world, &kind_pod_gang, "p-0")));
     ring_live(&r);
     check_state(&r, "p-0", "Running True True True");
+    check_last_times(&r, "p-0", "2026-01-01T00:00:10Z", "2026-01-01T00:00:10Z");
     arena_done(&a);
     ring_free(&r);
 }

@@ -224,10 +224,12 @@ static str why_unplaced(const struct group_work *g, int64_t j)
 }
 
 /* A replica has waited for its place long enough: it is said, and nobody waits any more. */
-static bool times_out(const struct group_work *g)
+static bool times_out(const struct group_work *g, const struct group_update *u)
 {
     usec timeout = surge_timeout(g->pcs), first = 0;
     int64_t which = -1;
+    if (surge_timed_out(g->pcsg) && surge_held(g->pcsg) <= u->placed_above)
+        return false; /* it was said before, and nothing is left to give up */
     for (int64_t j = 0; surge_held(g->pcsg) > 0 && j < seen_top(g); j++) {
         usec since = group_wants(g, j) ? waits_since(g, j) : 0;
         if (since < 0)
@@ -263,7 +265,7 @@ static void decide_surge(const struct group_work *g, struct group_update *u, boo
         .staying = u->own_available,
         .placed = u->placed_above,
         .timed_out = !u->starts && surge_timed_out(g->pcsg),
-        .times_out = u->rolls && times_out(g),
+        .times_out = u->rolls && times_out(g, u),
         .rolls = rolls,
     };
     u->surge = (struct surge_record){.held = surge_next(&f),

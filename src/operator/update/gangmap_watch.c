@@ -122,9 +122,21 @@ static void enqueue_going(struct controller *c, const struct world *w, const str
         enqueue_map(c, pcs, label_index(pod, STR(LABEL_PCS_INDEX)));
 }
 
+/* Under another strategy the map names its gangs by the pods that are in them. */
+static void enqueue_if_renamed(struct controller *c, const struct world *w, const struct obj *pod)
+{
+    const struct obj *pcs = owner_pcs(w, pod);
+    int64_t replica = label_index(pod, STR(LABEL_PCS_INDEX));
+    if (pcs && replica >= 0 && update_strategy_of(pcs) != UPDATE_COHERENT &&
+        gangmap_rules(w, pcs, replica))
+        enqueue_map(c, pcs, replica);
+}
+
 void gangmap_from_pod(struct controller *c, const struct world *w, const struct obj *old,
                       const struct obj *new)
 {
+    if (!old || !new)
+        enqueue_if_renamed(c, w, either(old, new));
     bool was = old && !old->deleting && pod_is_ready(old);
     bool is = new && !new->deleting &&pod_is_ready(new);
     if (was != is)
@@ -271,12 +283,34 @@ static void enqueue_standalone(const struct changed *x)
     arena_done(&a);
 }
 
+/* Cliques of the replica with pods that wait. */
+static void enqueue_held(const struct changed *x)
+{
+    struct arena a = ARENA_INIT;
+    struct cache_iter it = gangmap_held(x->world, &a, x->pcs, x->replica);
+    for (struct obj *pod; (pod = cache_next(&it));)
+        controller_enqueue(x->controller, &kind_pclq, pod->ns,
+                           jstr(jgetc(obj_controller_ref(pod), "name")));
+    arena_done(&a);
+}
+
+static void note_anchor(void *ctx, jval entry)
+{
+    *(bool *)ctx = *(bool *)ctx || !j_has(jgetc(entry, "dependsOn"));
+}
+
+/* Those that wait may wait for another anchor now. */
 void gangmap_to_cliques(struct controller *c, const struct world *w, const struct obj *old,
                         const struct obj *new)
 {
     struct changed x;
-    if (changed_init(&x, c, w, old, new))
-        enqueue_standalone(&x);
+    bool anchors = false;
+    if (!changed_init(&x, c, w, old, new))
+        return;
+    enqueue_standalone(&x);
+    each_changed(old, new, note_anchor, &anchors);
+    if (anchors)
+        enqueue_held(&x);
 }
 
 static void enqueue_members(void *ctx, jval entry)
@@ -299,6 +333,20 @@ static void enqueue_members(void *ctx, jval entry)
     arena_done(&a);
 }
 
+/* What a group replica waits for is in its own gang, or else in an anchor (gangmap_parents): when
+ * anchors change, those in other gangs may wait for others. */
+static void enqueue_dependents(struct changed *x, const struct obj *old, const struct obj *new)
+{
+    bool anchors = false;
+    if (str_is_empty(x->set.startup_type) || str_ends(x->set.startup_type, STR("AnyOrder")))
+        return;
+    each_changed(old, new, note_anchor, &anchors);
+    for (struct jiter it = entries_of(new); anchors && jnext(&it);) {
+        if (j_has(jgetc(it.value, "dependsOn")))
+            enqueue_members(x, it.value);
+    }
+}
+
 void gangmap_to_members(struct controller *c, const struct world *w, const struct obj *old,
                         const struct obj *new)
 {
@@ -306,6 +354,7 @@ void gangmap_to_members(struct controller *c, const struct world *w, const struc
     if (!changed_init(&x, c, w, old, new))
         return;
     each_changed(old, new, enqueue_members, &x);
+    enqueue_dependents(&x, old, new);
     enqueue_standalone(&x);
 }
 
@@ -367,18 +416,7 @@ void gangmap_pod_to_gang(struct controller *c, const struct world *w, const stru
 
 static bool is_placed(const struct obj *gang)
 {
-    return gang && condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled"));
-}
-
-/* Cliques of the replica with pods that wait. */
-static void enqueue_held(const struct changed *x)
-{
-    struct arena a = ARENA_INIT;
-    struct cache_iter it = gangmap_held(x->world, &a, x->pcs, x->replica);
-    for (struct obj *pod; (pod = cache_next(&it));)
-        controller_enqueue(x->controller, &kind_pclq, pod->ns,
-                           jstr(jgetc(obj_controller_ref(pod), "name")));
-    arena_done(&a);
+    return gang && gang_was_scheduled(gang);
 }
 
 /* Others wait for it until it is placed or gone: standalone cliques with pods in gangs that do, and
@@ -397,4 +435,29 @@ void gangmap_anchor_to_cliques(struct controller *c, const struct world *w, cons
     pcs_view(x.pcs, &x.set);
     enqueue_standalone(&x);
     enqueue_held(&x);
+}
+
+static bool is_breached(const struct obj *pclq)
+{
+    return condition_is_true(jgetc(obj_status(pclq), "conditions"), STR("MinAvailableBreached"));
+}
+
+void gangmap_breach_to_gangs(struct controller *c, const struct world *w, const struct obj *old,
+                             const struct obj *new)
+{
+    struct changed x = {.controller = c, .world = w};
+    struct arena a = ARENA_INIT;
+    if (!old || !new || is_breached(old) == is_breached(new))
+        return;
+    x.pcs = owner_pcs(w, new);
+    x.replica = label_index(new, STR(LABEL_PCS_INDEX));
+    if (!x.pcs || x.replica < 0)
+        return;
+    x.map = world_get(w, &kind_pod_gang_map, new->ns, name_base_gang(&a, x.pcs->name, x.replica));
+    str clique = jstr(jgetc(clique_template(&a, x.pcs, x.replica, new->name), "name"));
+    for (struct jiter it = entries_of(x.map); jnext(&it);) {
+        if (j_has(jget(jgetc(it.value, "podCliques"), clique)))
+            enqueue_gang(&x, it.value);
+    }
+    arena_done(&a);
 }

@@ -16,5 +16,7 @@ map_fn gangmap_pass_to_members;
 /* A pod to the gang its label names, before and after; a gang that holds others back to those it
  * holds: only where a map rules. */
 map_fn gangmap_pod_to_gang, gangmap_anchor_to_cliques;
+/* A standalone clique that lost its minimum, or has it again, to the gangs its pods are in. */
+map_fn gangmap_breach_to_gangs;
 
 #endif

@@ -78,7 +78,7 @@ static str anchors_wait(const struct world *w, struct arena *a, const struct obj
         if (!e->anchor || str_eq(e->name, own))
             continue;
         const struct obj *gang = world_get(w, &kind_pod_gang, pcs->ns, e->name);
-        if (!gang || !condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled")))
+        if (!gang || !gang_was_scheduled(gang))
             return arena_printf(a, "gang %.*s is not scheduled", STR_ARG(e->name));
     }
     if (update_holds(pcs, replica) && gangmap_is_aside(&v, own))

@@ -264,7 +264,7 @@ static str gang_waits(const struct coherent_update *u, const struct gangmap_entr
     const struct gangmap_view *v = u->view;
     const struct obj *gang = world_get(v->world, &kind_pod_gang, v->pcs->ns, e->name);
     jval conditions = jgetc(gang ? obj_status(gang) : JVAL_ABSENT, "conditions");
-    if (!str_eq(e->hash, u->target.hash) || condition_is_true(conditions, STR("Scheduled")))
+    if (!str_eq(e->hash, u->target.hash) || (gang && gang_was_scheduled(gang)))
         return STR_NONE;
     str why = jstr(jgetc(condition_find(conditions, STR("Unschedulable")), "message"));
     return arena_printf(v->arena, "gang %.*s: %.*s", STR_ARG(e->name),

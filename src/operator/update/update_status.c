@@ -303,22 +303,32 @@ static struct units count_units(const struct state *s)
     return n;
 }
 
+static usec moment_of(const struct update_work *u, jval time)
+{
+    usec wall;
+    return time_parse_rfc3339(jstr(time), &wall) ? world_moment(u->world, wall) : 0;
+}
+
+static bool gave_up_after(const struct update_work *u, jval component, usec last)
+{
+    return moment_of(u, jpath(component, "status.updateProgress.surgeTimedOutAt")) > last;
+}
+
 /* A replica at work has given up to wait for room since something moved last: it goes on in
- * place, and the clock begins anew. Times are of one form, so their order is that of the texts. */
+ * place, and the clock begins anew. */
 static bool gave_up_waiting(const struct state *s)
 {
-    static const char at[] = "status.updateProgress.surgeTimedOutAt";
     const struct update_work *u = s->work;
-    str last = jstr(jgetc(s->progress, "lastProgressAt"));
+    usec last = moment_of(u, jgetc(s->progress, "lastProgressAt"));
     for (size_t k = 0; k < s->at_work.len; k++) {
         int64_t i = s->at_work.p[k].replica;
         for (struct jiter it = jiter(u->set.cliques); jnext(&it);) {
             str name = jstr(jgetc(it.value, "name"));
-            if (is_standalone(u, name) && str_cmp(jstr(jpath(clique_at(u, i, name), at)), last) > 0)
+            if (is_standalone(u, name) && gave_up_after(u, clique_at(u, i, name), last))
                 return true;
         }
         for (struct jiter it = jiter(u->set.scaling_groups); jnext(&it);) {
-            if (str_cmp(jstr(jpath(group_at(u, i, jstr(jgetc(it.value, "name"))), at)), last) > 0)
+            if (gave_up_after(u, group_at(u, i, jstr(jgetc(it.value, "name"))), last))
                 return true;
         }
     }
@@ -578,11 +588,14 @@ static usec deadline_of(const struct obj *pcs)
 static str describe(const struct state *s)
 {
     struct arena *a = s->work->plan->arena;
-    str text = arena_printf(a, "%lld of %lld replicas are done", (long long)s->done,
+    str text = arena_printf(a, "%lld of %lld replicas updated", (long long)s->done,
                             (long long)s->work->set.replicas);
     for (size_t i = 0; i < MIN(s->at_work.len, (size_t)MAX_NAMED); i++)
         text = arena_printf(a, "%.*s%s%lld", STR_ARG(text),
-                            i ? ", " : "; at work: ", (long long)s->at_work.p[i].replica);
+                            i                    ? ", "
+                            : s->at_work.len > 1 ? "; now updating replicas "
+                                                 : "; now updating replica ",
+                            (long long)s->at_work.p[i].replica);
     return text;
 }
 
@@ -646,8 +659,9 @@ static struct condition condition_of(const struct state *s)
                          "until %sthe template changes; %.*s",
                          s->strategy == UPDATE_COHERENT ? "" : "it is deleted or ",
                          STR_ARG(describe(s)))};
-    return (struct condition){"Progressing", "True", "Complete",
-                              arena_printf(a, "the set is of %.*s", STR_ARG(u->current.hash))};
+    return (struct condition){
+        "Progressing", "True", "Complete",
+        arena_printf(a, "all pods run revision %.*s", STR_ARG(u->current.hash))};
 }
 
 /* ---- plan ---- */

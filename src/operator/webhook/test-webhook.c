@@ -286,8 +286,9 @@ TEST(warnings_are_handed_on)
 {
     jval r = ask(VALIDATE,
                  PCS "operation: CREATE, object: {metadata: {name: svc, namespace: ml}, spec: "
-                     "{template: {cliqueStartupType: CliqueStartupTypeAnyOrder, terminationDelay: "
-                     "4h, cliques: [{name: fe, spec: {roleName: fe, replicas: 1, minAvailable: 1, "
+                     "{replicas: 1, template: {cliqueStartupType: CliqueStartupTypeAnyOrder, "
+                     "terminationDelay: 4h, cliques: [{name: fe, spec: {roleName: fe, replicas: 1, "
+                     "minAvailable: 1, "
                      "podSpec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]}}}");
     CHECK(is_allowed(r));
     CHECK_INT(jlen(jgetc(r, "warnings")), 1);

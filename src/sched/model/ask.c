@@ -393,7 +393,7 @@ static void read_gang(struct ask *q, struct tables *t, struct arena *a)
     const struct obj *gang = q->gang->obj;
     jval spec = obj_spec(gang), list = jgetc(spec, "podgroups");
     jval configs = jgetc(spec, "topologyConstraintGroupConfigs");
-    bool scheduled = condition_is_true(jgetc(obj_status(gang), "conditions"), STR("Scheduled"));
+    bool scheduled = gang_was_scheduled(gang);
     q->scope = read_scope(q, t, spec, a);
     /* And one for each group, see tie. */
     q->bundles = arena_array(a, struct core_scope, jlen(configs) + jlen(list) + 1);

@@ -15,6 +15,25 @@
  * Room is let go when its time is over, its node is lost, its gang is gone or must make room, or a
  * more important gang can be placed no other way. What is kept for longer than a moment is written
  * to the gang's status (reservation_store.c), so that a scheduler that starts finds it.
+ *
+ * Example. A gang fills a rack: 4 pods of clique w on nodes a and b, two each, and nothing else
+ * fits there. Another gang waits for two places. An update deletes one pod of w on b.
+ *
+ *   0 ms     the pod leaves b: its place stays taken in the tables, as room of the gang for clique
+ *            w. The gang that waits sees no free place.
+ *   40 ms    the operator makes the successor, gated until the old pod has stopped. While it is to
+ *            come, the room is kept for two minutes; nothing was written yet, for most pods are
+ *            replaced within 200 ms.
+ *   200 ms   the entry {podGroup: w, node: b, until, requests} is written to the gang's status.
+ *   900 ms   the gate is lifted, the gang is asked for: open frees its room for the while, fill
+ *            puts the successor on b first, close takes again what was not used (here nothing), and
+ *            the entry is removed from the status.
+ *
+ * Had no successor come within a second (the clique was scaled in), the room would have been
+ * anybody's, and the gang that waits would have been placed.
+ *
+ * Invariants. Kept room is never counted free for others and never counted twice for its gang: a
+ * node's free amount is its total less pods less room kept. At most LEASES_MAX places are kept.
  */
 #ifndef SCHED_MODEL_RESERVATION_H
 #define SCHED_MODEL_RESERVATION_H

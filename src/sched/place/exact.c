@@ -1,15 +1,34 @@
 /*
  * The last word on a gang that the greedy search could not place although no bound forbids it:
  * every way to choose domains for its parts and to spread its pods over nodes, depth first, until
- * one works or the budget ends. Wishes play no role here.
+ * one works or the budget ends. Preferences play no role here.
  *
- * Steps are the parts in order, each followed by what it consists of: gang, bundle, leaves. A
- * node that is just like the one before it never takes more of a leaf than that one: exchanging
- * them gives the same solution.
+ * Example. Two nodes with 10 GPUs free each. Leaf u: 2 pods of 4 GPUs. Leaf v: 4 pods of 3 GPUs.
+ * The greedy search puts both pods of u on one node, since one node holds them, and then only 3
+ * pods of v fit; with v first, 3 of them go to one node and 1 to the other, and only one pod of u
+ * fits. No bound forbids the gang: each leaf by itself fits, and 20 GPUs are free where 20 are
+ * asked for. Here u is spread over (a, b) as (2, 0), most first: rest_may_fit refuses it at once,
+ * for b takes 3 of v and a none. Then (1, 1): 6 GPUs are left on each, v goes there as (2, 2), and
+ * all is placed.
  *
- * Where pods look at those who came before them, domains are chosen first and then the pods come
- * one by one, in every order. Which pods are where is all that matters for the rest, whichever way
- * they came there: what led to nothing once is remembered.
+ * Steps are the parts in order, each followed by what it consists of: gang, bundle, leaves. A step
+ * of a gang or bundle chooses a domain (step_run, enter), a step of a leaf chooses how many pods go
+ * to each node of its domain (spread_leaf). Three rules make it short:
+ *   - after each choice, what is still to be placed must fit by its bounds (rest_may_fit);
+ *   - of two nodes that are alike, the later one never takes more of a leaf than the earlier one:
+ *     exchanging them gives the same solution (are_alike);
+ *   - most first, so that solutions on few nodes come early.
+ *
+ * Where pods look at those who came before them (affinity, spread), the order of arrival matters.
+ * Then domains are chosen first, and the pods come one by one, in every order (place_left). For the
+ * rest it only matters which pods are where, not how they came there: states that led to nothing
+ * are remembered by a sum of hashes that does not depend on the order (was_dead). Two different
+ * states with one hash, in 64 bits, could hide a solution; the answer would then be a refusal of a
+ * gang that fits, which the next change of the cluster looks at again.
+ *
+ * Invariants. A refusal means that every way was tried, or gave_up is set and the answer says that
+ * the budget ran out (CORE_BUDGET). The budget is counted in choices, so the answer is the same on
+ * every machine. On failure the tables are as before.
  */
 #include "sched/model/core_impl.h"
 

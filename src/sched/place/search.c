@@ -1,13 +1,45 @@
 /*
  * Placing a gang: parts within parts, the most constrained first.
  *
- * place_part chooses a domain for a part at the narrowest level that its wishes allow, best fit
- * first; fill_part places its members inside. A leaf goes to the narrowest domain that holds all of
- * it, else to as few as possible: the largest first, the last by best fit. Best fit for domains and
- * nodes keeps whole racks and nodes free for gangs that need them whole.
+ * A gang is a tree of parts: the gang itself, bundles of cliques that have to be close together,
+ * and leaves, each a number of pods of one class. Every part has a required level of the topology
+ * (all of it in one domain of that level) and a preferred one, which is at least as narrow.
  *
- * A domain that failed is not tried again in the guise of another that is just like it: failures
- * are remembered by a signature of what the nodes of the domain have free.
+ *   place_part   chooses a domain for a part: the preferred level first, then each wider one up to
+ *                the required level; at each level the domains by best fit
+ *   fill_part    places the members of a part inside the domain, the hardest first (add_kid):
+ *                those with the narrower requirement, then those that need more of what there is
+ *   fill_leaf    pods of one class go to the narrowest domain that holds all of them, else to as
+ *                few as possible: the largest first, the last one by best fit
+ *
+ * Best fit means the domain with the smallest room that is enough. It keeps whole racks and whole
+ * nodes free for gangs that need them whole.
+ *
+ * Example. Three racks of two nodes; free GPUs per node:
+ *
+ *   r0: 8 8    r1: 8 4    r2: 4 2
+ *
+ * A gang of one leaf, 6 pods of one GPU each, required in one rack. Room: r0 16, r1 12, r2 6. Best
+ * fit is r2, and inside it no node holds 6, so split_leaf takes the larger one whole (4) and then
+ * the smallest that holds the rest (2). r0 is still empty: a gang of 16 that comes next fits.
+ * A gang of two leaves, 4 pods and 8 pods, required in one rack: r0 and r1 both have room for 12,
+ * r1 is the better fit, and the leaf of 8 goes first, because it needs more; then the leaf of 4.
+ *
+ * Bounds come before tries. A class knows how many of its pods each domain takes (core_sum), so
+ * part_may_fit refuses a domain in a few instructions, and best_fit_root finds the best domain by
+ * buckets without looking at the others. What is left is tried, and every try can be taken back
+ * (search_undo): the tables are changed in place and the operations are the undo log. The number
+ * of tries is bounded (SEARCH_TRIES). A domain that failed is not tried again in the guise of
+ * another that is just like it: failures are remembered by a signature of what its nodes have free.
+ *
+ * Greedy is not complete: it may put a leaf where another one was the only one to fit. When it
+ * fails although no bound speaks against the gang, exact.c has the last word. When a bound does,
+ * certify names it: the widest part that no domain can hold, and the domains that are nearest to
+ * it. This certificate is what users read, and it says when the gang is worth looking at again
+ * (cert.c).
+ *
+ * Invariants. On failure the tables are as before. On success the operations of the result are
+ * exactly what was taken. Nothing here depends on the order of pointers or of hash maps.
  */
 #include "sched/model/core_impl.h"
 

@@ -12,6 +12,27 @@
  * that nobody else takes it meanwhile; a gang that has waited too long holds room that becomes free
  * in the same way, asking nobody (hold.h). When nobody needs the room any more, those who were
  * asked and are still whole may stay.
+ *
+ * Example. Two nodes of 8 GPUs. Gang low (priority 0, minimum 4 pods of one GPU) has 8 pods on node
+ * a, gang other (priority 0, minimum 8) has 8 on node b. Gang high (priority 100) needs 4 pods of
+ * one GPU.
+ *
+ *   round 1   high does not fit. Candidates below its priority: low's four pods above its minimum,
+ *             then low whole, then other whole. Four pods of low are enough, and trimming costs
+ *             less than evicting. low gets DisruptionTarget with the reason TrimmedByScheduler, the
+ *             four pods carry the condition too, and high holds their four places on a.
+ *   operator  deletes the four, as far as the ledger allows: low is at its minimum now.
+ *   round 2   the pods are going: nothing is asked again, the places stay held.
+ *   round 3   the pods are gone: high is placed where it held, and the marks are taken back.
+ *
+ * If high had needed 6, trimming would not have been enough, and one of the two gangs would have
+ * been asked whole: the one that costs less by the order in victims.h.
+ *
+ * Invariants. Nobody is asked for a gang that would not fit then: the victims leave the tables for
+ * the while, the gang is placed for a try, and only those are asked whose places it used. No gang
+ * is asked twice for the same room. What was asked and not done in time is taken back. Because
+ * requests stand in the API, a scheduler that starts in the middle goes on: marked gangs count as
+ * leaving.
  */
 #include "sched/model/round.h"
 
