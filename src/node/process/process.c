@@ -968,7 +968,10 @@ static void adopt(struct process *p, const char *uid)
     }
     strbuf_reset(&b);
     if (!o) {
-        log_warn("a pod's directory cannot be read", LOG_C("path", path));
+        /* The record of the pod is written before its shim is started: nothing ever ran here. */
+        pod_path(p, str_of(uid), "", path);
+        log_warn("a pod's directory was not finished and is removed", LOG_C("path", path));
+        (void)dir_remove(path, NULL);
         strbuf_done(&b);
         return;
     }
