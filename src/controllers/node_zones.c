@@ -12,7 +12,8 @@
  *   all of them, and other zones have nodes           10 s
  *   all nodes of all zones                            never, and those that have the taint lose it
  *
- * When the last one was tainted is read from the taints, so nothing is remembered.
+ * When the last one was tainted is read from the taints, so nothing is remembered. A node that comes
+ * back takes its taint with it, so no other one is tainted for as long after that.
  *
  * Example: three of twenty nodes of a zone die together. One is tainted at once, one 10 s and one
  * 20 s later; pods with tolerationSeconds of 0 on the last one go 20 s after those on the first.
@@ -161,6 +162,27 @@ static void plan_nothing_left(const struct world *w, str zone, struct plan *p)
     }
 }
 
+/* When the node was ready again; 0: it is not, or has been since it came to be. */
+static usec back_since(const struct world *w, const struct obj *node)
+{
+    jval c = condition_find(jgetc(obj_status(node), "conditions"), STR("Ready"));
+    usec wall;
+    if (!node_is_ready(node) || !time_parse_rfc3339(jstr(jgetc(c, "lastTransitionTime")), &wall))
+        return 0;
+    usec since = world_moment_in(w, node, wall);
+    return since > world_created(w, node) + INTERVAL ? since : 0;
+}
+
+/* No node of the zone came back a moment ago. */
+static bool is_settled(const struct world *w, str zone, usec interval, struct plan *p)
+{
+    usec last = 0;
+    struct cache_iter it = cache_by(world_cache(w, &kind_node), index_by_zone, zone);
+    for (const struct obj *node; (node = cache_next(&it));)
+        last = MAX(last, back_since(w, node));
+    return last == 0 || world_has_passed(w, last, interval, p);
+}
+
 static void zone_plan(const struct world *w, const struct key *key, void *ctx, struct plan *p)
 {
     (void)ctx;
@@ -170,7 +192,8 @@ static void zone_plan(const struct world *w, const struct key *key, void *ctx, s
         return;
     }
     const struct obj *node = next_node(w, key->name, &last);
-    if (node && interval != NEVER && (last == 0 || world_has_passed(w, last, interval, p)))
+    if (node && interval != NEVER && (last == 0 || world_has_passed(w, last, interval, p)) &&
+        is_settled(w, key->name, interval, p))
         plan_taint(w, node, p);
 }
 
