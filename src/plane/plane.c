@@ -361,6 +361,15 @@ void plane_replan(struct plane *p, bool begin)
         runtime_replan(p->parts[i].runtime, begin);
 }
 
+void plane_observe(struct plane *p, const char *part, struct obj *o)
+{
+    for (size_t i = 0; i < p->n_parts; i++) {
+        struct runtime *r = p->parts[i].runtime;
+        if (r && (!p->options.split || str_is(str_of(part), p->parts[i].name)))
+            cache_observe(runtime_cache(r, o->kind), o);
+    }
+}
+
 void plane_each_wrapper(struct plane *p,
                         void (*fn)(void *ctx, struct api *api, const char *component,
                                    unsigned layer),

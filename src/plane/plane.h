@@ -80,6 +80,9 @@ void plane_set_wall_by(struct plane *p, size_t part, usec by);
 bool plane_is_idle(const struct plane *p);
 /* Of all parts, which run; see runtime_replan. */
 void plane_replan(struct plane *p, bool begin);
+/* The part of that name, or the only one, sees this version of an object at once, as if it had
+ * written it. It has a cache of the kind. */
+void plane_observe(struct plane *p, const char *part, struct obj *o);
 /* Every wrapper there is at present. */
 void plane_each_wrapper(struct plane *p,
                         void (*fn)(void *ctx, struct api *api, const char *component,

@@ -636,11 +636,12 @@ static void next_round(struct controller *c)
     controller_enqueue(c, &kind_pod_gang, STR_NONE, STR("round"));
 }
 
-/* It is on a node, and room was kept for pods of a gang: perhaps for this one, elsewhere. */
-static bool leaves_room(const struct sched *s, const struct obj *old, const struct obj *new)
+/* It is on a node now. Room that is kept for pods of a gang was perhaps kept for this one,
+ * elsewhere; and who holds room that becomes free holds it among other pods than before. */
+static bool arrives(const struct sched *s, const struct obj *old, const struct obj *new)
 {
-    return s->tables && s->tables->leases.len > 0 && new &&pod_holds_node(new) &&
-           !(old && pod_holds_node(old));
+    return s->tables && (s->tables->leases.len > 0 || s->tables->holds.len > 0) &&
+           new &&pod_holds_node(new) && !(old && pod_holds_node(old));
 }
 
 static void map_pod(struct controller *c, const struct world *w, const struct obj *old,
@@ -651,7 +652,7 @@ static void map_pod(struct controller *c, const struct world *w, const struct ob
     bool freed = old && pod_holds_node(old) && !(new &&pod_holds_node(new));
     bool gone = !new; /* what it said of others, too */
     bool claims = old && new &&claims_differ(old, new);
-    if (waits || freed || gone || claims || leaves_room(controller_ctx(c), old, new))
+    if (waits || freed || gone || claims || arrives(controller_ctx(c), old, new))
         next_round(c);
 }
 

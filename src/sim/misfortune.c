@@ -95,6 +95,8 @@ static int set_containers(struct sim *s, const struct obj *pod, bool running, bo
 {
     struct strbuf now = STRBUF_INIT(64);
     struct jw w;
+    struct arena a = ARENA_INIT;
+    str ns = arena_str(&a, pod->ns), name = arena_str(&a, pod->name); /* the pod may change */
     jval status = obj_status(pod);
     status_begin(s, &w, &now);
     put_conditions(&w, jgetc(status, "conditions"), pod_types, ARRAY_LEN(pod_types),
@@ -114,6 +116,11 @@ static int set_containers(struct sim *s, const struct obj *pod, bool running, bo
     jw_end(&w);
     jw_put_cstr(&w, "phase", finished ? "Failed" : "Running");
     int r = patch_status(s, pod, &w, err);
+    /* A node knows how its own containers are before any watch tells it. */
+    struct obj *changed = sim_get(s, &kind_pod, ns, name);
+    if (changed)
+        plane_observe(s->plane, "nodes", changed);
+    arena_done(&a);
     strbuf_done(&now);
     return r;
 }

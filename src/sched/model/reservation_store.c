@@ -102,13 +102,34 @@ static struct doc *list_kept(const struct tables *t, const struct tgang *g,
     return jw_doc(&w);
 }
 
+/* An end that was read back from whole seconds may be a second off: that is no news. */
+static bool is_same_end(jval a, jval b)
+{
+    usec x, y;
+    return time_parse_rfc3339(jstr(a), &x) && time_parse_rfc3339(jstr(b), &y) &&
+           MAX(x, y) - MIN(x, y) <= USEC_PER_SEC;
+}
+
+static bool is_stored(jval list, jval stored)
+{
+    static const char *const fields[] = {"podGroup", "node", "requests"};
+    struct jiter a = jiter(list), b = jiter(stored);
+    bool same = jlen(list) == jlen(stored);
+    while (same && jnext(&a) && jnext(&b)) {
+        same = is_same_end(jgetc(a.value, "until"), jgetc(b.value, "until"));
+        for (size_t i = 0; same && i < ARRAY_LEN(fields); i++)
+            same = jequal(jget(a.value, str_of(fields[i])), jget(b.value, str_of(fields[i])));
+    }
+    return same;
+}
+
 static void store_gang(struct tables *t, struct tgang *g, const struct world *w, struct plan *p)
 {
     jval stored = jgetc(obj_status(g->obj), "reservations");
     struct doc *kept = list_kept(t, g, w, p);
     jval list = doc_root(kept);
     struct verdict v = {.score = -1, .kept_known = true, .kept = list};
-    bool same = jlen(list) == 0 ? jlen(stored) == 0 : jequal(list, stored);
+    bool same = is_stored(list, stored);
     if (!same && tell_is_told(p, g->obj))
         plan_look_again(p, 0);
     else if (!same)
