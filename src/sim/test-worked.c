@@ -86,7 +86,7 @@ static bool is_anchor(jval entry)
     return str_is(jstr(jgetc(entry, "role")), gang_role_name(GANG_ANCHOR));
 }
 
-static bool is_old(const struct worked *w, jval entry)
+static bool is_old(struct worked *w, jval entry)
 {
     return str_eq(jstr(jgetc(entry, "podCliqueSetGenerationHash")), w->old_hash);
 }
@@ -150,7 +150,7 @@ static void write_entry(struct strbuf *out, jval entry)
 }
 
 /* Replicas in gangs of their own. */
-static void write_tails(struct strbuf *out, const struct worked *w, bool old)
+static void write_tails(struct strbuf *out, struct worked *w, bool old)
 {
     const char *between = "";
     for (int c = P; c < N; c++) {
@@ -175,7 +175,7 @@ static void write_tails(struct strbuf *out, const struct worked *w, bool old)
         strbuf_add_char(out, '-');
 }
 
-static void write_anchors(struct strbuf *out, const struct worked *w)
+static void write_anchors(struct strbuf *out, struct worked *w)
 {
     bool found = false;
     for (struct jiter it = jiter(gang_list(&w->arena, w->map)); jnext(&it);) {
