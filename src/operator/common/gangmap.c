@@ -283,7 +283,8 @@ struct reader {
     const struct gangmap_component *components;
     struct slots *seen; /* replicas, by component */
     struct gangmap_entry like;
-    size_t units; /* that were read of the entry: replicas, and cliques */
+    size_t units;    /* that were read of the entry: replicas, and cliques */
+    int64_t highest; /* epoch that was read */
 };
 
 static void read_anchor(struct reader *r, const struct gang_entry *x)
@@ -336,15 +337,24 @@ static str shared_hash(const struct gangmap *m, str hash)
     return m->n > 0 && str_eq(hash, m->entries[m->n - 1].hash) ? m->entries[m->n - 1].hash : hash;
 }
 
-static void read_entry(struct reader *r, jval entry, struct map *epochs)
+/* They stand in order, as a rule: then nobody is looked for. */
+static bool was_read(const struct reader *r, int64_t epoch)
+{
+    bool found = false;
+    for (size_t i = 0; epoch <= r->highest && !found && i < r->map->n; i++)
+        found = r->map->entries[i].epoch == epoch;
+    return found;
+}
+
+static void read_entry(struct reader *r, jval entry)
 {
     struct gangmap *m = r->map;
     struct gang_entry x;
     size_t from = m->n, units = 0;
     str epoch = jstr(jgetc(entry, "epoch"));
-    if (!gang_entry_read(entry, m->base, &x) || (!str_is_empty(epoch) && map_has(epochs, epoch)))
+    if (!gang_entry_read(entry, m->base, &x) || (!str_is_empty(epoch) && was_read(r, x.epoch)))
         return;
-    (void)map_put(epochs, epoch, m);
+    r->highest = MAX(r->highest, x.epoch);
     r->units = 0;
     r->like = (struct gangmap_entry){
         .role = x.role,
@@ -368,18 +378,16 @@ static void read_entry(struct reader *r, jval entry, struct map *epochs)
 
 void gangmap_read(struct gangmap *m, jval entries, const struct gangmap_component *c)
 {
-    struct map epochs = MAP_INIT;
     struct reader r = {.map = m, .components = c};
     r.seen = xcalloc(m->n_components + 1, sizeof(*r.seen));
     if (m->n == 0)
         reserve(m, MIN(jlen(entries), (size_t)MAX_ENTRIES) + 1);
     for (struct jiter it = jiter(entries); m->n < MAX_ENTRIES && jnext(&it);)
-        read_entry(&r, it.value, &epochs);
+        read_entry(&r, it.value);
     gangmap_drop_empty(m);
     for (size_t k = 0; k < m->n_components; k++)
         slots_done(&r.seen[k]);
     free(r.seen);
-    map_done(&epochs);
 }
 
 /* ---- writing ---- */
