@@ -694,14 +694,33 @@ OBJECT(gang, "PodGang");
 
 /* ---- PodGangMap ---- */
 
+static const struct field gang_entry_fields[] = {
+    ONE("epoch", string, REQUIRED,
+        DOC("When its gangs were made, in nanoseconds; only ever compared.")),
+    ONE("role", string, REQUIRED, ENUM("Anchor|Tail|ScaleOut"),
+        DOC("Anchor: one gang of all of it. Tail, ScaleOut: a gang for each replica of a group.")),
+    ONE("podCliqueSetGenerationHash", string, REQUIRED, DOC("Revision that its pods must have.")),
+    ONE("anchorIndex", int32, DOC("Of an anchor: how many of its revision are older.")),
+    MAP("podCliques", int32, DOC("Pods of cliques that are in no group.")),
+    ONE("pcsgReplicaIndices", raw, DOC("Replicas of scaling groups: a list by group.")),
+    LIST("dependsOn", string, DOC("Epochs whose gangs must be scheduled before these may be.")),
+    ONE("name", string, DOC("Of version 0.1.0: the gang. Read, not written.")),
+    MAP("labels", string, DOC("Of version 0.1.0. Read, not written.")),
+};
+OBJECT(gang_entry, "PodGangMapEntry");
+
+static const struct field gang_map_spec_fields[] = {
+    ONE("podCliqueSetReplicaIndex", int32, REQUIRED, DOC("Whose gangs these are.")),
+    LIST("entries", gang_entry, .flags = FIELD_REQUIRED, LIST_BY("epoch"),
+         DOC("Batches of gangs, in the order in which they were made.")),
+};
+OBJECT(gang_map_spec, "PodGangMapSpec");
+
 static const struct field gang_map_fields[] = {
     ONE("apiVersion", string),
     ONE("kind", string),
     ONE("metadata", object_meta),
-    ONE("spec", raw, REQUIRED,
-        DOC("podCliqueSetReplicaIndex, and entries: each a gang with name, "
-            "podCliqueSetGenerationHash, podCliques (clique to number of pods), pcsgReplicaIndices "
-            "(group to its copies), labels, dependsOn.")),
+    ONE("spec", gang_map_spec, REQUIRED, DOC("Which gangs hold what.")),
 };
 OBJECT(gang_map, "PodGangMap");
 

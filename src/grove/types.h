@@ -26,6 +26,8 @@ void grove_kinds_init(void);
 #define LABEL_BASE_PODGANG "grove.io/base-podgang"
 /* Of a gang: Anchor, Tail or ScaleOut. */
 #define LABEL_PODGANG_ROLE "grove.io/podgang-role"
+/* Of a gang: that of its entry in the map (gangs.h). */
+#define LABEL_EPOCH "grove.io/epoch"
 /* On gangs that others of their replica wait for, where a map of gangs rules: "true". */
 #define LABEL_ANCHOR "scheduling.grove.io/anchor"
 #define LABEL_TEMPLATE_HASH "grove.io/pod-template-hash"

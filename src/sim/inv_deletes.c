@@ -20,6 +20,7 @@
  */
 #include "base/hash.h"
 #include "base/vec.h"
+#include "grove/gangs.h"
 #include "grove/names.h"
 #include "grove/types.h"
 #include "sim/inv_impl.h"
@@ -411,7 +412,7 @@ static bool pod_is_unmapped(const struct invariants *v, const struct inv_deletes
         return false;
     struct arena a = ARENA_INIT;
     const struct obj *map = map_of(v, set->last, replica);
-    for (struct jiter e = jiter(map ? jgetc(obj_spec(map), "entries") : JVAL_ABSENT); jnext(&e);) {
+    for (struct jiter e = jiter(gang_list(&a, map)); jnext(&e);) {
         for (struct jiter c = jiter(jgetc(e.value, "podCliques")); jnext(&c);) {
             if (!str_eq(name_pclq(&a, set->last->name, replica, c.key), clique->last->name))
                 continue;

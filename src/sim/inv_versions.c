@@ -144,7 +144,7 @@ static int64_t aside_pods(const struct obj *map, str clique)
     if (!d)
         return 0;
     for (struct jiter it = jiter(jgetc(obj_spec(map), "entries")); jnext(&it);) {
-        if (is_listed(jgetc(doc_root(d), "podGangs"), jstr(jgetc(it.value, "name"))))
+        if (is_listed(jgetc(doc_root(d), "epochs"), jstr(jgetc(it.value, "epoch"))))
             n += jint(jget(jgetc(it.value, "podCliques"), clique), 0);
     }
     doc_unref(d);

@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "grove/gangs.h"
 #include "grove/names.h"
 #include "grove/types.h"
 #include "grove/wait.h"
@@ -328,8 +329,7 @@ static void gang_add_members(struct oracle *x, struct gang *g, const struct obj 
 
 /* ---- maps ---- */
 
-/* The entries of the map of a replica's gangs; absent: it has none, gangs follow from the numbers.
- */
+/* The gangs of a replica by its map; absent: it has none, gangs follow from the numbers. */
 static jval map_of(struct oracle *x, const struct obj *pcs, int64_t i)
 {
     const struct obj *o =
@@ -337,7 +337,7 @@ static jval map_of(struct oracle *x, const struct obj *pcs, int64_t i)
     bool coherent = str_is(jstr(jpath(obj_root(pcs), "spec.updateStrategy.type")), "Coherent");
     if (o || coherent)
         o = expect(x, &kind_pod_gang_map, pcs, name_base_gang(&x->arena, pcs->name, i));
-    return o ? jpath(obj_root(o), "spec.entries") : JVAL_ABSENT;
+    return o ? gang_list(&x->arena, o) : JVAL_ABSENT;
 }
 
 /* How often the map has this replica of a group. */
@@ -385,14 +385,19 @@ static bool is_at_work(const struct obj *pcs, int64_t i)
 }
 
 /* What had no room before an update waits until its replica is done, unless that is paused. */
-static bool is_set_aside(struct oracle *x, const struct obj *pcs, int64_t i, str gang)
+static bool is_set_aside(struct oracle *x, const struct obj *pcs, int64_t i, str epoch)
 {
     str map = name_base_gang(&x->arena, pcs->name, i);
     const struct obj *o = sim_get(x->sim, &kind_pod_gang_map, pcs->ns, map);
-    str names = o ? obj_annotation(o, STR("grove.io/set-aside")) : STR_NONE;
-    str quoted = arena_printf(&x->arena, "\"%.*s\"", STR_ARG(gang));
-    return str_find(names, quoted) >= 0 && is_at_work(pcs, i) &&
+    str epochs = o ? obj_annotation(o, STR("grove.io/set-aside")) : STR_NONE;
+    str quoted = arena_printf(&x->arena, "\"%.*s\"", STR_ARG(epoch));
+    return str_find(epochs, quoted) >= 0 && is_at_work(pcs, i) &&
            !str_is(obj_annotation(pcs, STR(ANNOTATION_PAUSED)), "true");
+}
+
+static bool is_anchor(jval entry)
+{
+    return str_is(jstr(jgetc(entry, "role")), gang_role_name(GANG_ANCHOR));
 }
 
 /* The gang of one entry, standalone cliques first. */
@@ -425,8 +430,8 @@ static void check_entry(struct oracle *x, const struct obj *pcs, const struct pc
     if (placed)
         g.ready = o && condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready"));
     struct gang first = *anchors;
-    first.scheduled = first.scheduled && !is_set_aside(x, pcs, i, name);
-    check_gang(x, pcs, &g, j_has(jgetc(entry, "dependsOn")) ? &first : NULL);
+    first.scheduled = first.scheduled && !is_set_aside(x, pcs, i, jstr(jgetc(entry, "epoch")));
+    check_gang(x, pcs, &g, is_anchor(entry) ? NULL : &first);
     gang_done(&g);
 }
 
@@ -438,8 +443,7 @@ static struct gang anchors_of(struct oracle *x, const struct obj *pcs, jval entr
     for (struct jiter it = jiter(entries); jnext(&it);) {
         const struct obj *o =
             sim_get(x->sim, &kind_pod_gang, pcs->ns, jstr(jgetc(it.value, "name")));
-        all.scheduled =
-            all.scheduled && (j_has(jgetc(it.value, "dependsOn")) || (o && gang_was_scheduled(o)));
+        all.scheduled = all.scheduled && (!is_anchor(it.value) || (o && gang_was_scheduled(o)));
     }
     return all;
 }

@@ -2,6 +2,7 @@
 #include "sim/query.h"
 
 #include "base/opt.h"
+#include "grove/gangs.h"
 #include "grove/types.h"
 
 const char *const query_keys[] = {"kind",      "name",   "namespace", "labels",   "fields",
@@ -141,15 +142,27 @@ jval query_value(const struct obj *o, str path)
     return v;
 }
 
-static bool field_matches(const struct obj *o, const struct query_field *f)
+static bool value_matches(jval v, const struct query_field *f)
 {
-    jval v = query_value(o, f->path);
     str want = jstr(f->want);
     if (j_is_null(f->want))
         return !j_has(v);
     if (str_starts(want, STR("~")))
         return str_find(jstr(v), str_sub(want, 1, want.len)) >= 0;
     return !j_is_absent(v) && jequal(v, f->want);
+}
+
+/* "/gangs/N/...": the gangs that a map means. */
+static bool field_matches(const struct obj *o, const struct query_field *f)
+{
+    static const str gangs = {"/gangs", 6};
+    if (o->kind != &kind_pod_gang_map || !str_starts(f->path, gangs))
+        return value_matches(query_value(o, f->path), f);
+    struct arena a = ARENA_INIT;
+    str rest = str_sub(f->path, gangs.len, f->path.len);
+    bool matches = value_matches(jpointer(gang_list(&a, o), rest), f);
+    arena_done(&a);
+    return matches;
 }
 
 static bool condition_matches(const struct query *q, const struct obj *o)

@@ -200,9 +200,11 @@ static struct sim *delete_with_map(int own)
     char yaml[512];
     (void)snprintf(yaml, sizeof(yaml),
                    "{apiVersion: grove.io/v1alpha1, kind: PodGangMap, metadata: {name: "
-                   "single-node-aggregated-0}, spec: {podCliqueSetReplicaIndex: 0, entries: ["
-                   "{name: single-node-aggregated-0, podCliques: {model-worker: %d}}, "
-                   "{name: other, podCliques: {model-worker: %d}}]}}",
+                   "single-node-aggregated-0, annotations: {grove.io/gang-names: '{\"first\": "
+                   "{\"through\": \"1\"}}'}}, spec: {podCliqueSetReplicaIndex: 0, entries: ["
+                   "{epoch: '1', role: Anchor, podCliqueSetGenerationHash: x, podCliques: "
+                   "{model-worker: %d}}, {epoch: '2', role: Tail, podCliqueSetGenerationHash: x, "
+                   "podCliques: {model-worker: %d}}]}}",
                    own, 2 - own);
     CHECK_INT(invariants_disable(sim_invariants(s), STR("rolls"), NULL), 0);
     send(s, API_CREATE, &kind_pod_gang_map, STR_NONE, STR_NONE, yaml);
@@ -404,9 +406,11 @@ TEST(what_serves_and_is_set_aside_is_noticed)
     struct obj *pods[2];
     char patch[256];
     struct sim *s = start_coherent(pods);
+    struct obj *map = sim_get(s, &kind_pod_gang_map, STR("default"), STR("s-0"));
+    REQUIRE(map != NULL);
     (void)snprintf(patch, sizeof(patch),
-                   "{metadata: {annotations: {grove.io/set-aside: '{\"podGangs\": [\"%.*s\"]}'}}}",
-                   STR_ARG(obj_label(pods[0], STR(LABEL_PODGANG))));
+                   "{metadata: {annotations: {grove.io/set-aside: '{\"epochs\": [\"%.*s\"]}'}}}",
+                   STR_ARG(jstr(jgetc(jat(jgetc(obj_spec(map), "entries"), 0), "epoch"))));
     send(s, API_PATCH, &kind_pod_gang_map, STR("s-0"), STR_NONE, patch);
     let_pods_go(pods);
     expect_broken(s, "sets aside 2 pods of s-0-a, and 0 do not serve");

@@ -3,6 +3,7 @@
  * right then, before it sees an answer, and all runs end in the same state. A run is a function of
  * its seed, so one that is not disturbed tells the moments. */
 #include "base/test.h"
+#include "grove/gangs.h"
 #include "grove/types.h"
 #include "sim/sim.h"
 
@@ -58,9 +59,11 @@ static void describe(struct sim *s, struct strbuf *out)
                           ? "ready"
                           : "not ready");
     o = sim_get(s, &kind_pod_gang_map, STR("default"), STR("s-0"));
-    for (struct jiter it = jiter(o ? jgetc(obj_spec(o), "entries") : JVAL_ABSENT); jnext(&it);)
+    struct arena a = ARENA_INIT;
+    for (struct jiter it = jiter(gang_list(&a, o)); jnext(&it);)
         strbuf_printf(out, "%.*s %.*s\n", STR_ARG(jtext(jgetc(it.value, "podCliques"))),
                       STR_ARG(jtext(jgetc(it.value, "pcsgReplicaIndices"))));
+    arena_done(&a);
     o = sim_get(s, &kind_pcs, STR("default"), STR("s"));
     strbuf_printf(
         out, "%zu gangs, %lld updated, %.*s\n", sim_count(s, &kind_pod_gang, NULL),

@@ -8,13 +8,13 @@
  */
 #include "base/map.h"
 #include "base/test.h"
+#include "grove/gangs.h"
 #include "grove/names.h"
 #include "grove/types.h"
 #include "operator/update/coherent_cases.h"
 #include "sim/sim.h"
 
 #define LIMIT (30 * USEC_PER_MIN)
-#define ANCHOR "scheduling.grove.io/anchor"
 enum { F, P, D, N, MAX_INDEX = 128 };
 static const char *const names[N] = {"f", "p", "d"};
 static const char letters[] = "FPD";
@@ -83,10 +83,10 @@ static str entry_name(jval entry)
 
 static bool is_anchor(jval entry)
 {
-    return str_is(jstr(jget(jgetc(entry, "labels"), STR(ANCHOR))), "true");
+    return str_is(jstr(jgetc(entry, "role")), gang_role_name(GANG_ANCHOR));
 }
 
-static bool is_old(const struct worked *w, jval entry)
+static bool is_old(struct worked *w, jval entry)
 {
     return str_eq(jstr(jgetc(entry, "podCliqueSetGenerationHash")), w->old_hash);
 }
@@ -150,13 +150,13 @@ static void write_entry(struct strbuf *out, jval entry)
 }
 
 /* Replicas in gangs of their own. */
-static void write_tails(struct strbuf *out, const struct worked *w, bool old)
+static void write_tails(struct strbuf *out, struct worked *w, bool old)
 {
     const char *between = "";
     for (int c = P; c < N; c++) {
         bool has[MAX_INDEX] = {false};
         size_t n = 0;
-        for (struct jiter it = jiter(jgetc(obj_spec(w->map), "entries")); jnext(&it);) {
+        for (struct jiter it = jiter(gang_list(&w->arena, w->map)); jnext(&it);) {
             if (is_anchor(it.value) || is_old(w, it.value) != old || !units_of(it.value, c))
                 continue;
             CHECK_INT(units_of(it.value, P) + units_of(it.value, D), 1);
@@ -175,10 +175,10 @@ static void write_tails(struct strbuf *out, const struct worked *w, bool old)
         strbuf_add_char(out, '-');
 }
 
-static void write_anchors(struct strbuf *out, const struct worked *w)
+static void write_anchors(struct strbuf *out, struct worked *w)
 {
     bool found = false;
-    for (struct jiter it = jiter(jgetc(obj_spec(w->map), "entries")); jnext(&it);) {
+    for (struct jiter it = jiter(gang_list(&w->arena, w->map)); jnext(&it);) {
         if (!str_eq(entry_name(it.value), w->old_anchor))
             continue;
         write_entry(out, it.value);
@@ -188,7 +188,7 @@ static void write_anchors(struct strbuf *out, const struct worked *w)
     strbuf_add_cstr(out, found ? " | " : "gone | ");
     write_tails(out, w, true);
     strbuf_add_cstr(out, " |");
-    for (struct jiter it = jiter(jgetc(obj_spec(w->map), "entries")); jnext(&it);) {
+    for (struct jiter it = jiter(gang_list(&w->arena, w->map)); jnext(&it);) {
         if (!is_anchor(it.value) || is_old(w, it.value))
             continue;
         strbuf_add_char(out, ' ');
@@ -202,7 +202,7 @@ static void write_row(struct worked *w)
     size_t n_old = 0, n_new = 0;
     int64_t rolled[N] = {0};
     const char *between = "";
-    for (struct jiter it = jiter(jgetc(obj_spec(w->map), "entries")); jnext(&it);) {
+    for (struct jiter it = jiter(gang_list(&w->arena, w->map)); jnext(&it);) {
         bool old = is_old(w, it.value);
         n_old += old;
         n_new += !old;
@@ -226,9 +226,9 @@ static void write_row(struct worked *w)
 
 /* ---- looking on ---- */
 
-static jval entry_named(const struct obj *map, str name)
+static jval entry_named(jval gangs, str name)
 {
-    for (struct jiter it = jiter(jgetc(obj_spec(map), "entries")); jnext(&it);) {
+    for (struct jiter it = jiter(gangs); jnext(&it);) {
         if (str_eq(entry_name(it.value), name))
             return it.value;
     }
@@ -238,16 +238,15 @@ static jval entry_named(const struct obj *map, str name)
 /* What stays keeps its version and its marks; what is new depends on anchors or is one. */
 static void check_entries(struct worked *w, const struct obj *next)
 {
-    static const char *const kept[] = {"podCliqueSetGenerationHash", "labels", "dependsOn"};
-    for (struct jiter it = jiter(jgetc(obj_spec(next), "entries")); jnext(&it);) {
-        jval before = entry_named(w->map, entry_name(it.value));
+    static const char *const kept[] = {"podCliqueSetGenerationHash", "role", "epoch"};
+    jval gangs = gang_list(&w->arena, w->map);
+    for (struct jiter it = jiter(gang_list(&w->arena, next)); jnext(&it);) {
+        jval before = entry_named(gangs, entry_name(it.value));
         for (size_t i = 0; j_has(before) && i < ARRAY_LEN(kept); i++)
             CHECK(jequal(jget(before, str_of(kept[i])), jget(it.value, str_of(kept[i]))));
         if (j_has(before))
             continue;
-        jval on = jget(jpath(it.value, "dependsOn.matchLabels"), STR(ANCHOR));
-        CHECK(is_anchor(it.value) ? !j_has(jgetc(it.value, "dependsOn"))
-                                  : str_is(jstr(on), "true"));
+        CHECK_INT(jlen(jgetc(it.value, "dependsOn")), !is_anchor(it.value));
         (void)map_put(&w->made, arena_str(&w->arena, entry_name(it.value)), w);
     }
 }
@@ -257,16 +256,17 @@ static void check_gangs(struct worked *w)
 {
     size_t n = 0;
     struct obj *o;
+    jval gangs = gang_list(&w->arena, w->map);
     struct store_iter it =
         store_range(sim_store(w->sim), &kind_pod_gang, STR_NONE, STR_NONE, STR_NONE);
     while ((o = store_next(&it))) {
-        if (!CHECK(j_has(entry_named(w->map, o->name))))
+        if (!CHECK(j_has(entry_named(gangs, o->name))))
             test_note("%.*s is in no entry", STR_ARG(o->name));
         if (map_has(&w->made, o->name))
             CHECK(condition_is_true(jgetc(obj_status(o), "conditions"), STR("Ready")));
         n++;
     }
-    CHECK_INT(n, jlen(jgetc(obj_spec(w->map), "entries")));
+    CHECK_INT(n, jlen(gangs));
     CHECK_INT(w->flying.len, w->made.len);
 }
 
@@ -318,7 +318,7 @@ static void begin(struct worked *w)
     w->map = sim_get(w->sim, &kind_pod_gang_map, STR("default"), STR("w-0"));
     REQUIRE(w->map != NULL);
     w->map = obj_ref(w->map);
-    jval first = jat(jgetc(obj_spec(w->map), "entries"), 0);
+    jval first = jat(gang_list(&w->arena, w->map), 0);
     w->old_anchor = arena_str(&w->arena, entry_name(first));
     w->old_hash = arena_str(&w->arena, jstr(jgetc(first, "podCliqueSetGenerationHash")));
     CHECK(is_anchor(first));

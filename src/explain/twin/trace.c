@@ -2,6 +2,7 @@
 #include "explain/twin/trace.h"
 
 #include "explain/documents/findings.h"
+#include "grove/gangs.h"
 #include "grove/names.h"
 #include "grove/types.h"
 
@@ -387,19 +388,18 @@ static void read_made(struct trace *t, struct seen_pod *pod)
 
 /* ---- gangs ---- */
 
-/* Entries that are new in a map or not as they were, and the map as it is. */
+/* Gangs that are new in a map or not as they were. */
 static void read_entries(struct trace *t, struct trace_step *step, const struct obj *old,
                          const struct obj *o)
 {
     struct map before = MAP_INIT;
     struct arena a = ARENA_INIT;
-    for (struct jiter it = jiter(old ? jgetc(obj_spec(old), "entries") : JVAL_ABSENT);
-         jnext(&it);) {
+    for (struct jiter it = jiter(gang_list(&a, old)); jnext(&it);) {
         jval *v = arena_new(&a, jval);
         *v = it.value;
         (void)map_put(&before, jstr(jgetc(it.value, "name")), v);
     }
-    for (struct jiter it = jiter(jgetc(obj_spec(o), "entries")); jnext(&it);) {
+    for (struct jiter it = jiter(gang_list(&a, o)); jnext(&it);) {
         const jval *v = map_get(&before, jstr(jgetc(it.value, "name")));
         if (!v || !jequal(*v, it.value))
             *vec_push(&step->entries) = arena_str(t->arena, jtext(it.value));

@@ -470,7 +470,7 @@ TEST(pods_of_a_replica_that_goes_wait_until_their_gang_is_gone)
  * moment: a gang that stays is waited for until it has the pods no more. */
 TEST(pods_wait_for_the_end_of_a_gang_that_the_map_has_no_more)
 {
-    static const char gang[] = "svc-0-1767225600000000002", clique[] = "svc-0-pf-2-pl";
+    static const char gang[] = "svc-0-1767225600000000001-pf-2", clique[] = "svc-0-pf-2-pl";
     struct ring r = ring_new();
     tw_load(r.world, SVC);
     tw_patch(r.world, &kind_pcs, "svc", "{spec: {updateStrategy: {type: Coherent}}}");

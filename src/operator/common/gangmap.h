@@ -4,8 +4,10 @@
  * exists for sets that update coherently; gangs, cliques and pods follow it.
  *
  * A component is what moves as one: a standalone clique, in pods, or a scaling group, in replicas
- * of the group. An entry has a part for each component, in the order of the components; parts may
- * be empty, entries are not. All of it lives in an arena.
+ * of the group. An entry of this map is a gang (grove/gangs.h says which gangs an entry of the
+ * object means; those of one of its entries share epoch, role and hash). It has a part for each
+ * component, in the order of the components; parts may be empty, entries are not. All of it lives
+ * in an arena.
  */
 #ifndef OPERATOR_COMMON_GANGMAP_H
 #define OPERATOR_COMMON_GANGMAP_H
@@ -13,7 +15,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "grove/types.h"
+#include "grove/gangs.h"
 #include "json/splice.h"
 #include "json/view.h"
 #include "json/write.h"
@@ -47,13 +49,17 @@ struct gangmap_part {
 struct gangmap_entry {
     str name;      /* of the gang */
     str hash;      /* generation hash of the set its pods are of */
-    int64_t stamp; /* of its name; see gangmap_stamp */
-    bool anchor;
-    bool aside; /* nobody waits for it */
+    int64_t epoch; /* those made together share it */
+    enum gang_role role;
+    bool anchor;     /* of that role */
+    bool first;      /* it has a name that a replica starts with */
+    bool aside;      /* nobody waits for it */
+    int64_t depends; /* as read: epoch of an anchor; 0: none */
     struct gangmap_part *parts;
-    /* Where it was read, when nothing of it was left out; and, in a copy of a map that does not
-     * change, what it is a copy of. */
+    /* Where it was read, with so many others, when nothing was left out; and, in a copy of a map
+     * that does not change, what it is a copy of. */
     jval source;
+    size_t source_n;
     const struct gangmap_entry *origin;
 };
 
@@ -67,6 +73,8 @@ struct gangmap_index {
 struct gangmap {
     struct arena *arena;
     str base;                          /* what names of new gangs begin with: the map's own name */
+    struct gang_names names;           /* that others have */
+    int64_t last;                      /* the highest epoch there ever was, as far as noted */
     const struct gangmap_index *index; /* NULL: it may change, and is searched */
     size_t n_components;
     struct gangmap_entry *entries;
@@ -83,7 +91,9 @@ struct gangmap gangmap_copy(const struct gangmap *m);
 /* The same of these entries only. */
 struct gangmap gangmap_pick(const struct gangmap *m, const struct gangmap_entry *const *entries,
                             size_t n);
-struct gangmap_entry *gangmap_add(struct gangmap *m, str name, str hash, bool anchor);
+/* part and index: whose gang it is, where it is no anchor; index is negative for pods. */
+struct gangmap_entry *gangmap_add(struct gangmap *m, enum gang_role role, int64_t epoch, str hash,
+                                  str part, int64_t index);
 /* Units of a component; with `current`, only those of the version the update goes to. */
 int64_t gangmap_units(const struct gangmap *m, size_t component, bool current);
 /* Puts a replica of a group into a part, in order. */
@@ -100,19 +110,14 @@ const struct gangmap_entry *gangmap_find(const struct gangmap *m, str name);
 const struct gangmap_entry *gangmap_of_index(const struct gangmap *m, size_t component,
                                              int64_t index);
 
-/* Names: BASE-<nanoseconds>, BASE shortened so that the label that names the gang holds it all;
- * what was named before that was the case keeps its name. The number at the end, -1 when there is
- * none that is a time; gangs that were there before the map keep their own names and have none. */
-int64_t gangmap_stamp(str base, str name);
-/* A time for new names, later than all in the map and not next to any of them. */
-int64_t gangmap_next_stamp(const struct gangmap *m, int64_t now_usec);
-str gangmap_name(struct arena *a, str base, int64_t stamp);
+/* An epoch for what is new, later than all that the map ever had and not next to any of them. */
+int64_t gangmap_next_epoch(const struct gangmap *m, int64_t now_usec);
 
 /* Is the name in a list of names? */
 bool gangmap_lists(jval names, str name);
 
 /* Reads and writes spec.entries. What names no component is left out, and so is what makes no
- * sense: negative numbers, the same replica twice. */
+ * sense: negative numbers, the same replica twice. Before it is read the map has its names. */
 void gangmap_read(struct gangmap *m, jval entries, const struct gangmap_component *c);
 void gangmap_write(struct jw *w, const struct gangmap *m, const struct gangmap_component *c,
                    int64_t pcs_index);

@@ -71,6 +71,8 @@ static void read_map(struct reading *r, const struct gangmap_component *c, size_
         r->components[i].is_group = c[i].is_group;
     }
     gangmap_init(&r->map, &r->arena, r->obj->name, n);
+    r->map.names = gang_names_read(&r->arena, r->obj);
+    r->map.last = MAX(epoch_read(obj_annotation(r->obj, STR(ANNOTATION_LAST_EPOCH))), 0);
     gangmap_read(&r->map, jgetc(obj_spec(r->obj), "entries"), r->components);
     gangmap_index(&r->map, &r->index);
 }

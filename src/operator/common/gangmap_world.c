@@ -390,16 +390,23 @@ static bool is_of(const struct gangmap_view *v, const struct gangmap_entry *e,
     return true;
 }
 
+/* Gangs of one entry are of one version: it is called otherwise when all of them are. They stand
+ * next to each other. */
 bool gangmap_rename_of(const struct gangmap_view *v, struct gangmap *m, const struct obj *revision)
 {
     bool any = false;
     struct named n = {0};
-    for (size_t i = 0; i < m->n; i++) {
-        struct gangmap_entry *e = &m->entries[i];
-        if (gangmap_is_current(m, e) || is_as_named(v, e, &n) || !is_of(v, e, revision))
-            continue;
-        e->hash = revision_generation_hash(revision);
-        any = true;
+    for (size_t i = 0, to; i < m->n; i = to) {
+        bool all = true, all_current = true;
+        for (to = i; to < m->n && m->entries[to].epoch == m->entries[i].epoch; to++) {
+            bool current = gangmap_is_current(m, &m->entries[to]);
+            all_current = all_current && current;
+            all = all && (current || (!is_as_named(v, &m->entries[to], &n) &&
+                                      is_of(v, &m->entries[to], revision)));
+        }
+        for (size_t k = i; all && !all_current && k < to; k++)
+            m->entries[k].hash = revision_generation_hash(revision);
+        any = any || (all && !all_current);
     }
     return any;
 }
@@ -538,17 +545,6 @@ static const struct obj *map_owner(const struct world *w, const struct obj *o, i
     return owner_pcs(w, o);
 }
 
-static str without_number(str name)
-{
-    size_t dash = name.len;
-    int64_t number;
-    while (dash > 0 && name.p[dash - 1] != '-')
-        dash--;
-    if (dash < 2 || !str_to_int(str_sub(name, dash, name.len), &number))
-        return STR_NONE;
-    return str_sub(name, 0, dash - 1);
-}
-
 /* By what the gang itself says: its group may be gone and come back, and its map has it still. */
 static const struct obj *labelled_owner(const struct world *w, str ns, str name,
                                         int64_t *ret_replica)
@@ -561,22 +557,43 @@ static const struct obj *labelled_owner(const struct world *w, str ns, str name,
     return *ret_replica >= 0 && gangmap_obj(w, pcs, *ret_replica) ? pcs : NULL;
 }
 
-/* The map that gives gangs such names; what comes before the time may have been shortened. */
-static const struct obj *map_naming(const struct world *w, str ns, str gang, str shorter)
+/* The set of a map that has a gang of this name. */
+static const struct obj *owner_naming(const struct world *w, const struct obj *map, str gang,
+                                      int64_t *ret_replica)
 {
-    struct obj *found = world_get(w, &kind_pod_gang_map, ns, shorter), *o;
-    if (found || !name_may_be_shortened(gang))
-        return found;
-    for (struct cache_iter it = cache_all(world_cache(w, &kind_pod_gang_map), ns);
-         !found && (o = cache_next(&it));)
-        found = gangmap_stamp(o->name, gang) >= 0 ? o : NULL;
-    return found;
+    struct arena a = ARENA_INIT;
+    struct gangmap_view v;
+    const struct obj *pcs = map_owner(w, map, ret_replica);
+    bool has = pcs && gangmap_view(&v, w, &a, pcs, *ret_replica) && gangmap_find(&v.map, gang);
+    arena_done(&a);
+    return has ? pcs : NULL;
 }
 
-/* The group that a scaled gang is named after. */
-static const struct obj *group_naming(const struct world *w, str ns, str gang, str shorter)
+/* Names of gangs begin with that of their map, unless they were shortened. */
+static const struct obj *mapped_owner(const struct world *w, str ns, str gang, int64_t *ret_replica)
 {
-    struct obj *found = world_get(w, &kind_pcsg, ns, shorter), *o;
+    const struct obj *pcs = NULL;
+    struct obj *o;
+    for (size_t i = gang.len; i > 0 && !pcs; i--) {
+        if (i == gang.len || gang.p[i] == '-')
+            pcs = owner_naming(w, world_get(w, &kind_pod_gang_map, ns, str_sub(gang, 0, i)), gang,
+                               ret_replica);
+    }
+    if (pcs || !name_may_be_shortened(gang))
+        return pcs;
+    for (struct cache_iter it = cache_all(world_cache(w, &kind_pod_gang_map), ns);
+         !pcs && (o = cache_next(&it));)
+        pcs = owner_naming(w, o, gang, ret_replica);
+    return pcs;
+}
+
+/* The group that a gang from before its map is named after, which the map has no more. */
+static const struct obj *group_naming(const struct world *w, str ns, str gang)
+{
+    ptrdiff_t dash = str_rfind_char(gang, '-');
+    struct obj *found =
+        dash > 0 ? world_get(w, &kind_pcsg, ns, str_sub(gang, 0, (size_t)dash)) : NULL;
+    struct obj *o;
     if (found || !name_may_be_shortened(gang))
         return found;
     for (struct cache_iter it = cache_all(world_cache(w, &kind_pcsg), ns);
@@ -585,22 +602,24 @@ static const struct obj *group_naming(const struct world *w, str ns, str gang, s
     return found;
 }
 
-/* By its name: P-i, P-i-<time>, or P-i-G-k, where P-i-G is a scaling group.
- * Or by its label. */
+static const struct obj *grouped_owner(const struct world *w, str ns, str gang,
+                                       int64_t *ret_replica)
+{
+    const struct obj *pcsg = group_naming(w, ns, gang);
+    const struct obj *pcs = pcsg ? owner_pcs(w, pcsg) : NULL;
+    *ret_replica = pcsg ? label_index(pcsg, STR(LABEL_PCS_INDEX)) : -1;
+    return pcs && gangmap_obj(w, pcs, *ret_replica) ? pcs : NULL;
+}
+
+/* The map that has it; what it says of itself; or what it is named after, a replica or a group. */
 static const struct obj *gang_owner(const struct world *w, str ns, str name, int64_t *ret_replica)
 {
-    const struct obj *pcs = map_owner(w, world_get(w, &kind_pod_gang_map, ns, name), ret_replica);
-    str shorter = without_number(name);
-    if (!pcs && !str_is_empty(shorter))
-        pcs = map_owner(w, map_naming(w, ns, name, shorter), ret_replica);
-    if (!pcs && !str_is_empty(shorter)) {
-        const struct obj *pcsg = group_naming(w, ns, name, shorter);
-        pcs = pcsg ? owner_pcs(w, pcsg) : NULL;
-        *ret_replica = pcsg ? label_index(pcsg, STR(LABEL_PCS_INDEX)) : -1;
-        if (pcs && !gangmap_obj(w, pcs, *ret_replica))
-            pcs = NULL;
-    }
-    return pcs ? pcs : labelled_owner(w, ns, name, ret_replica);
+    const struct obj *pcs = mapped_owner(w, ns, name, ret_replica);
+    if (!pcs)
+        pcs = labelled_owner(w, ns, name, ret_replica);
+    if (!pcs)
+        pcs = map_owner(w, world_get(w, &kind_pod_gang_map, ns, name), ret_replica);
+    return pcs ? pcs : grouped_owner(w, ns, name, ret_replica);
 }
 
 bool gangmap_find_gang(struct gangmap_view *v, const struct world *w, struct arena *a, str ns,

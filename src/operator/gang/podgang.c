@@ -446,7 +446,9 @@ static void gang_annotations(struct gang_work *g, struct labels *l, str mirrored
  * declares, or those that scaling added. */
 static const char *role_of(const struct gang_work *g)
 {
-    if (g->entry ? g->entry->anchor : !g->pcsg)
+    if (g->entry)
+        return gang_role_name(g->entry->role);
+    if (!g->pcsg)
         return "Anchor";
     struct group_view group;
     struct jiter first = jiter(g->pcsg ? jgetc(obj_spec(g->pcsg), "cliqueNames") : JVAL_ABSENT);
@@ -473,6 +475,7 @@ static struct doc *make_gang(struct gang_work *g)
     if (g->entry) {
         labels_set_int(&l, LABEL_PCS_INDEX, g->pcs_index);
         labels_set(&l, LABEL_GENERATION_HASH, g->entry->hash);
+        labels_set_int(&l, LABEL_EPOCH, g->entry->epoch);
         if (g->entry->anchor)
             labels_set(&l, LABEL_ANCHOR, STR("true"));
     }

@@ -133,18 +133,27 @@ struct move {
     const struct coherent_plan *plan;
     const struct coherent_target *target;
     struct gangmap map;
-    int64_t stamp;
+    int64_t epoch;        /* for the next entry that is made */
+    int64_t tail;         /* of the entry of gangs that are no anchors; 0: there is none yet */
     VEC(int32_t) indices; /* taken from one group */
 };
 
-static struct gangmap_entry *new_entry(struct gangmap *m, const struct coherent_target *t,
-                                       int64_t *stamp, bool anchor)
+/* A gang of the new version: an anchor, or one of a component (its replica `index`; negative: of
+ * its pods). Gangs of one epoch are one entry. */
+static struct gangmap_entry *new_gang(struct gangmap *m, const struct coherent_target *t,
+                                      enum gang_role role, int64_t epoch,
+                                      const struct gangmap_component *c, int64_t index)
 {
-    str name = gangmap_name(m->arena, t->base, (*stamp)++);
-    struct gangmap_entry *e = gangmap_add(m, name, t->hash, anchor);
-    for (size_t c = 0; c < m->n_components; c++)
-        e->parts[c].current = true;
+    struct gangmap_entry *e = gangmap_add(m, role, epoch, t->hash, c ? c->name : STR_NONE, index);
+    for (size_t k = 0; k < m->n_components; k++)
+        e->parts[k].current = true;
     return e;
+}
+
+static struct gangmap_entry *new_anchor(struct gangmap *m, const struct coherent_target *t,
+                                        int64_t *epoch)
+{
+    return new_gang(m, t, GANG_ANCHOR, (*epoch)++, NULL, -1);
 }
 
 /* The newest gang of all of this version; NULL: there is none. */
@@ -221,32 +230,43 @@ static int64_t drain_indices(struct move *mv, size_t component, int64_t take, en
 static struct gangmap_entry *joined_entry(struct move *mv)
 {
     struct gangmap_entry *e = newest_anchor(&mv->map, mv->target->hash);
-    return e ? e : new_entry(&mv->map, mv->target, &mv->stamp, true);
+    return e ? e : new_anchor(&mv->map, mv->target, &mv->epoch);
 }
 
-static void place_indices(struct move *mv, size_t component, struct gangmap_entry *gang)
+/* Into the gang, or into one for each in the entry of this epoch. */
+static void place_indices(struct move *mv, size_t component, struct gangmap_entry *gang,
+                          int64_t epoch)
 {
     for (size_t k = 0; k < mv->indices.len; k++) {
-        struct gangmap_entry *e = gang ? gang : new_entry(&mv->map, mv->target, &mv->stamp, false);
-        gangmap_add_index(&mv->map, &e->parts[component], mv->indices.p[k]);
+        int32_t index = mv->indices.p[k];
+        struct gangmap_entry *e = gang ? gang
+                                       : new_gang(&mv->map, mv->target, GANG_TAIL, epoch,
+                                                  &mv->plan->components[component], index);
+        gangmap_add_index(&mv->map, &e->parts[component], index);
     }
 }
 
-/* Into gangs of their own: nobody waits for these. */
-static void move_aside(struct move *mv, size_t component, int64_t n)
+static int64_t tail_epoch(struct move *mv)
 {
-    if (mv->plan->components[component].is_group) {
+    if (mv->tail == 0)
+        mv->tail = mv->epoch++;
+    return mv->tail;
+}
+
+/* Into gangs of their own, in an entry of their own: nobody waits for these. */
+static void move_aside(struct move *mv, size_t component, int64_t n, int64_t epoch)
+{
+    const struct gangmap_component *c = &mv->plan->components[component];
+    size_t before = mv->map.n;
+    if (c->is_group) {
         (void)drain_indices(mv, component, n, TURN_ROOMLESS);
-        size_t before = mv->map.n;
-        place_indices(mv, component, NULL);
-        for (size_t i = before; i < mv->map.n; i++)
-            mv->map.entries[i].aside = true;
-        return;
+        place_indices(mv, component, NULL, epoch);
+    } else {
+        (void)drain_pods(&mv->map, component, n, TURN_ROOMLESS);
+        new_gang(&mv->map, mv->target, GANG_TAIL, epoch, c, -1)->parts[component].n = n;
     }
-    (void)drain_pods(&mv->map, component, n, TURN_ROOMLESS);
-    struct gangmap_entry *e = new_entry(&mv->map, mv->target, &mv->stamp, false);
-    e->parts[component].n = n;
-    e->aside = true;
+    for (size_t i = before; i < mv->map.n; i++)
+        mv->map.entries[i].aside = true;
 }
 
 struct gangmap coherent_apply(const struct coherent_plan *p, const struct gangmap *m,
@@ -257,16 +277,17 @@ struct gangmap coherent_apply(const struct coherent_plan *p, const struct gangma
     bool makes_gang =
         s->makes_gang && (t->tail == COHERENT_PAIRED || !newest_anchor(&mv.map, t->hash));
     size_t gang = 0;
-    mv.stamp = gangmap_next_stamp(m, t->now);
+    mv.epoch = gangmap_next_epoch(m, t->now);
     if (makes_gang) {
-        (void)new_entry(&mv.map, t, &mv.stamp, true);
+        (void)new_anchor(&mv.map, t, &mv.epoch);
         gang = mv.map.n;
     }
     for (size_t c = 0; c < p->n; c++) {
         int64_t up = 0;
         if (s->take[c] > 0 && p->components[c].is_group) {
             up = drain_indices(&mv, c, s->take[c], TURN_DOWN);
-            place_indices(&mv, c, gang ? &mv.map.entries[gang - 1] : NULL);
+            place_indices(&mv, c, gang ? &mv.map.entries[gang - 1] : NULL,
+                          gang ? 0 : tail_epoch(&mv));
         } else if (s->take[c] > 0) {
             up = drain_pods(&mv.map, c, s->take[c], TURN_DOWN);
             (gang ? &mv.map.entries[gang - 1] : joined_entry(&mv))->parts[c].n += s->take[c];
@@ -276,7 +297,7 @@ struct gangmap coherent_apply(const struct coherent_plan *p, const struct gangma
     }
     for (size_t c = 0; c < p->n; c++) {
         if (s->aside && s->aside[c] > 0)
-            move_aside(&mv, c, s->aside[c]);
+            move_aside(&mv, c, s->aside[c], mv.epoch);
     }
     gangmap_drop_empty(&mv.map);
     vec_done(&mv.indices);
@@ -304,13 +325,14 @@ size_t coherent_newest(const struct gangmap *m, const struct gangmap_entry **ret
     size_t n = 0;
     int64_t last = -1;
     for (size_t i = 0; i < m->n; i++)
-        last = MAX(last, m->entries[i].stamp);
-    /* Names of one pass carry times next to each other and stand in their order. */
+        last = MAX(last, m->entries[i].first ? -1 : m->entries[i].epoch);
+    /* Epochs of one pass are next to each other and stand in their order. */
     for (size_t i = m->n; i > 0 && last >= 0; i--) {
-        if (m->entries[i - 1].stamp == last) {
-            ret[n++] = &m->entries[i - 1];
-            last--;
-        }
+        int64_t epoch = m->entries[i - 1].first ? -1 : m->entries[i - 1].epoch;
+        if (epoch != last && epoch != last - 1)
+            continue;
+        ret[n++] = &m->entries[i - 1];
+        last = epoch;
     }
     return n;
 }
@@ -485,7 +507,7 @@ static bool holds_only(const struct gangmap *m, const struct gangmap_entry *e, s
 struct seat {
     struct gangmap_entry *entry;
     bool aside, current, alone, legacy, down;
-    int64_t stamp, index;
+    int64_t epoch, index;
 };
 
 /* Smaller goes first. */
@@ -501,8 +523,8 @@ static int cmp_seats(const struct seat *x, const struct seat *y)
         return x->legacy ? -1 : 1;
     if (x->down != y->down)
         return x->down ? -1 : 1;
-    if (x->stamp != y->stamp)
-        return x->stamp > y->stamp ? -1 : 1;
+    if (x->epoch != y->epoch)
+        return x->epoch > y->epoch ? -1 : 1;
     return x->index > y->index ? -1 : x->index < y->index;
 }
 
@@ -515,9 +537,9 @@ static struct seat first_seat(const struct gangmap *m, struct gangmap_entry *e, 
                          .aside = e->aside,
                          .current = p->current,
                          .alone = is_group && holds_only(m, e, component),
-                         .legacy = is_group && e->stamp < 0 && !e->anchor,
+                         .legacy = is_group && e->first && !e->anchor,
                          .down = !is_group && p->pods_down > 0,
-                         .stamp = e->stamp,
+                         .epoch = e->epoch,
                          .index = is_group ? p->indices[p->n - 1] : 0};
 }
 
@@ -568,24 +590,26 @@ static int64_t alone_in(const struct gangmap *m, const struct gangmap_entry *e)
 
 /* Its units are what they were, in gangs of their own: nothing of it is made anew. */
 static void rehome(struct gangmap *m, size_t entry, const struct gangmap_component *components,
-                   const struct coherent_target *t, int64_t *stamp, str *ret_moved)
+                   const struct coherent_target *t, int64_t *epoch, str *ret_moved)
 {
     int64_t c = alone_in(m, &m->entries[entry]);
     if (c < 0 || !m->entries[entry].anchor || !m->entries[entry].parts[c].current ||
-        m->entries[entry].stamp < 0 || count_anchors(m) < 2)
+        m->entries[entry].first || count_anchors(m) < 2)
         return;
     struct gangmap_part part = m->entries[entry].parts[c];
     str hash = m->entries[entry].hash, from = m->entries[entry].name;
     m->entries[entry].parts[c] = (struct gangmap_part){.current = true};
     bool is_group = components[c].is_group;
     for (int64_t i = 0; i < (is_group ? part.n : 1); i++) {
-        struct gangmap_entry *e = new_entry(m, t, stamp, false);
+        struct gangmap_entry *e =
+            new_gang(m, t, GANG_TAIL, *epoch, &components[c], is_group ? part.indices[i] : -1);
         e->hash = hash;
         if (is_group)
             gangmap_add_index(m, &e->parts[c], part.indices[i]);
         else
             e->parts[c].n = part.n;
     }
+    (*epoch)++;
     if (ret_moved)
         *ret_moved = arena_printf(m->arena,
                                   "%lld of %.*s were left alone in gang %.*s and have "
@@ -593,11 +617,23 @@ static void rehome(struct gangmap *m, size_t entry, const struct gangmap_compone
                                   (long long)part.n, STR_ARG(components[c].name), STR_ARG(from));
 }
 
-static void add_indices(struct gangmap *m, size_t component, const struct coherent_target *t,
-                        int64_t *stamp, int64_t missing)
+/* The entry of what scaling adds; one that is there already is added to. */
+static int64_t scale_out_epoch(const struct gangmap *m, const struct coherent_target *t,
+                               int64_t *epoch)
+{
+    for (size_t i = m->n; i > 0; i--) {
+        const struct gangmap_entry *e = &m->entries[i - 1];
+        if (e->role == GANG_SCALE_OUT && str_eq(e->hash, t->hash) && !e->aside)
+            return e->epoch;
+    }
+    return (*epoch)++;
+}
+
+static void add_indices(struct gangmap *m, const struct gangmap_component *c, size_t component,
+                        const struct coherent_target *t, int64_t *epoch, int64_t missing)
 {
     struct slots used = {0};
-    int64_t index = 0;
+    int64_t index = 0, own = scale_out_epoch(m, t, epoch);
     for (size_t i = 0; i < m->n; i++) {
         const struct gangmap_part *p = &m->entries[i].parts[component];
         for (int64_t k = 0; k < p->n; k++)
@@ -605,7 +641,7 @@ static void add_indices(struct gangmap *m, size_t component, const struct cohere
     }
     for (; missing > 0; missing--) {
         index = slots_free_from(&used, index);
-        struct gangmap_entry *e = new_entry(m, t, stamp, false);
+        struct gangmap_entry *e = new_gang(m, t, GANG_SCALE_OUT, own, c, index);
         gangmap_add_index(m, &e->parts[component], (int32_t)index++);
     }
     slots_done(&used);
@@ -626,10 +662,17 @@ static struct gangmap_entry *home_of(const struct gangmap *m, size_t component)
     return any;
 }
 
+/* A gang for pods that find none: the first of a map, or one that waits for the others. */
+static struct gangmap_entry *new_home(struct gangmap *m, const struct gangmap_component *c,
+                                      const struct coherent_target *t, int64_t *epoch)
+{
+    return m->n == 0 ? new_anchor(m, t, epoch) : new_gang(m, t, GANG_SCALE_OUT, (*epoch)++, c, -1);
+}
+
 /* Pods of the new version join the newest gang of all of it, or where versions mix the newest that
  * has any. Where the update has not come yet they make a gang that waits for the others. */
-static void add_pods(struct gangmap *m, size_t component, const struct coherent_target *t,
-                     int64_t *stamp, int64_t missing)
+static void add_pods(struct gangmap *m, const struct gangmap_component *c, size_t component,
+                     const struct coherent_target *t, int64_t *epoch, int64_t missing)
 {
     struct gangmap_entry *e = t->mixes ? home_of(m, component) : NULL;
     for (size_t i = m->n; i > 0 && !e; i--) {
@@ -644,7 +687,7 @@ static void add_pods(struct gangmap *m, size_t component, const struct coherent_
             e = there;
     }
     if (!e)
-        e = new_entry(m, t, stamp, m->n == 0);
+        e = new_home(m, c, t, epoch);
     e->parts[component].n += missing;
 }
 
@@ -669,20 +712,20 @@ bool coherent_scale(struct gangmap *m, const struct gangmap_component *c,
     bool changed = false;
     size_t n_old = m->n;
     bool *taken_from = arena_array(m->arena, bool, n_old + 1);
-    int64_t stamp = gangmap_next_stamp(m, t->now);
+    int64_t epoch = gangmap_next_epoch(m, t->now);
     for (size_t i = 0; i < m->n_components; i++) {
         int64_t have = gangmap_units(m, i, false), want = wanted_units(&c[i]);
         changed = changed || have != want;
         for (; have > want; have--)
             taken_from[remove_unit(m, i, c[i].is_group)] = true;
         if (have < want && c[i].is_group)
-            add_indices(m, i, t, &stamp, want - have);
+            add_indices(m, &c[i], i, t, &epoch, want - have);
         else if (have < want)
-            add_pods(m, i, t, &stamp, want - have);
+            add_pods(m, &c[i], i, t, &epoch, want - have);
     }
     for (size_t i = 0; i < n_old; i++) {
         if (taken_from[i])
-            rehome(m, i, c, t, &stamp, ret_moved);
+            rehome(m, i, c, t, &epoch, ret_moved);
     }
     gangmap_drop_empty(m);
     return changed;
@@ -705,13 +748,13 @@ static struct gangmap_entry *highest(const struct gangmap *m, size_t component, 
     return e;
 }
 
-static void raise_group(struct gangmap *m, size_t component, const struct coherent_target *t,
-                        int64_t *stamp, int64_t more)
+static void raise_group(struct gangmap *m, const struct gangmap_component *c, size_t component,
+                        const struct coherent_target *t, int64_t *epoch, int64_t more)
 {
-    int64_t top;
+    int64_t top, own = more > 0 ? scale_out_epoch(m, t, epoch) : 0;
     for (; more > 0; more--) {
         (void)highest(m, component, &top);
-        struct gangmap_entry *e = new_entry(m, t, stamp, false);
+        struct gangmap_entry *e = new_gang(m, t, GANG_SCALE_OUT, own, c, top + 1);
         gangmap_add_index(m, &e->parts[component], (int32_t)top + 1);
     }
     for (; more < 0; more++) {
@@ -722,12 +765,12 @@ static void raise_group(struct gangmap *m, size_t component, const struct cohere
     }
 }
 
-static void raise_pods(struct gangmap *m, size_t component, const struct coherent_target *t,
-                       int64_t *stamp, int64_t more)
+static void raise_pods(struct gangmap *m, const struct gangmap_component *c, size_t component,
+                       const struct coherent_target *t, int64_t *epoch, int64_t more)
 {
     struct gangmap_entry *e = home_of(m, component);
     if (more > 0 && !e)
-        e = new_entry(m, t, stamp, m->n == 0);
+        e = new_home(m, c, t, epoch);
     if (more > 0)
         e->parts[component].n += more;
     for (; more < 0 && e; e = home_of(m, component)) {
@@ -740,12 +783,12 @@ static void raise_pods(struct gangmap *m, size_t component, const struct coheren
 void coherent_raise(struct gangmap *m, const struct gangmap_component *c,
                     const struct coherent_target *t, const int64_t *more)
 {
-    int64_t stamp = gangmap_next_stamp(m, t->now);
+    int64_t epoch = gangmap_next_epoch(m, t->now);
     for (size_t i = 0; i < m->n_components; i++) {
         if (c[i].is_group)
-            raise_group(m, i, t, &stamp, more[i]);
+            raise_group(m, &c[i], i, t, &epoch, more[i]);
         else
-            raise_pods(m, i, t, &stamp, more[i]);
+            raise_pods(m, &c[i], i, t, &epoch, more[i]);
     }
     gangmap_drop_empty(m);
 }

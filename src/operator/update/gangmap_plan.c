@@ -32,13 +32,13 @@ struct map_work {
 
 /* ---- a new map ---- */
 
-static void bootstrap(struct map_work *m)
+/* What a replica starts with: one gang of the minimum of all, and one for each replica of a group
+ * above it. */
+static void add_first(struct map_work *m, str hash, int64_t epoch)
 {
     struct gangmap_view *v = &m->view;
-    struct coherent_target t = coherent_target_of(v, m->revision);
-    int64_t stamp = gangmap_next_stamp(&v->map, t.now);
     size_t n = v->map.n_components;
-    (void)gangmap_add(&v->map, gangmap_name(v->arena, v->base, stamp++), t.hash, true);
+    (void)gangmap_add(&v->map, GANG_ANCHOR, epoch, hash, STR_NONE, -1);
     for (size_t c = 0; c < n; c++) {
         const struct gangmap_component *k = &v->components[c];
         struct gangmap_part *p = &v->map.entries[0].parts[c];
@@ -50,11 +50,34 @@ static void bootstrap(struct map_work *m)
     for (size_t c = 0; c < n; c++) {
         const struct gangmap_component *k = &v->components[c];
         for (int64_t i = k->min_available; k->is_group && i < k->replicas; i++) {
-            struct gangmap_entry *e =
-                gangmap_add(&v->map, gangmap_name(v->arena, v->base, stamp++), t.hash, false);
+            struct gangmap_entry *e = gangmap_add(&v->map, GANG_TAIL, epoch + 1, hash, k->name, i);
             gangmap_add_index(&v->map, &e->parts[c], (int32_t)i);
         }
     }
+}
+
+static void bootstrap(struct map_work *m)
+{
+    struct coherent_target t = coherent_target_of(&m->view, m->revision);
+    add_first(m, t.hash, gangmap_next_epoch(&m->view.map, t.now));
+}
+
+/* Gangs up to this epoch have the names that a replica starts with. */
+static void name_first(struct map_work *m, int64_t epoch)
+{
+    struct gangmap_view *v = &m->view;
+    struct jw w;
+    jw_init(&w);
+    jw_object(&w);
+    for (size_t c = 0; c < v->map.n_components; c++) {
+        if (!v->components[c].is_group)
+            continue;
+        jw_key(&w, v->components[c].name);
+        jw_int(&w, v->components[c].min_available);
+    }
+    jw_end(&w);
+    v->map.names.first = epoch;
+    v->map.names.above = doc_root(doc_hold(v->arena, jw_doc(&w)));
 }
 
 /* The version that the gangs which are there are of: the last one that was complete. */
@@ -71,40 +94,59 @@ static bool migrate(struct map_work *m)
 {
     struct gangmap_view *v = &m->view;
     const struct obj *base = world_get(m->world, &kind_pod_gang, m->pcs->ns, v->base);
-    str hash = hash_before(m);
+    int64_t epoch = gangmap_next_epoch(&v->map, m->world->now);
     if (!base || base->deleting || !str_eq(base->owner_uid, m->pcs->uid))
         return false;
-    (void)gangmap_add(&v->map, v->base, hash, true);
-    for (size_t c = 0; c < v->map.n_components; c++) {
-        const struct gangmap_component *k = &v->components[c];
-        if (!k->is_group)
-            v->map.entries[0].parts[c].n = k->replicas;
-        str pcsg = name_pcsg(v->arena, m->pcs->name, v->replica, k->name);
-        for (int64_t i = 0; k->is_group && i < k->replicas; i++) {
-            struct gangmap_entry *e = &v->map.entries[0];
-            if (i >= k->min_available)
-                e = gangmap_add(&v->map, name_scaled_gang(v->arena, pcsg, i, k->min_available),
-                                hash, false);
-            gangmap_add_index(&v->map, &e->parts[c], (int32_t)i);
-        }
-    }
+    name_first(m, epoch + 1);
+    add_first(m, hash_before(m), epoch);
     return true;
 }
 
-/* The entry of a gang that a mapping names, made from the gang itself. NULL: the gang is gone. */
-static struct gangmap_entry *remembered_entry(struct map_work *m, str name)
+/* What a gang says of itself; one of version 0.1.0 says it by its name. */
+static struct gangmap_entry said_by(const struct map_work *m, const struct obj *gang)
+{
+    bool whole;
+    struct gangmap_entry e = {.name = gang->name,
+                              .epoch = epoch_read(obj_label(gang, STR(LABEL_EPOCH)))};
+    e.hash = obj_label(gang, STR(LABEL_GENERATION_HASH));
+    e.anchor = str_is(obj_label(gang, STR(LABEL_ANCHOR)), "true");
+    e.role = e.anchor ? GANG_ANCHOR : GANG_TAIL;
+    (void)gang_role_read(obj_label(gang, STR(LABEL_PODGANG_ROLE)), &e.role);
+    if (e.epoch < 0)
+        e.epoch = epoch_of_name(m->view.base, gang->name, &whole);
+    if (e.epoch < 0)
+        e.epoch = e.role == GANG_ANCHOR ? 1 : 2;
+    if (str_is_empty(e.hash))
+        e.hash = hash_before(m);
+    return e;
+}
+
+/* The gang that a mapping names; NULL: it is gone. */
+static const struct obj *remembered_gang(const struct map_work *m, str name)
+{
+    const struct obj *gang = world_get(m->world, &kind_pod_gang, m->pcs->ns, name);
+    return gang && !gang->deleting && str_eq(gang->owner_uid, m->pcs->uid) ? gang : NULL;
+}
+
+/* Which names are not those that follow from epochs, by the gangs that mappings name. */
+static void remember_name(struct map_work *m, str name, str part, int64_t index)
 {
     struct gangmap *map = &m->view.map;
-    for (size_t i = 0; i < map->n; i++) {
-        if (str_eq(map->entries[i].name, name))
-            return &map->entries[i];
+    const struct obj *gang = remembered_gang(m, name);
+    if (!gang)
+        return;
+    struct gangmap_entry e = said_by(m, gang);
+    struct gang_namer n = gang_namer(map->arena, map->base, &(struct gang_names){0}, e.role,
+                                     e.epoch, part, index >= 0);
+    bool whole;
+    if (str_eq(gang_name(map->arena, &n, index), name))
+        return;
+    if (epoch_of_name(map->base, name, &whole) < 0) {
+        name_first(m, MAX(map->names.first, e.epoch));
+    } else {
+        map->names.numbered = MAX(map->names.numbered, e.epoch);
+        map->names.whole = whole ? MAX(map->names.whole, e.epoch) : map->names.whole;
     }
-    const struct obj *gang = world_get(m->world, &kind_pod_gang, m->pcs->ns, name);
-    if (!gang || gang->deleting || !str_eq(gang->owner_uid, m->pcs->uid))
-        return NULL;
-    str hash = obj_label(gang, STR(LABEL_GENERATION_HASH));
-    return gangmap_add(map, name, str_is_empty(hash) ? hash_before(m) : hash,
-                       str_is(obj_label(gang, STR(LABEL_ANCHOR)), "true"));
 }
 
 static const struct obj *component_obj(const struct map_work *m, size_t c)
@@ -116,37 +158,79 @@ static const struct obj *component_obj(const struct map_work *m, size_t c)
     return world_get(m->world, k->is_group ? &kind_pcsg : &kind_pclq, m->pcs->ns, name);
 }
 
+static jval mapping_of(const struct map_work *m, size_t c)
+{
+    const struct obj *o = component_obj(m, c);
+    return jgetc(o ? obj_status(o) : JVAL_ABSENT, "podGangMapping");
+}
+
+/* The entry of this gang; NULL: the gang is gone. */
+static struct gangmap_entry *remembered_entry(struct map_work *m, str name, str part, int64_t index)
+{
+    struct gangmap *map = &m->view.map;
+    for (size_t i = 0; i < map->n; i++) {
+        if (str_eq(map->entries[i].name, name))
+            return &map->entries[i];
+    }
+    const struct obj *gang = remembered_gang(m, name);
+    if (!gang)
+        return NULL;
+    struct gangmap_entry e = said_by(m, gang);
+    return gangmap_add(map, e.role, e.epoch, e.hash, part, index);
+}
+
+static void remember_share(struct map_work *m, size_t c, str gang, jval share)
+{
+    struct gangmap_view *v = &m->view;
+    const struct gangmap_component *k = &v->components[c];
+    struct gangmap_entry *e;
+    if (!k->is_group) {
+        e = remembered_entry(m, gang, k->name, -1);
+        if (e)
+            e->parts[c].n = MAX(jint(share, 0), 0);
+        return;
+    }
+    for (struct jiter it = jiter(share); jnext(&it);) {
+        int64_t index = jint(it.value, -1);
+        if (index < 0 || index >= INT32_MAX || gangmap_of_index(&v->map, c, index))
+            continue;
+        e = remembered_entry(m, gang, k->name, index);
+        if (e)
+            gangmap_add_index(&v->map, &e->parts[c], (int32_t)index);
+    }
+}
+
+static int cmp_epochs(const void *a, const void *b)
+{
+    const struct gangmap_entry *x = a, *y = b;
+    return (x->epoch > y->epoch) - (x->epoch < y->epoch);
+}
+
 /* From the mappings, when every component has one. */
 static bool remember(struct map_work *m)
 {
     struct gangmap_view *v = &m->view;
     for (size_t c = 0; c < v->map.n_components; c++) {
-        const struct obj *o = component_obj(m, c);
-        jval mapping = jgetc(o ? obj_status(o) : JVAL_ABSENT, "podGangMapping");
-        if (jlen(mapping) == 0 && v->components[c].replicas > 0) {
-            v->map.n = 0;
+        jval mapping = mapping_of(m, c);
+        if (jlen(mapping) == 0 && v->components[c].replicas > 0)
             return false;
-        }
-        for (struct jiter it = jiter(mapping); jnext(&it);) {
-            struct gangmap_entry *e = remembered_entry(m, it.key);
-            if (e && !v->components[c].is_group)
-                e->parts[c].n = MAX(jint(it.value, 0), 0);
-            for (struct jiter k = jiter(v->components[c].is_group ? it.value : JVAL_ABSENT);
-                 e && jnext(&k);) {
-                int64_t index = jint(k.value, -1);
-                if (index >= 0 && index < INT32_MAX && !gangmap_of_index(&v->map, c, index))
-                    gangmap_add_index(&v->map, &e->parts[c], (int32_t)index);
-            }
-        }
+        for (struct jiter it = jiter(mapping); jnext(&it);)
+            remember_name(m, it.key, v->components[c].name,
+                          v->components[c].is_group ? jint(jat(it.value, 0), 0) : -1);
+    }
+    for (size_t c = 0; c < v->map.n_components; c++) {
+        for (struct jiter it = jiter(mapping_of(m, c)); jnext(&it);)
+            remember_share(m, c, it.key, it.value);
     }
     gangmap_drop_empty(&v->map);
+    qsort(v->map.entries, v->map.n, sizeof(*v->map.entries), cmp_epochs);
     return v->map.n > 0;
 }
 
 static void plan_create_map(struct map_work *m)
 {
     struct gangmap_view *v = &m->view;
-    struct labels l;
+    struct labels l, notes;
     struct jw w;
     const char *why = "from the mappings of cliques and groups";
     if (!remember(m)) {
@@ -160,10 +244,13 @@ static void plan_create_map(struct map_work *m)
     (void)gangmap_rename_of(v, &v->map, m->revision);
     (void)coherent_scale(&v->map, v->components, &t, NULL);
     labels_init(&l, v->arena);
-    labels_common(&l, m->pcs->name, "podgangmap");
+    labels_common(&l, m->pcs->name, "pcs-podgangmap");
     labels_set_int(&l, LABEL_PCS_INDEX, v->replica);
+    labels_init(&notes, v->arena);
+    if (!str_is_empty(gang_names_text(v->arena, &v->map.names)))
+        labels_set(&notes, ANNOTATION_GANG_NAMES, gang_names_text(v->arena, &v->map.names));
     make_begin(
-        &w, &(struct make_meta){&kind_pod_gang_map, m->pcs->ns, v->base, &l, NULL, m->pcs, NULL});
+        &w, &(struct make_meta){&kind_pod_gang_map, m->pcs->ns, v->base, &l, &notes, m->pcs, NULL});
     jw_key(&w, STR("spec"));
     gangmap_write(&w, &v->map, v->components, v->replica);
     plan_why(plan_create(m->plan, STAGE_MAP, &kind_pod_gang_map, m->pcs->ns, v->base, make_end(&w)),
@@ -171,6 +258,25 @@ static void plan_create_map(struct map_work *m)
 }
 
 /* ---- a map that is there ---- */
+
+static int64_t highest_epoch(const struct gangmap *m)
+{
+    int64_t highest = 0;
+    for (size_t i = 0; i < m->n; i++)
+        highest = MAX(highest, m->entries[i].epoch);
+    return highest;
+}
+
+/* How gangs of a map of version 0.1.0 are called; and an epoch that is not to be used again,
+ * because its entry goes. */
+static void write_names(const struct gangmap_view *v, const struct gangmap *next, struct jw *w)
+{
+    int64_t last = MAX(highest_epoch(&v->map), v->map.last);
+    if (gang_map_is_old(v->obj) && !str_is_empty(gang_names_text(v->arena, &v->map.names)))
+        jw_put_str(w, ANNOTATION_GANG_NAMES, gang_names_text(v->arena, &v->map.names));
+    if (last > v->map.last && last > highest_epoch(next))
+        jw_put_str(w, ANNOTATION_LAST_EPOCH, arena_int(v->arena, last));
+}
 
 /* With the version that was read, which makes the patch conditional. */
 static struct doc *change_metadata(const struct map_work *m, const struct gangmap *next)
@@ -183,6 +289,7 @@ static struct doc *change_metadata(const struct map_work *m, const struct gangma
     jw_object(&notes);
     surge_map_write(v, &m->surge, &notes);
     gangmap_write_aside(v, next, revision_generation_hash(m->revision), &notes);
+    write_names(v, next, &notes);
     jw_end(&notes);
     if (!str_is(strbuf_str(&notes.out), "{}")) {
         jw_key(&w, STR("annotations"));
@@ -403,17 +510,31 @@ static void plan_rename(struct map_work *m)
     gangmap_mark_content(&m->view, m->revision);
     struct gangmap next = gangmap_copy(&m->view.map);
     str hash = revision_generation_hash(m->revision);
-    for (size_t i = 0; i < next.n; i++) {
-        if (str_eq(next.entries[i].hash, hash) || !gangmap_is_current(&next, &next.entries[i]))
-            continue;
-        any = true;
-        next.entries[i].hash = hash;
+    for (size_t i = 0, to; i < next.n; i = to) {
+        bool all = true;
+        for (to = i; to < next.n && next.entries[to].epoch == next.entries[i].epoch; to++)
+            all = all && gangmap_is_current(&next, &next.entries[to]);
+        for (size_t k = i; all && k < to; k++) {
+            any = any || !str_eq(next.entries[k].hash, hash);
+            next.entries[k].hash = hash;
+        }
     }
     if (any)
         plan_why(plan_change(m, &next), m->plan, "an update that was not coherent has ended");
 }
 
 /* ---- plan ---- */
+
+/* A map of version 0.1.0 is written as maps are now: nothing of its gangs changes. */
+static bool plan_take_over(struct map_work *m)
+{
+    if (!gang_map_is_old(m->view.obj))
+        return false;
+    m->surge = surge_map_read(&m->view);
+    struct gangmap next = gangmap_copy(&m->view.map);
+    plan_why(plan_change(m, &next), m->plan, "entries have epochs and roles now");
+    return true;
+}
 
 /* Whose map this is: its owner, or by its name, P-i. */
 static bool find_set(struct map_work *m, const struct key *key, const struct obj *there,
@@ -447,7 +568,7 @@ static void plan_map(struct map_work *m, const struct obj *there, int64_t replic
         return;
     }
     gangmap_mark_aside(&m->view, revision_generation_hash(m->revision));
-    if (plan_surge(m, coherent) || plan_scaling(m) || m->surge.any)
+    if (plan_take_over(m) || plan_surge(m, coherent) || plan_scaling(m) || m->surge.any)
         return;
     if (coherent && update_rolls(m->pcs, replica))
         plan_step(m);

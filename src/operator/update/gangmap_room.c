@@ -16,17 +16,27 @@ static jval read_aside(const struct gangmap_view *v)
     return d ? doc_root(d) : JVAL_ABSENT;
 }
 
+/* Version 0.1.0 listed gangs. */
+static bool is_listed(jval aside, const struct gangmap_entry *e)
+{
+    for (struct jiter it = jiter(jgetc(aside, "epochs")); jnext(&it);) {
+        if (epoch_read(jstr(it.value)) == e->epoch)
+            return true;
+    }
+    return gangmap_lists(jgetc(aside, "podGangs"), e->name);
+}
+
 void gangmap_mark_aside(struct gangmap_view *v, str hash)
 {
-    jval aside = read_aside(v), names = jgetc(aside, "podGangs");
+    jval aside = read_aside(v);
     for (size_t c = 0; c < v->map.n_components; c++)
         v->components[c].aside = 0;
-    if (jlen(names) == 0 || !str_eq(jstr(jgetc(aside, "hash")), hash))
+    if (!j_has(aside) || !str_eq(jstr(jgetc(aside, "hash")), hash))
         return;
     gangmap_own(v);
     for (size_t i = 0; i < v->map.n; i++) {
         struct gangmap_entry *e = &v->map.entries[i];
-        e->aside = !e->anchor && str_eq(e->hash, hash) && gangmap_lists(names, e->name);
+        e->aside = !e->anchor && str_eq(e->hash, hash) && is_listed(aside, e);
         for (size_t c = 0; e->aside && c < v->map.n_components; c++)
             v->components[c].aside += e->parts[c].n;
     }
@@ -34,7 +44,8 @@ void gangmap_mark_aside(struct gangmap_view *v, str hash)
 
 bool gangmap_is_aside(const struct gangmap_view *v, str gang)
 {
-    return gangmap_lists(jgetc(read_aside(v), "podGangs"), gang);
+    const struct gangmap_entry *e = gangmap_find(&v->map, gang);
+    return e && is_listed(read_aside(v), e);
 }
 
 void gangmap_write_aside(const struct gangmap_view *v, const struct gangmap *next, str hash,
@@ -45,11 +56,12 @@ void gangmap_write_aside(const struct gangmap_view *v, const struct gangmap *nex
     jw_init(&list);
     jw_object(&list);
     jw_put_str(&list, "hash", hash);
-    jw_put_array(&list, "podGangs");
+    jw_put_array(&list, "epochs");
     for (size_t i = 0; i < next->n; i++) {
-        if (!next->entries[i].aside)
+        bool again = i > 0 && next->entries[i - 1].epoch == next->entries[i].epoch;
+        if (!next->entries[i].aside || again)
             continue;
-        jw_str(&list, next->entries[i].name);
+        jw_str(&list, arena_int(v->arena, next->entries[i].epoch));
         n++;
     }
     jw_end(&list);
@@ -118,8 +130,7 @@ static bool was_before(const struct gangmap_view *v, size_t entry, size_t c, str
 {
     if (!b->map)
         b->map = gangmap_as_before(v);
-    return b->map->entries[entry].parts[c].current ||
-           gangmap_lists(b->aside, v->map.entries[entry].name);
+    return b->map->entries[entry].parts[c].current || is_listed(b->aside, &v->map.entries[entry]);
 }
 
 /* The pods of one part, by place. There may be more than the part holds, when it was scaled in and
@@ -160,7 +171,7 @@ static void mark_pods(struct gangmap_view *v, size_t c, struct before *b)
     for (struct obj *pod; n > 0 && (pod = cache_next(&it));) {
         struct seats *s = map_get(&by_label, obj_label(pod, STR(LABEL_PODGANG)));
         if (s)
-            s->at[place_of(v, pclq, pod, gangmap_lists(b->aside, s->entry->name))]++;
+            s->at[place_of(v, pclq, pod, is_listed(b->aside, s->entry))]++;
     }
     for (size_t i = 0; i < n; i++)
         count_seats(k, &seats[i].entry->parts[c], &seats[i]);
@@ -202,7 +213,7 @@ static void mark_copies(struct gangmap_view *v, size_t c, struct before *b)
             if (rollup_at(r, p->indices[n]).scheduled >= jlen(g.clique_names) ||
                 !was_before(v, i, c, b))
                 continue;
-            bool held = gangmap_lists(b->aside, v->map.entries[i].name);
+            bool held = is_listed(b->aside, &v->map.entries[i]);
             enum place at = place_of_copy(v, pcsg, g.clique_names, p->indices[n], held);
             k->coming += at == COMING;
             if (at != NOWHERE)
@@ -226,7 +237,7 @@ static void unmark(struct gangmap_view *v, size_t c)
 
 void gangmap_mark_room(struct gangmap_view *v)
 {
-    struct before b = {.aside = jgetc(read_aside(v), "podGangs")};
+    struct before b = {.aside = read_aside(v)};
     v->until = 0;
     for (size_t c = 0; c < v->map.n_components; c++) {
         struct gangmap_component *k = &v->components[c];

@@ -6,9 +6,9 @@
  * neither the steps that follow nor the end of the update; and these keep their gates until it is
  * over, so that they take no place that is left for a successor.
  *
- * Which gangs those are is in an annotation of the map, written with them:
+ * Which gangs those are is in an annotation of the map, written with them: all of the entries
  *
- *   {"hash": generation, "podGangs": [name, ...]}
+ *   {"hash": generation, "epochs": [epoch, ...]}
  */
 #ifndef OPERATOR_UPDATE_GANGMAP_ROOM_H
 #define OPERATOR_UPDATE_GANGMAP_ROOM_H

@@ -2,6 +2,7 @@
 #include "operator/update/gangmap_watch.h"
 
 #include "base/map.h"
+#include "client/slots.h"
 #include "grove/going.h"
 #include "grove/pod.h"
 #include "operator/common/gangmap_units.h"
@@ -153,7 +154,8 @@ void gangmap_from_node(struct controller *c, const struct world *w, const struct
 
 /* ---- from maps ---- */
 
-typedef void entry_fn(void *ctx, jval entry);
+/* One of the two may be absent. */
+typedef void entry_fn(void *ctx, jval was, jval is);
 
 static struct jiter entries_of(const struct obj *o)
 {
@@ -169,6 +171,12 @@ struct before {
     struct arena arena;
 };
 
+static str key_of(jval entry)
+{
+    jval epoch = jgetc(entry, "epoch");
+    return jstr(j_has(epoch) ? epoch : jgetc(entry, "name")); /* version 0.1.0 */
+}
+
 /* Each is found once. */
 static bool find_before(struct before *x, str name, jval *ret)
 {
@@ -176,7 +184,7 @@ static bool find_before(struct before *x, str name, jval *ret)
     if (there)
         *ret = *there;
     while (!there && !x->at_end && jnext(&x->it)) {
-        str other = jstr(jgetc(x->it.value, "name"));
+        str other = key_of(x->it.value);
         *ret = x->it.value;
         if (str_eq(other, name))
             return true;
@@ -196,17 +204,14 @@ static void each_changed(const struct obj *old, const struct obj *new, entry_fn 
     str name;
     void *value;
     for (struct jiter it = entries_of(new); jnext(&it);) {
-        bool there = find_before(&x, jstr(jgetc(it.value, "name")), &was);
-        if (there && jequal(was, it.value))
-            continue;
-        if (there)
-            fn(ctx, was);
-        fn(ctx, it.value);
+        bool there = find_before(&x, key_of(it.value), &was);
+        if (!there || !jequal(was, it.value))
+            fn(ctx, there ? was : JVAL_ABSENT, it.value);
     }
     for (size_t it = 0; map_next(&x.passed, &it, &name, &value);)
-        fn(ctx, *(const jval *)value);
+        fn(ctx, *(const jval *)value, JVAL_ABSENT);
     while (!x.at_end && jnext(&x.it))
-        fn(ctx, x.it.value);
+        fn(ctx, x.it.value, JVAL_ABSENT);
     map_done(&x.passed);
     arena_done(&x.arena);
 }
@@ -218,6 +223,9 @@ struct changed {
     const struct obj *map;
     int64_t replica;
     struct pcs_view set;
+    struct arena arena; /* of the gangs' names */
+    struct gang_names names;
+    struct gang_entry entry; /* that is looked at */
 };
 
 static bool changed_init(struct changed *x, struct controller *c, const struct world *w,
@@ -232,10 +240,71 @@ static bool changed_init(struct changed *x, struct controller *c, const struct w
     return true;
 }
 
-static void enqueue_gang(void *ctx, jval entry)
+/* Units that one of the two entries has and not the other; all of them where they are of another
+ * version now, or an anchor changed, of which others may have another part. */
+typedef void unit_fn(struct changed *x, str group, int64_t index);
+
+static void add_all(struct slots *s, jval list)
 {
-    const struct changed *x = ctx;
-    controller_enqueue(x->controller, &kind_pod_gang, x->map->ns, jstr(jgetc(entry, "name")));
+    for (struct jiter it = jiter(list); jnext(&it);) {
+        if (jint(it.value, -1) >= 0 && jint(it.value, -1) < SLOTS_MAX)
+            slots_add(s, jint(it.value, 0));
+    }
+}
+
+static void each_unit(struct changed *x, jval was, jval is, unit_fn *fn)
+{
+    jval hash = jgetc(is, "podCliqueSetGenerationHash");
+    bool all = !j_has(jgetc(is, "dependsOn")) || !j_has(jgetc(was, "dependsOn")) ||
+               !jequal(hash, jgetc(was, "podCliqueSetGenerationHash"));
+    const jval sides[] = {was, is};
+    for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
+        for (struct jiter g = jiter(jgetc(sides[i], "pcsgReplicaIndices")); jnext(&g);) {
+            struct slots other = {0};
+            if (!all)
+                add_all(&other, jget(jgetc(sides[1 - i], "pcsgReplicaIndices"), g.key));
+            for (struct jiter k = jiter(g.value); jnext(&k);) {
+                int64_t index = jint(k.value, -1);
+                if (index >= 0 && index < SLOTS_MAX && !slots_uses(&other, index))
+                    fn(x, g.key, index);
+            }
+            slots_done(&other);
+        }
+    }
+}
+
+static void enqueue_gang(const struct changed *x, str name)
+{
+    controller_enqueue(x->controller, &kind_pod_gang, x->map->ns, name);
+}
+
+static void enqueue_part(struct changed *x, str part, int64_t index)
+{
+    const struct gang_entry *e = &x->entry;
+    struct gang_namer n =
+        gang_namer(&x->arena, x->map->name, &x->names, e->role, e->epoch, part, index >= 0);
+    enqueue_gang(x, gang_name(&x->arena, &n, index));
+}
+
+static void enqueue_cliques_of(struct changed *x, jval entry)
+{
+    for (struct jiter it = jiter(jgetc(entry, "podCliques")); jnext(&it);)
+        enqueue_part(x, it.key, -1);
+}
+
+/* The gangs of what changed in an entry. */
+static void enqueue_gangs(void *ctx, jval was, jval is)
+{
+    struct changed *x = ctx;
+    if (!gang_entry_read(j_has(is) ? is : was, x->map->name, &x->entry))
+        return;
+    if (gang_is_one(&x->names, x->entry.role, x->entry.epoch)) {
+        enqueue_part(x, STR_NONE, -1);
+        return;
+    }
+    each_unit(x, was, is, enqueue_part);
+    enqueue_cliques_of(x, was);
+    enqueue_cliques_of(x, is);
 }
 
 /* Gangs of a replica are named after it, as its map is; those from before a map have no index. A
@@ -262,7 +331,9 @@ void gangmap_to_gangs(struct controller *c, const struct world *w, const struct 
                       const struct obj *new)
 {
     struct changed x = {.controller = c, .world = w, .map = either(old, new)};
-    each_changed(old, new, enqueue_gang, &x);
+    x.names = gang_names_read(&x.arena, x.map);
+    each_changed(old, new, enqueue_gangs, &x);
+    arena_done(&x.arena);
     /* Without a map there is a gang of its name. */
     if (!new)
         controller_enqueue(c, &kind_pod_gang, old->ns, old->name);
@@ -294,9 +365,10 @@ static void enqueue_held(const struct changed *x)
     arena_done(&a);
 }
 
-static void note_anchor(void *ctx, jval entry)
+static void note_anchor(void *ctx, jval was, jval is)
 {
-    *(bool *)ctx = *(bool *)ctx || !j_has(jgetc(entry, "dependsOn"));
+    *(bool *)ctx =
+        *(bool *)ctx || !j_has(jgetc(was, "dependsOn")) || !j_has(jgetc(is, "dependsOn"));
 }
 
 /* Those that wait may wait for another anchor now. */
@@ -313,24 +385,22 @@ void gangmap_to_cliques(struct controller *c, const struct world *w, const struc
         enqueue_held(&x);
 }
 
-static void enqueue_members(void *ctx, jval entry)
+static void enqueue_unit(struct changed *x, str group, int64_t index)
 {
-    const struct changed *x = ctx;
-    struct arena a = ARENA_INIT;
-    for (struct jiter it = jiter(jgetc(entry, "pcsgReplicaIndices")); jnext(&it);) {
-        struct group_view g;
-        str pcsg = name_pcsg(&a, x->pcs->name, x->replica, it.key);
-        if (!pcs_find_group(&x->set, it.key, &g))
-            continue;
-        for (struct jiter k = jiter(it.value); jnext(&k);) {
-            for (struct jiter n = jiter(g.clique_names); jnext(&n);) {
-                str name = name_member_pclq(&a, pcsg, jint(k.value, 0), jstr(n.value));
-                controller_enqueue(x->controller, &kind_pclq, x->pcs->ns, name);
-                controller_enqueue(x->controller, &kind_pdb, x->pcs->ns, name);
-            }
-        }
+    struct group_view g;
+    if (!pcs_find_group(&x->set, group, &g))
+        return;
+    str pcsg = name_pcsg(&x->arena, x->pcs->name, x->replica, group);
+    for (struct jiter n = jiter(g.clique_names); jnext(&n);) {
+        str name = name_member_pclq(&x->arena, pcsg, index, jstr(n.value));
+        controller_enqueue(x->controller, &kind_pclq, x->pcs->ns, name);
+        controller_enqueue(x->controller, &kind_pdb, x->pcs->ns, name);
     }
-    arena_done(&a);
+}
+
+static void enqueue_members(void *ctx, jval was, jval is)
+{
+    each_unit(ctx, was, is, enqueue_unit);
 }
 
 /* What a group replica waits for is in its own gang, or else in an anchor (gangmap_parents): when
@@ -343,7 +413,7 @@ static void enqueue_dependents(struct changed *x, const struct obj *old, const s
     each_changed(old, new, note_anchor, &anchors);
     for (struct jiter it = entries_of(new); anchors && jnext(&it);) {
         if (j_has(jgetc(it.value, "dependsOn")))
-            enqueue_members(x, it.value);
+            enqueue_members(x, JVAL_ABSENT, it.value);
     }
 }
 
@@ -356,6 +426,7 @@ void gangmap_to_members(struct controller *c, const struct world *w, const struc
     each_changed(old, new, enqueue_members, &x);
     enqueue_dependents(&x, old, new);
     enqueue_standalone(&x);
+    arena_done(&x.arena);
 }
 
 void gangmap_to_groups(struct controller *c, const struct world *w, const struct obj *old,
@@ -455,9 +526,12 @@ void gangmap_breach_to_gangs(struct controller *c, const struct world *w, const 
         return;
     x.map = world_get(w, &kind_pod_gang_map, new->ns, name_base_gang(&a, x.pcs->name, x.replica));
     str clique = jstr(jgetc(clique_template(&a, x.pcs, x.replica, new->name), "name"));
+    x.names = x.map ? gang_names_read(&x.arena, x.map) : (struct gang_names){0};
     for (struct jiter it = entries_of(x.map); jnext(&it);) {
-        if (j_has(jget(jgetc(it.value, "podCliques"), clique)))
-            enqueue_gang(&x, it.value);
+        if (j_has(jget(jgetc(it.value, "podCliques"), clique)) &&
+            gang_entry_read(it.value, x.map->name, &x.entry))
+            enqueue_part(&x, clique, -1);
     }
+    arena_done(&x.arena);
     arena_done(&a);
 }

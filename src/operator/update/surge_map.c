@@ -76,15 +76,23 @@ static void use_indices(const struct gangmap *m, size_t c, struct slots *used)
     }
 }
 
-/* Numbers that nobody has, as many as the part of the step has. */
-static void add_free(struct gangmap *m, struct gangmap_part *part, int64_t n, struct slots *used)
+/* Puts a number that nobody has into the part. */
+static void add_free(struct gangmap *m, struct gangmap_part *part, struct slots *used)
 {
-    int64_t index = 0;
-    for (; n > 0; n--) {
-        index = slots_free_from(used, index);
-        gangmap_add_index(m, part, (int32_t)index);
-        slots_add(used, index);
-    }
+    int64_t index = slots_free_from(used, 0);
+    gangmap_add_index(m, part, (int32_t)index);
+    slots_add(used, index);
+}
+
+/* A gang of one component, with a number of its own. */
+static struct gangmap_entry *add_own(struct gangmap *m, const struct gangmap_view *v,
+                                     const struct gangmap_entry *made, struct slots *used)
+{
+    size_t c = 0;
+    while (made->parts[c].n == 0)
+        c++;
+    int64_t index = v->components[c].is_group ? slots_free_from(&used[c], 0) : -1;
+    return gangmap_add(m, made->role, made->epoch, made->hash, v->components[c].name, index);
 }
 
 /* What the step made of the entry: it is new, or pods joined it. */
@@ -94,7 +102,8 @@ static void add_entry(struct gangmap *m, struct gangmap_view *v, const struct ga
     struct gangmap_entry *e = entry_named(m, made->name);
     bool is_new = !e;
     if (is_new)
-        e = gangmap_add(m, made->name, made->hash, made->anchor);
+        e = made->anchor ? gangmap_add(m, made->role, made->epoch, made->hash, STR_NONE, -1)
+                         : add_own(m, v, made, used);
     for (size_t c = 0; c < m->n_components; c++) {
         struct gangmap_part *p = &e->parts[c];
         int64_t more = made->parts[c].n - p->n;
@@ -103,9 +112,9 @@ static void add_entry(struct gangmap *m, struct gangmap_view *v, const struct ga
         if (more <= 0)
             continue;
         v->components[c].surged += more;
-        if (v->components[c].is_group)
-            add_free(m, p, more, &used[c]);
-        else
+        for (int64_t i = 0; v->components[c].is_group && i < more; i++)
+            add_free(m, p, &used[c]);
+        if (!v->components[c].is_group)
             p->n += more;
     }
 }

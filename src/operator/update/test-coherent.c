@@ -30,7 +30,8 @@ static struct gangmap_component part(const char *name, bool group, int64_t r, in
 static void bootstrap(struct bench *b)
 {
     gangmap_init(&b->map, &b->arena, b->target.base, N);
-    struct gangmap_entry *e = gangmap_add(&b->map, STR("M0"), STR("h0"), true);
+    b->map.names.first = 2;
+    struct gangmap_entry *e = gangmap_add(&b->map, GANG_ANCHOR, 1, STR("h0"), STR_NONE, -1);
     for (size_t c = 0; c < N; c++) {
         if (!b->c[c].is_group)
             e->parts[c].n = b->c[c].replicas;
@@ -40,8 +41,8 @@ static void bootstrap(struct bench *b)
     }
     for (size_t c = 0; c < N; c++) {
         for (int64_t i = b->c[c].min_available; b->c[c].is_group && i < b->c[c].replicas; i++) {
-            str name = arena_printf(&b->arena, "old-%s-%lld", c == P ? "p" : "d", (long long)i);
-            struct gangmap_entry *t = gangmap_add(&b->map, name, STR("h0"), false);
+            struct gangmap_entry *t =
+                gangmap_add(&b->map, GANG_TAIL, 2, STR("h0"), b->c[c].name, i);
             gangmap_add_index(&b->map, &t->parts[c], (int32_t)i);
         }
     }
@@ -152,7 +153,7 @@ static void write_row(struct strbuf *out, const struct bench *b)
         any = any || b->takes[c] > 0;
     }
     strbuf_add_cstr(out, " | ");
-    const struct gangmap_entry *old = gangmap_find(&b->map, STR("M0"));
+    const struct gangmap_entry *old = gangmap_find(&b->map, STR("x-0"));
     if (old)
         write_entry(out, b, old);
     else
@@ -245,7 +246,7 @@ TEST(coherent_single_component)
         CHECK_STR(strbuf_str(&row), strbuf_str(&want));
         strbuf_done(&want);
         strbuf_done(&row);
-        const struct gangmap_entry *old = gangmap_find(&b.map, STR("M0"));
+        const struct gangmap_entry *old = gangmap_find(&b.map, STR("x-0"));
         CHECK(old && old->anchor);
     }
     CHECK(!advance(&b));
@@ -499,7 +500,7 @@ TEST(coherent_sets_aside_what_has_no_room)
     b.c[F].roomless = 2;
     unsigned char state[1] = {GANGMAP_DOWN | GANGMAP_ROOMLESS};
     for (size_t i = 0; i < b.map.n; i++) {
-        if (str_is(b.map.entries[i].name, "old-p-2"))
+        if (str_is(b.map.entries[i].name, "x-0-2-P-2"))
             b.map.entries[i].parts[P].index_state = state;
     }
     b.c[P].roomless = 1;
@@ -553,7 +554,7 @@ TEST(coherent_plans_with_what_the_map_holds)
 {
     struct bench b;
     bench_init(&b, part("F", false, 3, 1, 1), part("P", true, 3, 1, 1), part("D", true, 3, 1, 1));
-    struct gangmap_entry *e = gangmap_add(&b.map, STR("x-0-1"), STR("h1"), false);
+    struct gangmap_entry *e = gangmap_add(&b.map, GANG_TAIL, 9, STR("h1"), STR("F"), -1);
     e->parts[F].n = 3;
     e->parts[F].current = e->aside = true;
     b.c[F].aside = 3;
@@ -562,7 +563,7 @@ TEST(coherent_plans_with_what_the_map_holds)
     CHECK_INT(b.plan.steps, 3);
     /* It hears of it: what does not serve goes, not what does. */
     CHECK(coherent_scale(&b.map, b.c, &b.target, NULL));
-    CHECK(!gangmap_find(&b.map, STR("x-0-1")));
+    CHECK(!gangmap_find(&b.map, STR("x-0-9-F")));
     CHECK_INT(b.map.entries[0].parts[F].n, 3);
     b.c[F].aside = 0;
     coherent_plan(&b.arena, &b.map, b.c, &b.plan);
@@ -576,7 +577,7 @@ TEST(coherent_moves_nothing_that_is_all_set_aside)
     struct bench b;
     bench_init(&b, part("F", false, 2, 1, 1), part("P", true, 2, 1, 1), part("D", true, 2, 1, 1));
     b.map.entries[0].parts[F].n = 0;
-    struct gangmap_entry *e = gangmap_add(&b.map, STR("x-0-1"), STR("h1"), false);
+    struct gangmap_entry *e = gangmap_add(&b.map, GANG_TAIL, 9, STR("h1"), STR("F"), -1);
     e->parts[F].n = b.c[F].aside = 2;
     e->parts[F].current = e->aside = true;
     coherent_plan(&b.arena, &b.map, b.c, &b.plan);
@@ -765,6 +766,7 @@ TEST(gangmap_reads_what_it_writes)
     struct doc *d = jw_doc(&w);
     struct gangmap back;
     gangmap_init(&back, &b.arena, b.target.base, N);
+    back.names = b.map.names;
     gangmap_read(&back, jgetc(doc_root(d), "entries"), b.c);
     CHECK_INT(back.n, b.map.n);
     struct jw again;
@@ -774,10 +776,12 @@ TEST(gangmap_reads_what_it_writes)
     CHECK_STR(doc_text(d2), doc_text(d));
     jval first = jat(jgetc(doc_root(d), "entries"), 0);
     CHECK(j_is_absent(jgetc(first, "dependsOn")));
-    CHECK_CSTR(jstr(jget(jgetc(first, "labels"), STR(LABEL_ANCHOR))), "true");
+    CHECK_CSTR(jstr(jgetc(first, "role")), "Anchor");
+    CHECK_INT(jint(jgetc(first, "anchorIndex"), -1), 0);
     jval tail = jat(jgetc(doc_root(d), "entries"), 1);
-    CHECK_CSTR(jstr(jget(jpath(tail, "dependsOn.matchLabels"), STR(LABEL_ANCHOR))), "true");
-    CHECK_CSTR(jstr(jget(jgetc(tail, "labels"), STR("grove.io/podcliqueset-replica-index"))), "7");
+    CHECK_CSTR(jtext(jgetc(tail, "dependsOn")), "[\"1\"]");
+    CHECK_CSTR(jstr(jgetc(tail, "role")), "Tail");
+    CHECK_INT(jint(jgetc(doc_root(d), "podCliqueSetReplicaIndex"), -1), 7);
     doc_unref(d);
     doc_unref(d2);
     arena_done(&b.arena);
@@ -805,6 +809,7 @@ static struct doc *written(const struct bench *b)
 static void read_again(struct bench *b, const struct doc *d, struct gangmap_index *index)
 {
     gangmap_init(&b->map, &b->arena, b->target.base, N);
+    b->map.names.first = 2;
     gangmap_read(&b->map, jgetc(doc_root(d), "entries"), b->c);
     for (size_t i = 0; i < b->map.n; i++) {
         for (size_t c = 0; c < N; c++)
@@ -841,10 +846,11 @@ TEST(gangmap_splices_what_it_writes)
 /* Something that was left out when it was read is not written again. */
 TEST(gangmap_splices_no_more_than_it_read)
 {
-    static const char text[] = "[{\"name\":\"x-0-1\",\"pcsgReplicaIndices\":{\"P\":[0,1]},"
-                               "\"podCliqueSetGenerationHash\":\"h0\"},"
-                               "{\"name\":\"x-0-2\",\"pcsgReplicaIndices\":{\"P\":[1,2],\"Q\":[3]},"
-                               "\"podCliqueSetGenerationHash\":\"h0\"}]";
+    static const char text[] =
+        "[{\"anchorIndex\":0,\"epoch\":\"1\",\"pcsgReplicaIndices\":{\"P\":[0,1]},"
+        "\"podCliqueSetGenerationHash\":\"h0\",\"role\":\"Anchor\"},"
+        "{\"anchorIndex\":1,\"epoch\":\"2\",\"pcsgReplicaIndices\":{\"P\":[1,2],\"Q\":[3]},"
+        "\"podCliqueSetGenerationHash\":\"h0\",\"role\":\"Anchor\"}]";
     struct bench b = {
         .c = {part("F", false, 0, 1, 1), part("P", true, 3, 1, 1), part("D", true, 0, 1, 1)}};
     struct gangmap_index index;

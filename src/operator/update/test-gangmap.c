@@ -22,14 +22,15 @@ static struct plan *plan_map(struct ring *r, const char *name)
     return tw_plan(r->world, gangmap_plan, NULL, &kind_pod_gang_map, name);
 }
 
+/* The gangs that the map means. */
 static jval entry_at(struct ring *r, const char *map, size_t i)
 {
-    return jat(jpath(obj_root(tw_must(r->world, &kind_pod_gang_map, map)), "spec.entries"), i);
+    return jat(gang_list(&r->world->arena, tw_must(r->world, &kind_pod_gang_map, map)), i);
 }
 
 static size_t count_entries(struct ring *r, const char *map)
 {
-    return jlen(jpath(obj_root(tw_must(r->world, &kind_pod_gang_map, map)), "spec.entries"));
+    return jlen(gang_list(&r->world->arena, tw_must(r->world, &kind_pod_gang_map, map)));
 }
 
 static void make_maps(struct ring *r)
@@ -55,7 +56,7 @@ TEST(gangmap_of_a_new_set_is_one_gang_of_all_and_one_for_each_more)
     CHECK(j_has(jgetc(entry_at(&r, "svc-0", 1), "dependsOn")));
     /* 2026-01-01 in nanoseconds, then one after the other. */
     CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 0), "name")), "svc-0-1767225600000000000");
-    CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 2), "name")), "svc-0-1767225600000000002");
+    CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 2), "name")), "svc-0-1767225600000000001-pf-2");
     ring_free(&r);
 }
 
@@ -116,61 +117,60 @@ TEST(gangmap_keeps_the_gangs_of_before)
     CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 0), "name")), "svc-0");
     CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 1), "name")), "svc-0-pf-0");
     CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 1), "pcsgReplicaIndices")), "{\"pf\":[1]}");
-    CHECK_CSTR(jstr(jget(jgetc(entry_at(&r, "svc-0", 0), "labels"), STR(LABEL_ANCHOR))), "true");
+    CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 0), "role")), "Anchor");
     ring_free(&r);
 }
 
 TEST(gangmap_that_was_lost_comes_back_from_the_mappings)
 {
+    static const char first[] = "svc-0-1767225600000000000";
+    static const char second[] = "svc-0-1767225600000000001-pf-1";
+    static const char third[] = "svc-0-1767225600000000001-pf-2";
     struct ring r = coherent_ring();
     make_maps(&r);
-    str name = arena_str(&r.world->arena, jstr(jgetc(entry_at(&r, "svc-0", 1), "name")));
-    char first[64], second[64];
-    (void)snprintf(second, sizeof(second), "%.*s", STR_ARG(name));
-    (void)snprintf(first, sizeof(first), "%.*s",
-                   STR_ARG(jstr(jgetc(entry_at(&r, "svc-0", 0), "name"))));
-    ring_plan_gang(&r, first);
-    tw_carry_out(r.world);
-    ring_plan_gang(&r, second);
-    tw_carry_out(r.world);
+    static const char *const gangs[] = {first, second, third};
+    for (size_t i = 0; i < ARRAY_LEN(gangs); i++) {
+        ring_plan_gang(&r, gangs[i]);
+        tw_carry_out(r.world);
+    }
+    struct arena a = ARENA_INIT;
+    str before = arena_str(&a, tw_json(tw_must(r.world, &kind_pod_gang_map, "svc-0"), "spec"));
     tw_remove(r.world, &kind_pod_gang_map, "svc-0");
     char fe[128], pf[192];
     (void)snprintf(fe, sizeof(fe), "{status: {podGangMapping: {%s: 3}}}", first);
-    (void)snprintf(pf, sizeof(pf), "{status: {podGangMapping: {%s: [0], %s: [1, 2]}}}", first,
-                   second);
+    (void)snprintf(pf, sizeof(pf), "{status: {podGangMapping: {%s: [0], %s: [2], %s: [1]}}}", first,
+                   third, second);
     tw_patch(r.world, &kind_pclq, "svc-0-fe", fe);
     tw_patch(r.world, &kind_pcsg, "svc-0-pf", pf);
+    r.world->world.now += USEC_PER_MIN;
     plan_map(&r, "svc-0");
     tw_carry_out(r.world);
-    CHECK_INT(count_entries(&r, "svc-0"), 2);
-    CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 0), "name")), first);
-    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 1), "pcsgReplicaIndices")), "{\"pf\":[1,2]}");
-    CHECK(j_is_absent(jgetc(entry_at(&r, "svc-0", 0), "dependsOn")));
-    CHECK(j_has(jgetc(entry_at(&r, "svc-0", 1), "dependsOn")));
+    CHECK_STR(tw_json(tw_must(r.world, &kind_pod_gang_map, "svc-0"), "spec"), before);
+    arena_done(&a);
     ring_free(&r);
 }
 
 /* A gang that the mappings name is gone: what was in it is wanted all the same. */
 TEST(a_map_that_comes_back_wants_as_many_as_are_wanted)
 {
+    static const char second[] = "svc-0-1767225600000000001-pf-1";
     struct ring r = coherent_ring();
     make_maps(&r);
-    char second[64], pf[128];
-    (void)snprintf(second, sizeof(second), "%.*s",
-                   STR_ARG(jstr(jgetc(entry_at(&r, "svc-0", 1), "name"))));
+    char pf[128];
     ring_plan_gang(&r, second);
     tw_carry_out(r.world);
     tw_remove(r.world, &kind_pod_gang_map, "svc-0");
-    (void)snprintf(pf, sizeof(pf), "{status: {podGangMapping: {%s: [0, 1]}}}", second);
+    (void)snprintf(pf, sizeof(pf), "{status: {podGangMapping: {%s: [1]}}}", second);
     tw_patch(r.world, &kind_pclq, "svc-0-fe", "{status: {podGangMapping: {gone: 3}}}");
     tw_patch(r.world, &kind_pcsg, "svc-0-pf", pf);
     plan_map(&r, "svc-0");
     tw_carry_out(r.world);
-    CHECK_INT(count_entries(&r, "svc-0"), 3);
+    CHECK_INT(count_entries(&r, "svc-0"), 4);
     CHECK_CSTR(jstr(jgetc(entry_at(&r, "svc-0", 0), "name")), second);
-    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 0), "pcsgReplicaIndices")), "{\"pf\":[0,1]}");
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 0), "pcsgReplicaIndices")), "{\"pf\":[1]}");
     CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 1), "podCliques")), "{\"fe\":3}");
-    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 2), "pcsgReplicaIndices")), "{\"pf\":[2]}");
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 2), "pcsgReplicaIndices")), "{\"pf\":[0]}");
+    CHECK_CSTR(jtext(jgetc(entry_at(&r, "svc-0", 3), "pcsgReplicaIndices")), "{\"pf\":[2]}");
     ring_free(&r);
 }
 
@@ -256,7 +256,7 @@ TEST(cliques_of_a_mapped_set_carry_the_gang_of_their_entry)
     CHECK_CSTR(obj_label(tw_must(r.world, &kind_pclq, "svc-0-pf-0-pl"), STR(LABEL_PODGANG)),
                "svc-0-1767225600000000000");
     CHECK_CSTR(obj_label(tw_must(r.world, &kind_pclq, "svc-0-pf-2-pw"), STR(LABEL_PODGANG)),
-               "svc-0-1767225600000000002");
+               "svc-0-1767225600000000001-pf-2");
     /* Pods of a standalone clique say themselves where they are. */
     ring_plan_pclq(&r, "svc-0-fe");
     CHECK_INT(r.world->plan.writes.len > 0, 1);
@@ -283,7 +283,7 @@ TEST(without_its_map_a_gang_of_it_is_neither_made_nor_changed)
     tw_remove(r.world, &kind_pod_gang_map, "svc-0");
     ring_plan_gang(&r, "svc-0-1767225600000000000");
     CHECK_CSTR(tw_writes(r.world), "");
-    ring_plan_gang(&r, "svc-0-1767225600000000002");
+    ring_plan_gang(&r, "svc-0-1767225600000000001-pf-2");
     CHECK_CSTR(tw_writes(r.world), "");
     ring_free(&r);
 }
@@ -434,14 +434,14 @@ TEST(a_map_is_looked_up_as_it_is_now)
     CHECK(gangmap_of_index(&v.map, (size_t)pf, 2) == &v.map.entries[2]);
     CHECK(gangmap_find(&v.map, v.map.entries[1].name) == &v.map.entries[1]);
     tw_patch(r.world, &kind_pod_gang_map, "svc-0",
-             "{spec: {entries: [{name: svc-0-1, podCliques: {fe: 3}, pcsgReplicaIndices: {pf: "
-             "[2]}}]}}");
+             "{spec: {entries: [{epoch: '1', role: Anchor, podCliqueSetGenerationHash: x, "
+             "podCliques: {fe: 3}, pcsgReplicaIndices: {pf: [2]}}]}}");
     CHECK(gangmap_view(&v, w, &a, pcs, 0));
     CHECK_INT(v.map.n, 1);
     CHECK(!gangmap_of_index(&v.map, (size_t)pf, 0));
     CHECK(gangmap_of_index(&v.map, (size_t)pf, 2) == &v.map.entries[0]);
     /* What one plan adds, no other sees. */
-    (void)gangmap_add(&v.map, STR("svc-0-2"), STR("x"), false);
+    (void)gangmap_add(&v.map, GANG_ANCHOR, 2, STR("x"), STR_NONE, -1);
     CHECK(gangmap_view(&v, w, &a, pcs, 0));
     CHECK_INT(v.map.n, 1);
     CHECK(!gangmap_find(&v.map, STR("svc-0-2")));
@@ -517,28 +517,40 @@ TEST(pods_that_wait_are_found_by_replica)
 #define LONG_BASE "coherently-updated-training-of-a-very-large-language-model-0"
 #define TIME "1794974855778560001"
 
+static str anchor_name(struct arena *a, str base, int64_t epoch)
+{
+    struct gang_names none = {0};
+    struct gang_namer n = gang_namer(a, base, &none, GANG_ANCHOR, epoch, STR_NONE, false);
+    return gang_name(a, &n, -1);
+}
+
 TEST(gangmap_names_fit_into_the_label_that_names_the_gang)
 {
     struct arena a = ARENA_INIT;
-    const int64_t stamp = 1794974855778560001;
-    CHECK_CSTR(gangmap_name(&a, STR("svc-0"), stamp), "svc-0-" TIME);
+    const int64_t epoch = 1794974855778560001;
+    bool whole;
+    CHECK_CSTR(anchor_name(&a, STR("svc-0"), epoch), "svc-0-" TIME);
     for (size_t len = 1; len <= 253; len++) {
         char *p = arena_alloc(&a, len + 1);
         memset(p, 'b', len);
-        str base = str_n(p, len), name = gangmap_name(&a, base, stamp);
+        str base = str_n(p, len), name = anchor_name(&a, base, epoch);
         CHECK(name.len <= 63 && str_ends(name, STR("-" TIME)));
         CHECK_STR(name_label(&a, name), name);
-        CHECK_INT(gangmap_stamp(base, name), stamp);
-        CHECK_INT(gangmap_stamp(STR("other-0"), name), -1);
+        CHECK_INT(epoch_of_name(base, name, &whole), epoch);
+        CHECK(!whole);
+        CHECK_INT(epoch_of_name(STR("other-0"), name, &whole), -1);
     }
-    CHECK(!str_eq(gangmap_name(&a, STR(LONG_BASE), stamp),
-                  gangmap_name(&a, STR("x" LONG_BASE), stamp)));
+    CHECK(!str_eq(anchor_name(&a, STR(LONG_BASE), epoch),
+                  anchor_name(&a, STR("x" LONG_BASE), epoch)));
     arena_done(&a);
 }
 
 TEST(gangmap_reads_the_time_of_names_that_were_longer)
 {
-    CHECK_INT(gangmap_stamp(STR(LONG_BASE), STR(LONG_BASE "-" TIME)), 1794974855778560001);
-    CHECK_INT(gangmap_stamp(STR(LONG_BASE), STR(LONG_BASE "-training-infrastructure-1")), -1);
-    CHECK_INT(gangmap_stamp(STR(LONG_BASE), STR(LONG_BASE)), -1);
+    bool whole;
+    CHECK_INT(epoch_of_name(STR(LONG_BASE), STR(LONG_BASE "-" TIME), &whole), 1794974855778560001);
+    CHECK(whole);
+    CHECK_INT(epoch_of_name(STR(LONG_BASE), STR(LONG_BASE "-training-infrastructure-1"), &whole),
+              -1);
+    CHECK_INT(epoch_of_name(STR(LONG_BASE), STR(LONG_BASE), &whole), -1);
 }

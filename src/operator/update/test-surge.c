@@ -138,11 +138,12 @@ static void bench_init(struct bench *b)
                                .max_surge = 1}}};
     b->view = (struct gangmap_view){.arena = &b->arena, .components = b->c, .base = STR("x-0")};
     gangmap_init(&b->view.map, &b->arena, b->view.base, N);
-    struct gangmap_entry *e = gangmap_add(&b->view.map, STR("x-0"), STR("h0"), true);
+    b->view.map.names.first = 2;
+    struct gangmap_entry *e = gangmap_add(&b->view.map, GANG_ANCHOR, 1, STR("h0"), STR_NONE, -1);
     e->parts[F].n = 4;
     gangmap_add_index(&b->view.map, &e->parts[D], 0);
     for (int32_t i = 1; i < 3; i++) {
-        e = gangmap_add(&b->view.map, i == 1 ? STR("old-1") : STR("old-2"), STR("h0"), false);
+        e = gangmap_add(&b->view.map, GANG_TAIL, 2, STR("h0"), STR("d"), i);
         gangmap_add_index(&b->view.map, &e->parts[D], i);
     }
     b->u = (struct coherent_update){
