@@ -544,7 +544,8 @@ static str own_name(struct arena *a)
     if (self && !is_on_path(self)) {
         str path = str_of(self), dir = str_of(here ? here : "");
         bool below = dir.len > 1 && str_starts(path, dir) && path.p[dir.len] == '/';
-        name = arena_str(a, below ? str_sub(path, dir.len + 1, path.len) : path);
+        str rest = below ? str_sub(path, dir.len + 1, path.len) : path;
+        name = arena_printf(a, "%s%.*s", str_find_char(rest, '/') < 0 ? "./" : "", STR_ARG(rest));
     }
     free(self);
     free(here);
