@@ -1,7 +1,12 @@
-/* The board as readers follow it, and who gets in. Under virtual time. */
+/* The board as readers follow it, and who gets in, under virtual time; how the server ends. */
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "base/test.h"
 #include "ui/board.h"
 #include "ui/login.h"
+#include "ui/ui.h"
 
 struct fixture {
     struct loop *loop;
@@ -165,5 +170,85 @@ TEST(sessions_are_bounded_and_those_that_are_looked_at_stay)
     CHECK(login_redeem(&l, str_of(login_token(&l))) == &l.sessions[0]);
     l.sessions[0].streams = 1;
     CHECK(!login_redeem(&l, str_of(login_token(&l))));
+    loop_free(loop);
+}
+
+/* ---- the server ---- */
+
+enum { CLIENTS = 4 };
+
+struct client {
+    struct loop_io io;
+    char got[2048];
+    size_t len;
+};
+
+static void on_got(struct loop_io *io, unsigned events)
+{
+    struct client *c = container_of(io, struct client, io);
+    ssize_t n = recv(io->fd, c->got + c->len, sizeof(c->got) - 1 - c->len, 0);
+    (void)events;
+    REQUIRE(n > 0);
+    c->len += (size_t)n;
+    loop_stop(io->loop, 0);
+}
+
+/* Connects to 127.0.0.1:PORT and sends a request with that body; the loop stops when it is
+ * answered. */
+static void post(struct loop *loop, struct client *c, unsigned port, const char *path,
+                 const char *session, const char *body)
+{
+    struct err err = ERR_INIT;
+    struct strbuf text = STRBUF_INIT(4096);
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    *c = (struct client){.io = {.fd = fd, .events = LOOP_READ, .fn = on_got}};
+    strbuf_printf(&text,
+                  "POST %s HTTP/1.1\r\nhost: 127.0.0.1:%u\r\ngrove-session: %s\r\n"
+                  "content-type: application/json\r\ncontent-length: %zu\r\n\r\n%s",
+                  path, port, session, strlen(body), body);
+    REQUIRE(connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0);
+    REQUIRE(send(fd, text.p, text.len, 0) == (ssize_t)text.len);
+    REQUIRE(loop_io_add(loop, &c->io, &err) == 0);
+    strbuf_done(&text);
+}
+
+static void hang_up(struct client *c)
+{
+    loop_io_remove(&c->io);
+    close(c->io.fd);
+}
+
+/* The first question is answered (by this very program, which knows no such test), the others wait
+ * for it or run. */
+TEST(a_server_may_end_while_questions_are_open)
+{
+    struct err err = ERR_INIT;
+    struct loop *loop = loop_new_real(&err);
+    struct ui *u = ui_new(loop, &(struct ui_options){0}, &err);
+    struct client first, clients[CLIENTS];
+    char token[64], body[128], session[64];
+    unsigned port;
+    REQUIRE(u);
+    REQUIRE(sscanf(ui_address(u), "http://127.0.0.1:%u/#%63s", &port, token) == 2);
+    (void)snprintf(body, sizeof(body), "{\"token\":\"%s\"}", token);
+    post(loop, &first, port, "/api/session", "", body);
+    (void)loop_run(loop);
+    const char *at = strstr(first.got, "{\"session\":\"");
+    REQUIRE(at && sscanf(at, "{\"session\":\"%43s", session) == 1);
+    for (size_t i = 0; i < CLIENTS; i++)
+        post(loop, &clients[i], port, "/api/ask", session,
+             "{\"question\":\"why\",\"kind\":\"pcs\",\"namespace\":\"none\",\"name\":\"none\"}");
+    (void)loop_run(loop);
+    ui_free(u);
+    size_t answered = 0;
+    for (size_t i = 0; i < CLIENTS; i++)
+        answered += clients[i].len > 0;
+    CHECK(answered >= 1 && answered < CLIENTS);
+    hang_up(&first);
+    for (size_t i = 0; i < CLIENTS; i++)
+        hang_up(&clients[i]);
     loop_free(loop);
 }

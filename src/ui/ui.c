@@ -481,9 +481,9 @@ void ui_free(struct ui *u)
 {
     if (!u)
         return;
+    /* Requests that end here still take their questions back and end their streams. */
+    http_server_free(u->server);
     asker_free(u->asker);
-    if (u->server)
-        http_server_free(u->server);
     loop_timer_cancel(&u->linger);
     source_free(u->source);
     board_done(&u->board);
