@@ -11,7 +11,8 @@
 struct fixture {
     struct loop *loop;
     struct board board;
-    int values[8]; /* of items "0" to "7"; -1: it is not there */
+    int values[8];  /* of items "0" to "7", and of all whose names begin so; -1: it is not there */
+    size_t padding; /* each has that much in front */
     int made, news;
 };
 
@@ -21,6 +22,8 @@ static bool make(void *ctx, str name, struct jw *w, struct arena *a)
     int value = f->values[name.p[0] - '0'];
     (void)a;
     f->made++;
+    for (size_t i = 0; value >= 0 && i < f->padding; i++)
+        strbuf_add_char(&w->out, ' ');
     if (value >= 0)
         jw_int(w, value);
     return value >= 0;
@@ -129,6 +132,64 @@ TEST(what_is_gone_is_told_to_those_who_knew_it)
     board_clear(&f.board);
     CHECK_CSTR(next(&f, &old, &anew), "");
     CHECK(anew);
+    end(&f);
+}
+
+/* It is there, and a reader that had it does not take it for gone. */
+TEST(what_is_too_large_is_told_as_such)
+{
+    struct fixture f;
+    struct board_cursor c = {0};
+    bool anew;
+    begin(&f);
+    put(&f, '0', 1);
+    run_for(&f, USEC_PER_SEC);
+    (void)next(&f, &c, &anew);
+    f.padding = BOARD_MAX_TEXT;
+    put(&f, '0', 2);
+    run_for(&f, USEC_PER_SEC);
+    str large = next(&f, &c, &anew);
+    CHECK(str_starts(large, STR("{\"name\":\"0\",\"value\":{\"error\":\"")));
+    CHECK(str_ends(large, STR("\"}}")));
+    CHECK_INT(f.board.tombs, 0);
+    put(&f, '0', 3);
+    run_for(&f, USEC_PER_SEC);
+    CHECK_CSTR(next(&f, &c, &anew), ""); /* nothing new about it */
+    f.padding = 0;
+    put(&f, '0', 4);
+    run_for(&f, USEC_PER_SEC);
+    CHECK_CSTR(next(&f, &c, &anew), "{\"name\":\"0\",\"value\":4}");
+    end(&f);
+}
+
+TEST(a_new_reader_of_many_items_gets_each_once_in_order)
+{
+    enum { MANY = 20000 };
+    struct fixture f;
+    struct board_cursor c = {0};
+    const struct board_item *it;
+    char name[16];
+    uint64_t last = 0;
+    size_t n = 0;
+    bool anew;
+    begin(&f);
+    for (int round = 1; round <= 2; round++) {
+        f.values[1] = round;
+        /* Everything, then every third of them. */
+        for (int i = 0; i < MANY; i += round == 1 ? 1 : 3) {
+            int len = snprintf(name, sizeof(name), "1/%d", i);
+            board_touch(&f.board, str_n(name, (size_t)len));
+        }
+        run_for(&f, 3600 * USEC_PER_SEC);
+    }
+    while ((it = board_next(&f.board, &c, &anew))) {
+        CHECK(it->number > last);
+        CHECK_INT(anew, n == 0);
+        last = it->number;
+        n++;
+    }
+    CHECK_INT(n, MANY);
+    CHECK_INT(last, f.board.last);
     end(&f);
 }
 
