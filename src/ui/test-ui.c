@@ -1,10 +1,16 @@
-/* The board as readers follow it, and who gets in, under virtual time; how the server ends. */
+/* The board as readers follow it, and who gets in, under virtual time; how the server ends, and how
+ * a browser is started. */
 #include <arpa/inet.h>
+#include <glob.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/test.h"
 #include "ui/board.h"
+#include "ui/browser.h"
 #include "ui/login.h"
 #include "ui/ui.h"
 
@@ -312,4 +318,130 @@ TEST(a_server_may_end_while_questions_are_open)
     for (size_t i = 0; i < CLIENTS; i++)
         hang_up(&clients[i]);
     loop_free(loop);
+}
+
+/* ---- the browser ---- */
+
+struct desk {
+    struct loop *loop;
+    struct loop_timer poll;
+    char dir[64], run[80], out[80];
+};
+
+/* A program of that name, found before all others. */
+static void put_program(const struct desk *d, const char *name, const char *script)
+{
+    struct err err = ERR_INIT;
+    char path[128];
+    (void)snprintf(path, sizeof(path), "%s/%s", d->dir, name);
+    REQUIRE(file_write(path, str_of(script), 0755, &err) == 0);
+}
+
+static void on_poll(struct loop_timer *t)
+{
+    struct desk *d = container_of(t, struct desk, poll);
+    if (access(d->out, F_OK) == 0)
+        loop_stop(d->loop, 0);
+    else
+        loop_timer_set(t, loop_now(d->loop) + 5 * USEC_PER_MSEC);
+}
+
+static size_t count_entries(const char *dir)
+{
+    char pattern[96];
+    glob_t found;
+    (void)snprintf(pattern, sizeof(pattern), "%s/*", dir);
+    int r = glob(pattern, 0, NULL, &found);
+    REQUIRE(r == 0 || r == GLOB_NOMATCH);
+    size_t n = r == 0 ? found.gl_pathc : 0;
+    globfree(&found);
+    return n;
+}
+
+static void desk_begin(struct desk *d)
+{
+    struct err err = ERR_INIT;
+    *d = (struct desk){.dir = "/tmp/grove-test-ui-XXXXXX"};
+    REQUIRE(mkdtemp(d->dir));
+    (void)snprintf(d->run, sizeof(d->run), "%s/run", d->dir);
+    (void)snprintf(d->out, sizeof(d->out), "%s/out", d->dir);
+    REQUIRE(dir_make(d->run, 0700, &err) == 0);
+    d->loop = loop_new_real(&err);
+    loop_timer_init(d->loop, &d->poll, on_poll);
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s:/usr/bin:/bin", d->dir);
+    (void)setenv("PATH", path, 1);
+    (void)setenv("OUT", d->out, 1);
+    (void)setenv("XDG_RUNTIME_DIR", d->run, 1);
+    (void)setenv("BROWSER", "some", 1);
+}
+
+static void desk_end(struct desk *d)
+{
+    struct err err = ERR_INIT;
+    loop_free(d->loop);
+    CHECK(dir_remove(d->dir, &err) == 0);
+}
+
+/* The first program fails; the second notes how it was started and stays. */
+TEST(a_browser_is_given_a_private_file_and_nobody_waits_for_it)
+{
+    struct desk d;
+    struct browser b;
+    struct err err = ERR_INIT;
+    struct strbuf out = STRBUF_INIT(8192);
+    sigset_t blocked, before;
+    desk_begin(&d);
+    put_program(&d, "xdg-open", "#!/bin/sh\nexit 3\n");
+    put_program(&d, "sensible-browser",
+                "#!/bin/sh\n"
+                "{ echo \"words $*\"; stat -c 'mode %a' \"$1\"; stat -c 'dir %a' \"${1%/*}\"\n"
+                "  grep SigBlk /proc/$$/status; read -r a a a a group a </proc/$$/stat\n"
+                "  [ \"$group\" = $$ ] && echo own group; cat \"$1\"; } >\"$OUT.part\"\n"
+                "mv \"$OUT.part\" \"$OUT\"\nexec sleep 30\n");
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    sigprocmask(SIG_BLOCK, &blocked, &before);
+    browser_init(&b, d.loop);
+    browser_open(&b, "http://127.0.0.1:1/#secret");
+    loop_timer_set(&d.poll, loop_now(d.loop));
+    (void)loop_run(d.loop);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    REQUIRE(file_read(d.out, &out, &err) == 0);
+    str words = strbuf_str(&out), line = str_cut(&words, '\n');
+    CHECK(str_starts(line, STR("words /tmp/grove-test-ui-")) && str_ends(line, STR(".html")));
+    CHECK(str_find(line, STR("secret")) < 0);
+    CHECK_CSTR(str_cut(&words, '\n'), "mode 600");
+    CHECK_CSTR(str_cut(&words, '\n'), "dir 700");
+    CHECK_CSTR(str_cut(&words, '\n'), "SigBlk:\t0000000000000000");
+    CHECK_CSTR(str_cut(&words, '\n'), "own group");
+    CHECK(str_find(words, STR("url=http://127.0.0.1:1/#secret\"")) >= 0);
+    CHECK_INT(count_entries(d.run), 1);
+    browser_used(&b, STR("other"));
+    CHECK_INT(count_entries(d.run), 1);
+    browser_used(&b, STR("secret"));
+    CHECK_INT(count_entries(d.run), 0);
+    pid_t pid = b.pid;
+    REQUIRE(pid > 0);
+    browser_done(&b);
+    CHECK(kill(pid, SIGKILL) == 0); /* it stayed */
+    CHECK(waitpid(pid, NULL, 0) == pid);
+    strbuf_done(&out);
+    desk_end(&d);
+}
+
+TEST(the_file_for_a_browser_is_removed_at_the_end)
+{
+    struct desk d;
+    struct browser b;
+    desk_begin(&d);
+    put_program(&d, "xdg-open", "#!/bin/sh\nexit 0\n");
+    browser_init(&b, d.loop);
+    browser_open(&b, "http://127.0.0.1:1/#secret");
+    CHECK_INT(count_entries(d.run), 1);
+    browser_open(&b, "http://127.0.0.1:1/#other");
+    CHECK_INT(count_entries(d.run), 1);
+    browser_done(&b);
+    CHECK_INT(count_entries(d.run), 0);
+    desk_end(&d);
 }
