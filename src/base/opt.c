@@ -451,7 +451,7 @@ static int find_command(struct parser *p, int argc, const char *const *argv)
             return r;
     }
     /* The program by itself: who types that wants to know what there is. */
-    if (argc <= 1)
+    if (argc <= 1 && p->call->command->subs)
         p->call->help = true;
     if (p->call->command->subs && !p->call->help)
         return err_set(p->err, ERR_USAGE, "a command is missing");

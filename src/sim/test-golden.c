@@ -218,8 +218,11 @@ static void put_pod(struct script *s, const struct obj *pod)
         put_container(s, "container", it.value);
 }
 
+/* What follows from a Service of Grove's is a matter of Kubernetes' own controllers. */
 static bool is_grove_object(const struct obj *o)
 {
+    if (o->kind == &kind_endpoints || o->kind == &kind_endpoint_slice)
+        return false;
     return o->kind == &kind_pcs || o->kind == &kind_pcsg || j_has(obj_controller_ref(o)) ||
            str_is(obj_label(o, STR(LABEL_MANAGED_BY)), MANAGED_BY_GROVE);
 }

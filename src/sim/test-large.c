@@ -45,7 +45,9 @@ static void on_event(void *ctx, const struct store_event *e)
     n->pods += made && k == &kind_pod;
     n->cliques += made && k == &kind_pclq;
     n->gangs += made && k == &kind_pod_gang;
-    if (n->only.len && k != &kind_event && k != &kind_pcs && str_find(e->obj->name, n->only) < 0)
+    /* The Service of the replica leads to all of its pods. */
+    bool all = k == &kind_pcs || k == &kind_endpoints || k == &kind_endpoint_slice;
+    if (n->only.len && k != &kind_event && !all && str_find(e->obj->name, n->only) < 0)
         n->strange++;
 }
 

@@ -57,6 +57,14 @@ static void write_take(const struct trace *t, const struct trace_take *x, struct
     strbuf_printf(out, "%s", x->n_parts ? ")" : "");
 }
 
+static void write_entry(str text, struct strbuf *b)
+{
+    struct err err = ERR_INIT;
+    struct doc *d = doc_parse(text, NULL, &err);
+    strbuf_printf(b, " %.*s", STR_ARG(jstr(jgetc(doc_root(d), "name"))));
+    doc_unref(d);
+}
+
 /* "take r/0:1; made 1; low r=1 g=2\n" for each step; before it what is ready, after it too. */
 static str trace_text(const struct trace *t, struct arena *a)
 {
@@ -78,7 +86,7 @@ static str trace_text(const struct trace *t, struct arena *a)
         for (size_t k = 0; k < s->gangs_gone.len; k++)
             strbuf_printf(&b, " -%.*s", STR_ARG(s->gangs_gone.p[k]));
         for (size_t k = 0; k < s->entries.len; k++)
-            strbuf_printf(&b, " %.*s", STR_ARG(s->entries.p[k]));
+            write_entry(s->entries.p[k], &b);
         write_numbers(t, "; low", s->low, &b);
         strbuf_add_char(&b, '\n');
     }
@@ -111,6 +119,8 @@ static void check_trace(const struct trace_case *c)
     arena_done(&a);
 }
 
+#define ENTRY(epoch, pods) \
+    "{epoch: '" #epoch "', role: Anchor, podCliqueSetGenerationHash: h, podCliques: {r: " #pods "}}"
 #define GONE " {metadata: {annotations: {gone: 'yes'}}}\n"
 
 TEST(steps_of_pods)
@@ -219,19 +229,20 @@ TEST(steps_of_gangs_and_their_maps)
          {ROUTERS, "gang x-0\n"},
          "before r=2 g=0\nafter r=2 g=0; low r=2 g=0"},
         {"entries that are new or changed begin a step",
-         {ROUTERS "map llm-0 {spec: {entries: [{name: a, v: 1}, {name: b, v: 1}]}}\n",
-          "map llm-0 {spec: {entries: [{name: a, v: 1}, {name: b, v: 2}, {name: c, v: 1}]}}\n"
-          "pod llm-0-r-2 on n1 ready\n"},
+         {ROUTERS "map llm-0 {spec: {entries: [" ENTRY(7, 1) ", " ENTRY(8, 1) "]}}\n",
+          "map llm-0 {spec: {entries: [" ENTRY(7, 1) ", " ENTRY(8, 2) ", " ENTRY(
+              9, 1) "]}}\n"
+                    "pod llm-0-r-2 on n1 ready\n"},
          "before r=2 g=0\n"
-         "take; made 1 {\"name\":\"b\",\"v\":2} {\"name\":\"c\",\"v\":1}; low r=3 g=0\n"
+         "take; made 1 llm-0-8 llm-0-9; low r=3 g=0\n"
          "after r=3 g=0; low r=2 g=0"},
         {"a map that is written as it was is none",
-         {ROUTERS "map llm-0 {spec: {entries: [{name: a}]}}\n",
-          "map llm-0 {spec: {entries: [{name: a}]}}\n"},
+         {ROUTERS "map llm-0 {spec: {entries: [" ENTRY(7, 1) "]}}\n",
+          "map llm-0 {spec: {entries: [" ENTRY(7, 1) "]}}\n"},
          "before r=2 g=0\nafter r=2 g=0; low r=2 g=0"},
         {"nor is a step in which nothing was",
          {ROUTERS "map llm-0 {spec: {entries: []}}\n",
-          "map llm-0 {spec: {entries: [{name: a}]}}\n"},
+          "map llm-0 {spec: {entries: [" ENTRY(7, 1) "]}}\n"},
          "before r=2 g=0\nafter r=2 g=0; low r=2 g=0"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -249,12 +260,12 @@ TEST(what_the_planner_says_is_the_title_of_its_step)
     trace_init(&t, &a, pcs);
     add_news(&t, str_of(ROUTERS "map llm-0 {spec: {entries: []}}\n"), NULL, 0);
     add_news(&t, STR_NONE, words, ARRAY_LEN(words)); /* the word may come before the change */
-    add_news(&t, STR("map llm-0 {spec: {entries: [{name: a}]}}\npod llm-0-r-2 on n1\n"), NULL, 0);
+    add_news(&t, STR("map llm-0 {spec: {entries: [" ENTRY(7, 1) "]}}\npod llm-0-r-2 on n1\n"), NULL,
+             0);
     trace_end(&t);
-    CHECK_CSTR(trace_text(&t, &a),
-               "before r=2 g=0\n"
-               "[replica 0, sub-step 1 of 2] take; made 1 {\"name\":\"a\"}; low "
-               "r=2 g=0\nafter r=2 g=0; low r=2 g=0");
+    CHECK_CSTR(trace_text(&t, &a), "before r=2 g=0\n"
+                                   "[replica 0, sub-step 1 of 2] take; made 1 llm-0-7; low "
+                                   "r=2 g=0\nafter r=2 g=0; low r=2 g=0");
     trace_done(&t);
     obj_unref(pcs);
     arena_done(&a);

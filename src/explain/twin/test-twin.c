@@ -120,7 +120,7 @@ TEST(a_set_is_tried_on_what_is_free)
          "it would not fit even if all others left\n"},
         {"no node has such a thing", "nodes n 2\n", NEW(1, ""),
          "0 of 1 pods on nodes\n"
-         "gang new-0 does not fit: new-0-w: no node has any nvidia.com/gpu\n"},
+         "gang new-0 is not placed: new-0-w: no node has any nvidia.com/gpu\n"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct test_picture *t = tp_new(cases[i].lines);
