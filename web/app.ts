@@ -54,6 +54,14 @@ export function empty(title: string, text: Child): HTMLElement {
   return h("div", { class: "empty" }, h("h2", {}, title), h("p", {}, text));
 }
 
+// What is there and cannot be drawn, because the server did not send it.
+const MAX_UNSENT = 5;
+export function unsent(model: Model, kind: string): Child[] {
+  const all = [...model.unsent].filter(([name]) => name.startsWith(`${kind}/`));
+  return [...all.slice(0, MAX_UNSENT).map(([name, why]) => h("p", { class: "bad", "data-unsent": name }, `▲ ${name}: ${why}`)),
+    all.length > MAX_UNSENT && h("p", { class: "bad" }, `and ${all.length - MAX_UNSENT} more`)];
+}
+
 // Not more often than that, and at the end once more.
 export function calmly(pause: number, fn: () => Promise<void>): () => void {
   let busy = false, again = false;

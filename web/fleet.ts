@@ -1,6 +1,6 @@
 // Fleet: the nodes, and whose their devices are. What one points at or chooses lights up wherever it is.
 
-import { chip, empty, link, setKey, swatch, type App, type View } from "./app";
+import { chip, empty, link, setKey, swatch, unsent, type App, type View } from "./app";
 import { FleetCanvas, type Focus, type Target } from "./canvas";
 import { h, morph, plural, type Child } from "./dom";
 import { badness, type FleetNode, type Pod } from "./model";
@@ -134,6 +134,7 @@ export class FleetView implements View {
   private waiting(): Child[] {
     const some = this.order.sort(this.app.model.sets).filter((s) => this.order.rank(s) < badness("starting"));
     return [h("p", { class: "hint" }, "Point at a cell to see its gang wherever it is. Choose it to keep it."),
+      unsent(this.app.model, "node"),
       some.length > 0 && [h("h2", {}, plural(some.length, "set"), some.length === 1 ? " is" : " are", " not as wanted"),
         h("ul", { class: "waiting" }, some.slice(0, 8).map((s) => h("li", { "data-key": setKey(s) },
           chip(s.status.verdict.state), " ", link(`sets/${setKey(s)}`, s.status.name), h("div", { class: "dim" }, s.status.verdict.text)))),

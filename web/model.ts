@@ -49,6 +49,8 @@ export class Model {
   meta: Meta | undefined;
   readonly nodes = new Map<string, FleetNode>();
   readonly sets = new Map<string, SetItem>();
+  // Items that the server did not send, by name, and why.
+  readonly unsent = new Map<string, string>();
   readonly history = new Map<string, Sample[]>();
   readonly totals: Totals = { devices: 0, used: 0, reserved: 0, away: 0 };
   readonly devicesBySet = new Map<string, { set: string; ns: string; n: number }>();
@@ -61,10 +63,13 @@ export class Model {
   take(line: Line): void {
     const slash = line.name.indexOf("/");
     const kind = slash < 0 ? line.name : line.name.slice(0, slash), name = line.name.slice(slash + 1);
+    const why = (line.value as { error?: string } | undefined)?.error, value = why === undefined ? line.value : undefined;
     this.version++;
-    if (kind === "node") this.takeNode(name, line.value as FleetNode | undefined);
-    else if (kind === "set") this.takeSet(name, line.value as SetItem | undefined);
-    else if (kind === "meta") this.meta = line.value as Meta | undefined;
+    if (why === undefined) this.unsent.delete(line.name);
+    else this.unsent.set(line.name, why);
+    if (kind === "node") this.takeNode(name, value as FleetNode | undefined);
+    else if (kind === "set") this.takeSet(name, value as SetItem | undefined);
+    else if (kind === "meta") this.meta = value as Meta | undefined;
     else if (kind === "anew") this.clear();
   }
 
@@ -72,6 +77,7 @@ export class Model {
     for (const n of this.nodes.values()) this.count(n, -1);
     this.nodes.clear();
     this.sets.clear();
+    this.unsent.clear();
     this.nodesMoved = true;
   }
 

@@ -1,6 +1,6 @@
 // Sets: one line for each, the worst first; a set opens into what it is made of and what it waits for.
 
-import { bar, calmly, chip, empty, findSet, link, setKey, swatch, type App, type View } from "./app";
+import { bar, calmly, chip, empty, findSet, link, setKey, swatch, unsent, type App, type View } from "./app";
 import { h, morph, plural, type Child } from "./dom";
 import { badness, GLYPH, toneOf, type Gang, type Part, type SetItem } from "./model";
 import { ask } from "./stream";
@@ -93,7 +93,9 @@ export class SetsView implements View {
   }
 
   private missing(): Child {
-    return [h("p", {}, link("sets", "‹ All sets")), empty("There is no such set", `${this.at?.join("/")} is not here, or not any more.`)];
+    const key = this.at?.join("/"), why = this.app.model.unsent.get(`set/${key}`);
+    return [h("p", {}, link("sets", "‹ All sets")), why ? empty("This set cannot be drawn", `${key}: ${why}.`)
+      : empty("There is no such set", `${key} is not here, or not any more.`)];
   }
 
   // ---- the list ----
@@ -103,11 +105,12 @@ export class SetsView implements View {
     if (!this.order.isSettled() && !this.timer) this.timer = window.setTimeout(() => { this.timer = 0; this.update(); }, SETTLED);
     if (m.meta?.unreadable.includes("podcliquesets"))
       return empty("No sets to show", "You may not list PodCliqueSets here, or the cluster has none of Grove's kinds.");
-    if (all.length === 0)
+    if (all.length === 0 && m.unsent.size === 0)
       return empty("No sets yet", ["Apply one: ", h("code", {}, "grove apply -f FILE"), ", or try a manifest in ", link("whatif", "What if"), "."]);
     const states = new Map<string, number>();
     for (const s of all) states.set(s.status.verdict.state, (states.get(s.status.verdict.state) ?? 0) + 1);
     return [h("h1", {}, plural(all.length, "set"), h("span", { class: "tally" }, [...states].map(([state, n]) => [chip(state), ` ${n} `]))),
+      unsent(m, "set"),
       h("ul", { class: "rows" }, all.slice(0, MAX_ROWS).map((s) => this.row(s))),
       all.length > MAX_ROWS && h("p", { class: "dim" }, `and ${all.length - MAX_ROWS} more`)];
   }

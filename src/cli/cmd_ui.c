@@ -64,7 +64,7 @@ static void tell(struct ui *u, const struct ui_args *a, const struct session *s)
     printf("It shows what this kubeconfig's user may see, and opens once. Ctrl-C ends it.\n");
     fflush(stdout);
     if (!a->no_browser)
-        (void)ui_open_browser(address);
+        ui_open_browser(u);
 }
 
 static int serve(struct session *s, const struct ui_args *a, struct err *err)

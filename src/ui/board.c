@@ -24,11 +24,22 @@ static struct board_text *text_new(str s)
     return t;
 }
 
+/* NULL: of none. */
+static struct board_item *item_of(struct tree_node *n)
+{
+    return n ? container_of(n, struct board_item, order) : NULL;
+}
+
+static int compare(const void *number, const struct tree_node *n)
+{
+    uint64_t a = *(const uint64_t *)number, b = container_of(n, struct board_item, order)->number;
+    return a < b ? -1 : a > b;
+}
+
 static void item_free(struct board *b, struct board_item *it)
 {
     (void)map_del(&b->items, it->name);
-    if (list_is_linked(&it->order))
-        list_remove(&it->order);
+    tree_remove(&b->order, &it->order);
     if (list_is_linked(&it->dirty))
         list_remove(&it->dirty);
     board_text_unref(it->text);
@@ -41,10 +52,10 @@ static void item_free(struct board *b, struct board_item *it)
 /* Readers that are not past the oldest of them cannot be told any more what went. */
 static void drop_tombs(struct board *b)
 {
-    struct list *at = b->order.next;
-    while (b->tombs > BOARD_MAX_TOMBS && at != &b->order) {
-        struct board_item *it = list_entry(at, struct board_item, order);
-        at = at->next;
+    struct tree_node *at = tree_first(&b->order);
+    while (b->tombs > BOARD_MAX_TOMBS && at) {
+        struct board_item *it = item_of(at);
+        at = tree_next(at);
         if (!it->is_gone)
             continue;
         b->forgotten = it->number;
@@ -53,7 +64,8 @@ static void drop_tombs(struct board *b)
     }
 }
 
-/* {"name": "node/a", "value": {...}}, without a value when it is gone. */
+/* {"name": "node/a", "value": {...}}, without a value when it is gone. What is too large is still
+ * there: its value says what is the matter, in the same words each time, so it is told once. */
 static bool make_text(struct board *b, const struct board_item *it, struct strbuf *out)
 {
     struct arena a = ARENA_INIT;
@@ -64,7 +76,13 @@ static bool make_text(struct board *b, const struct board_item *it, struct strbu
     size_t empty = w.out.len;
     jw_key(&w, STR("value"));
     bool there = b->options.make(b->options.ctx, it->name, &w, &a);
-    strbuf_add(out, w.out.p, there && w.out.len <= BOARD_MAX_TEXT ? w.out.len : empty);
+    bool fits = there && !w.out.overflow && w.out.len <= BOARD_MAX_TEXT;
+    strbuf_add(out, w.out.p, fits ? w.out.len : empty);
+    if (there && !fits)
+        strbuf_printf(out,
+                      ",\"value\":{\"error\":\"this is larger than %d MiB and not sent to the "
+                      "page; the commands print it\"}",
+                      BOARD_MAX_TEXT >> 20);
     strbuf_add_cstr(out, "}\n");
     jw_done(&w);
     arena_done(&a);
@@ -91,10 +109,9 @@ static void item_make(struct board *b, struct board_item *it)
         b->tombs += (size_t)(was_there && !there);
         b->tombs -= (size_t)(it->is_gone && there);
         it->is_gone = !there;
+        tree_remove(&b->order, &it->order);
         it->number = ++b->last;
-        if (list_is_linked(&it->order))
-            list_remove(&it->order);
-        list_push_back(&b->order, &it->order);
+        (void)tree_insert(&b->order, &it->order, &it->number, compare);
     }
     strbuf_done(&out);
 }
@@ -129,7 +146,6 @@ static void on_timer(struct loop_timer *t)
 void board_init(struct board *b, struct loop *l, const struct board_options *o)
 {
     *b = (struct board){.loop = l, .options = *o};
-    list_init(&b->order);
     list_init(&b->dirty);
     loop_timer_init(l, &b->timer, on_timer);
 }
@@ -137,8 +153,8 @@ void board_init(struct board *b, struct loop *l, const struct board_options *o)
 void board_clear(struct board *b)
 {
     loop_timer_cancel(&b->timer);
-    while (!list_is_empty(&b->order))
-        item_free(b, list_entry(b->order.next, struct board_item, order));
+    while (b->order.root)
+        item_free(b, item_of(b->order.root));
     while (!list_is_empty(&b->dirty))
         item_free(b, list_entry(b->dirty.next, struct board_item, dirty));
     b->tombs = 0;
@@ -168,22 +184,14 @@ void board_touch(struct board *b, str name)
 
 /* ---- for readers ---- */
 
-/* From the end, because readers are near it. */
-static struct list *first_after(const struct board *b, uint64_t number)
-{
-    struct list *at = b->order.prev;
-    while (at != &b->order && list_entry(at, struct board_item, order)->number > number)
-        at = at->prev;
-    return at->next;
-}
-
 const struct board_item *board_next(const struct board *b, struct board_cursor *c, bool *ret_anew)
 {
     *ret_anew = !c->is_begun || b->forgotten > MAX(c->at, c->begun);
     if (*ret_anew)
         *c = (struct board_cursor){.begun = b->last, .is_begun = true};
-    for (struct list *at = first_after(b, c->at); at != &b->order; at = at->next) {
-        const struct board_item *it = list_entry(at, struct board_item, order);
+    struct tree_node *at = tree_upper_bound(&b->order, &c->at, compare);
+    for (; at; at = tree_next(at)) {
+        const struct board_item *it = item_of(at);
         c->at = it->number;
         if (!it->is_gone || it->number > c->begun)
             return it;

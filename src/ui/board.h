@@ -14,6 +14,9 @@
  * What is gone stays as a line that says so, until there are too many of them: readers that had not
  * come so far then begin anew.
  *
+ * An item whose text would be longer than BOARD_MAX_TEXT has {"error": "..."} as its value, which
+ * says so.
+ *
  * Items are made again by a function of their owner, some time after they were touched: at most
  * every BOARD_PAUSE, less often when that is expensive, and a few milliseconds' worth in one turn
  * of the loop.
@@ -21,7 +24,9 @@
 #ifndef UI_BOARD_H
 #define UI_BOARD_H
 
+#include "base/list.h"
 #include "base/map.h"
+#include "base/tree.h"
 #include "loop/loop.h"
 #include "json/write.h"
 
@@ -37,8 +42,8 @@ struct board_text {
 void board_text_unref(void *text);
 
 struct board_item {
-    struct list order; /* by number */
-    struct list dirty; /* those that were touched */
+    struct tree_node order; /* by number */
+    struct list dirty;      /* those that were touched */
     uint64_t number;
     usec due;                /* not made again before */
     struct board_text *text; /* NULL: never told */
@@ -58,7 +63,8 @@ struct board {
     struct loop *loop;
     struct board_options options;
     struct map items; /* by name */
-    struct list order, dirty;
+    struct tree order;
+    struct list dirty;
     uint64_t last;      /* number */
     uint64_t forgotten; /* of the newest line about something gone that was dropped */
     size_t tombs;

@@ -7,6 +7,7 @@
 #include "explain/documents/manifest.h"
 #include "net/http.h"
 #include "ui/assets.h"
+#include "ui/browser.h"
 #include "ui/login.h"
 #include "ui/questions.h"
 #include "ui/source.h"
@@ -51,6 +52,7 @@ struct ui {
     struct http_server *server;
     struct strbuf address;
     struct login login;
+    struct browser browser;
     struct board board;
     struct source *source;
     struct asker *asker;
@@ -331,7 +333,8 @@ static bool is_own_site(const struct http_exchange *x)
 
 static void serve_login(struct ui *u, struct http_exchange *x, jval body)
 {
-    struct login_session *s = login_redeem(&u->login, jstr(jgetc(body, "token")));
+    str token = jstr(jgetc(body, "token"));
+    struct login_session *s = login_redeem(&u->login, token);
     struct jw w;
     if (!s) {
         refuse(x, 401,
@@ -340,6 +343,7 @@ static void serve_login(struct ui *u, struct http_exchange *x, jval body)
         http_pause(x, GUESS_PAUSE);
         return;
     }
+    browser_used(&u->browser, token);
     jw_init(&w);
     jw_object(&w);
     jw_put_cstr(&w, "session", s->id);
@@ -447,6 +451,7 @@ struct ui *ui_new(struct loop *l, const struct ui_options *o, struct err *err)
     strbuf_init(&u->address, 256);
     list_init(&u->streams);
     login_init(&u->login, l);
+    browser_init(&u->browser, l);
     loop_timer_init(l, &u->linger, on_linger);
     board_init(&u->board, l,
                &(struct board_options){.make = make_item, .on_news = on_news, .ctx = u});
@@ -477,16 +482,22 @@ const char *ui_address(struct ui *u)
     return u->address.p;
 }
 
+void ui_open_browser(struct ui *u)
+{
+    browser_open(&u->browser, u->address.p);
+}
+
 void ui_free(struct ui *u)
 {
     if (!u)
         return;
+    /* Requests that end here still take their questions back and end their streams. */
+    http_server_free(u->server);
     asker_free(u->asker);
-    if (u->server)
-        http_server_free(u->server);
     loop_timer_cancel(&u->linger);
     source_free(u->source);
     board_done(&u->board);
+    browser_done(&u->browser);
     strbuf_done(&u->address);
     free(u);
 }

@@ -40,8 +40,9 @@ struct ui *ui_new(struct loop *l, const struct ui_options *o, struct err *err);
 /* A new address to open, "http://127.0.0.1:PORT/#TOKEN", good for one browser. Valid until the next
  * is asked for. */
 const char *ui_address(struct ui *u);
+/* Opens the last of those addresses in the user's browser, if there is a screen and a program for
+ * it. */
+void ui_open_browser(struct ui *u);
 void ui_free(struct ui *u);
-/* Opens the address in the user's browser; false: there is no program or no screen for it. */
-bool ui_open_browser(const char *address);
 
 #endif
