@@ -238,7 +238,7 @@ TEST(a_slice_has_a_hundred_endpoints_and_pods_keep_theirs)
     (void)slice_of(&p, "s", &n);
     CHECK_INT(n, 3);
     size_t sum = 0;
-    uint64_t rv[3], changed = 0;
+    uint64_t rv[3] = {0}, changed = 0;
     struct store_iter it =
         store_range(p.f.store, &kind_endpoint_slice, STR("ns"), STR_NONE, STR_NONE);
     for (const struct obj *o; (o = store_next(&it)); changed++) {

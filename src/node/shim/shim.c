@@ -107,6 +107,7 @@ static void drop_agent(int *agent)
 
 static void tell(int *agent, const void *p, size_t n)
 {
+    /* cppcheck-suppress uninitvar */
     if (*agent >= 0 && send(*agent, p, n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         drop_agent(agent); /* it connects again and is told everything */
 }
