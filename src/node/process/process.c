@@ -55,6 +55,17 @@ struct proc_pod {
     int sock;                /* -1: not connected */
     struct loop_io io;
     VEC(struct proc_container *) containers;
+    struct list hooks; /* that are under way */
+};
+
+/* A hook under way; it may outlive its container, and then tells nobody. */
+struct hook {
+    struct list link;
+    struct proc_pod *pod;
+    struct proc_container *container;
+    int64_t attempt;
+    bool pre_stop;
+    struct loop_timer timer;
 };
 
 struct pending_exec {
@@ -495,8 +506,20 @@ static void drop_files(struct proc_pod *pod)
     vec_clear(&pod->files);
 }
 
+static void drop_hooks(struct proc_pod *pod)
+{
+    list_foreach (it, &pod->hooks) {
+        struct hook *h = list_entry(it, struct hook, link);
+        process_exec_forget(pod->process, h);
+        loop_timer_cancel(&h->timer);
+        list_remove(&h->link);
+        free(h);
+    }
+}
+
 static void free_pod(struct proc_pod *pod)
 {
+    drop_hooks(pod);
     if (pod->busy)
         loop_job_cancel(&pod->job);
     loop_timer_cancel(&pod->retry);
@@ -537,6 +560,7 @@ static struct proc_pod *add_pod(struct process *p, const struct obj *o)
     pod->pod = obj_ref(o);
     pod->sock = pod->made_sock = -1;
     loop_timer_init(p->options.loop, &pod->retry, try_again);
+    list_init(&pod->hooks);
     list_push_back(&p->pods, &pod->link);
     return pod;
 }
@@ -706,15 +730,6 @@ static void end_sandbox(struct proc_pod *pod)
 
 /* ---- hooks ---- */
 
-/* A hook under way; it may outlive its container, and then tells nobody. */
-struct hook {
-    struct proc_pod *pod;
-    struct proc_container *container;
-    int64_t attempt;
-    bool pre_stop;
-    struct loop_timer timer;
-};
-
 static void hook_ends(void *ctx, int code)
 {
     struct hook *h = ctx;
@@ -724,6 +739,7 @@ static void hook_ends(void *ctx, int code)
         s->stop = STOP_HOOKED;
     if (s->attempt == h->attempt && !h->pre_stop && s->post_start == HOOK_RUNS)
         s->post_start = code == 0 ? HOOK_DONE : HOOK_FAILED;
+    list_remove(&h->link);
     tell_changed(h->pod);
     free(h);
 }
@@ -741,6 +757,7 @@ static void begin_hook(struct proc_pod *pod, struct proc_container *c,
     bool pre = a->act == ACT_PRE_STOP;
     *h = (struct hook){.pod = pod, .container = c, .attempt = c->seen.attempt, .pre_stop = pre};
     loop_timer_init(l, &h->timer, hook_slept);
+    list_push_back(&pod->hooks, &h->link);
     if (pre) {
         c->seen.stop = STOP_HOOK;
         c->seen.stop_by = a->stop_by;
@@ -771,7 +788,7 @@ void process_exec(struct process *p, str uid, str container, const struct pod_wo
     word(&b, container);
     for (size_t i = 0; i < w->words.len; i++)
         word(&b, w->words.p[i]);
-    if (!pod || !say(pod, &b, fds))
+    if (!pod || !str_is_empty(w->problem) || !say(pod, &b, fds))
         exec_ends(p, x->id, 126);
     strbuf_done(&b);
 }

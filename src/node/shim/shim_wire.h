@@ -34,6 +34,7 @@
 enum {
     SHIM_MESSAGE_MAX = 160 * 1024, /* what a Linux socket takes by default, and some to spare */
     SHIM_WORDS_MAX = 4096,
+    SHIM_CONTAINERS_MAX = 64,        /* of one pod */
     SHIM_LOG_MAX = 10 * 1024 * 1024, /* of one file; then it is rotated */
     SHIM_LOG_FILES = 5,
 };
