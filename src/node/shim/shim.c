@@ -35,7 +35,13 @@
 #include "node/shim/shim_log.h"
 #include "node/shim/shim_wire.h"
 
-enum { CONTAINERS_MAX = 64, AGENTS_MAX = 8, EXECS_MAX = 64, NAME_ROOM = 256, REASON_ROOM = 1024 };
+enum {
+    CONTAINERS_MAX = SHIM_CONTAINERS_MAX,
+    AGENTS_MAX = 8,
+    EXECS_MAX = 64,
+    NAME_ROOM = 256,
+    REASON_ROOM = 1024
+};
 
 struct container {
     char name[NAME_ROOM];
@@ -305,6 +311,20 @@ static void keep_last_exit(const struct container *c)
     close(dir);
 }
 
+/* One more than there is room for has ended before it began. */
+static void start_beyond(const char *const *w)
+{
+    static struct container c;
+    c = (struct container){.attempt = atoll(w[2]),
+                           .streak = (unsigned)atoll(w[3]),
+                           .sandbox = atoll(w[4]),
+                           .started_wall = clock_us(CLOCK_REALTIME),
+                           .started = clock_us(CLOCK_MONOTONIC),
+                           .pidfd = -1};
+    (void)snprintf(c.name, sizeof(c.name), "%s", w[1]);
+    container_ends(&c, 128, 0, "StartError", "a pod has no room for so many containers");
+}
+
 /* Once: who asks again for what was begun or has been is answered with how it stands. */
 static void start(const char *const *w, size_t n)
 {
@@ -316,8 +336,10 @@ static void start(const char *const *w, size_t n)
         return;
     if (c && c->pidfd >= 0)
         return; /* never two of one container */
-    if (!c && n_containers == CONTAINERS_MAX)
+    if (!c && n_containers == CONTAINERS_MAX) {
+        start_beyond(w);
         return;
+    }
     if (!c) {
         c = &containers[n_containers++];
         c->out.fd = c->err.fd = -1;
@@ -519,6 +541,15 @@ static bool is_idle(void)
     return true;
 }
 
+static void quit(void)
+{
+    for (size_t i = 0; i < n_containers; i++) {
+        if (containers[i].pidfd >= 0)
+            (void)syscall(SYS_pidfd_send_signal, containers[i].pidfd, SIGKILL, NULL, 0);
+    }
+    ending = true;
+}
+
 static void hear(size_t agent)
 {
     static const char *words[SHIM_WORDS_MAX];
@@ -550,7 +581,7 @@ static void hear(size_t agent)
     else if (n > 0 && strcmp(words[0], "end") == 0)
         ending = is_idle();
     else if (n > 0 && strcmp(words[0], "quit") == 0)
-        ending = true;
+        quit();
     close_all(fds, 3);
 }
 
