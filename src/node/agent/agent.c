@@ -407,7 +407,7 @@ static void exec_words(void *ctx, const struct obj *pod, jval container, jval co
 /* Probes begin and end with the runs of containers. */
 static void follow_probes(struct agent *a, str ns, str name)
 {
-    const struct obj *pod = process_other(a->process, ns, name, STR_NONE);
+    const struct obj *pod = process_newest(a->process, ns, name);
     struct arena arena = ARENA_INIT;
     struct pod_seen seen;
     if (pod) {

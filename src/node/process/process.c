@@ -259,15 +259,6 @@ static void execs_end(struct proc_pod *pod)
     }
 }
 
-void process_exec_forget(struct process *p, void *ctx)
-{
-    list_foreach (it, &p->execs) {
-        struct pending_exec *x = list_entry(it, struct pending_exec, link);
-        if (x->ctx == ctx)
-            x->done = NULL;
-    }
-}
-
 /* ---- the connection ---- */
 
 static void lose_shim(struct proc_pod *pod)
@@ -367,6 +358,21 @@ static void word_int(struct strbuf *b, int64_t v)
 {
     strbuf_printf(b, "%lld", (long long)v);
     strbuf_add_char(b, 0);
+}
+
+void process_exec_forget(struct process *p, void *ctx)
+{
+    list_foreach (it, &p->execs) {
+        struct pending_exec *x = list_entry(it, struct pending_exec, link);
+        if (x->ctx != ctx || !x->done)
+            continue;
+        struct strbuf b = STRBUF_INIT(64);
+        x->done = NULL;
+        word(&b, STR("cancel"));
+        word_int(&b, x->id);
+        (void)say(x->pod, &b, NULL);
+        strbuf_done(&b);
+    }
 }
 
 /* ---- in the worker ---- */
@@ -596,6 +602,7 @@ static void directory_is_gone(struct loop_job *j)
 {
     struct proc_pod *pod = container_of(j, struct proc_pod, job);
     pod->busy = false;
+    tell_changed(pod); /* the next one of its name is the one now */
     free_pod(pod);
 }
 
@@ -899,6 +906,18 @@ const struct obj *process_other(struct process *p, str ns, str name, str uid)
             return pod->pod;
     }
     return NULL;
+}
+
+const struct obj *process_newest(struct process *p, str ns, str name)
+{
+    const struct obj *newest = NULL;
+    list_foreach (it, &p->pods) {
+        const struct proc_pod *pod = list_entry(it, struct proc_pod, link);
+        if (!pod->forgotten && str_eq(pod->pod->name, name) && str_eq(pod->pod->ns, ns) &&
+            (!newest || obj_created(pod->pod) >= obj_created(newest)))
+            newest = pod->pod;
+    }
+    return newest;
 }
 
 const struct obj *process_next(struct process *p, str after_uid)

@@ -257,6 +257,18 @@ static bool has_executed(int report, char *why, size_t size)
     return len == 0;
 }
 
+/* The last two runs keep their logs. */
+static void drop_old_logs(int dir, long long attempt)
+{
+    char name[64];
+    for (int i = 0; i < SHIM_LOG_FILES; i++) {
+        int n = snprintf(name, sizeof(name), "%lld.log", attempt - 2);
+        if (i > 0)
+            (void)snprintf(name + n, sizeof(name) - (size_t)n, ".%d", i);
+        (void)unlinkat(dir, name, 0);
+    }
+}
+
 static void start_process(struct container *c, const char *const *settings, size_t n)
 {
     char why[512], root[300], log[64];
@@ -270,6 +282,7 @@ static void start_process(struct container *c, const char *const *settings, size
         container_ends(c, 128, 0, "StartError", strerror(errno));
         return;
     }
+    drop_old_logs(dir, c->attempt);
     struct enter e = {.settings = settings, .n = n, .root = root};
     struct clone_args args = {.flags = CLONE_PIDFD | CLONE_NEWPID | CLONE_NEWNS,
                               .pidfd = (uintptr_t)&c->pidfd,
@@ -459,6 +472,15 @@ static void run_command(size_t agent, const char *const *w, size_t n, const int 
         tell(&agents[agent], b, row(b, sizeof(b), "execed %s 126", w[1]));
 }
 
+/* What it has started itself goes with it (PDEATHSIG). */
+static void cancel_command(const char *const *w, size_t n)
+{
+    for (size_t i = 0; n == 2 && i < EXECS_MAX; i++) {
+        if (execs[i].pid > 0 && execs[i].id == atoll(w[1]))
+            (void)kill(execs[i].pid, SIGKILL);
+    }
+}
+
 static void command_ended(pid_t pid, int status)
 {
     char b[64];
@@ -578,6 +600,8 @@ static void hear(size_t agent)
         stop(words, n);
     else if (n > 0 && strcmp(words[0], "exec") == 0)
         run_command(agent, words, n, fds);
+    else if (n > 0 && strcmp(words[0], "cancel") == 0)
+        cancel_command(words, n);
     else if (n > 0 && strcmp(words[0], "end") == 0)
         ending = is_idle();
     else if (n > 0 && strcmp(words[0], "quit") == 0)

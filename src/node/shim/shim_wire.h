@@ -6,6 +6,7 @@
  *   start NAME ATTEMPT STREAK SANDBOX SETTING...   run a container; settings are "key=value", below
  *   stop NAME ATTEMPT MILLISECONDS    TERM now, KILL after that; a shorter time later is heard
  *   exec ID NAME SETTING...           run a command inside; stdin, stdout, stderr by SCM_RIGHTS
+ *   cancel ID                         end such a command
  *   end                               go, when nothing runs
  *   quit                              go, and let everything end at once
  *
