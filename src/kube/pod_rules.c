@@ -340,7 +340,13 @@ static void check_volumes(struct field_errors *e, jval volumes, const char *base
     for (struct jiter it = jiter(volumes); jnext(&it);) {
         jval name = jgetc(it.value, "name");
         size_t sources = 0;
-        if (former_has(&names, it.index, jstr(name)))
+        if (!jstr(name).len)
+            add(e, FIELD_ERR_REQUIRED, path_of(e, "%s.volumes[%zu].name", base, it.index),
+                JVAL_ABSENT, NULL);
+        else if (!str_is_dns1123_label(jstr(name)))
+            add(e, FIELD_ERR_INVALID, path_of(e, "%s.volumes[%zu].name", base, it.index), name,
+                not_a_label);
+        else if (former_has(&names, it.index, jstr(name)))
             add(e, FIELD_ERR_DUPLICATE, path_of(e, "%s.volumes[%zu].name", base, it.index), name,
                 NULL);
         for (struct jiter m = jiter(it.value); jnext(&m);)

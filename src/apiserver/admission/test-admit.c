@@ -94,6 +94,13 @@ TEST(specs_of_pods_must_make_sense)
         {"'containers':[{'name':'c','image':'x'}],'volumes':[{'name':'v','emptyDir':{}},"
          "{'name':'v','emptyDir':{}}]",
          "spec.volumes[1].name: Duplicate value: \"v\""},
+        {"'containers':[{'name':'c','image':'x'}],'volumes':[{'name':'../etc','emptyDir':{}}]",
+         "spec.volumes[0].name: Invalid value: \"../etc\": a lowercase RFC 1123 label must consist "
+         "of lower case alphanumeric characters or '-', and must start and end with an "
+         "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+         "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
+        {"'containers':[{'name':'c','image':'x'}],'volumes':[{'name':'','emptyDir':{}}]",
+         "spec.volumes[0].name: Required value"},
         {"'containers':[{'name':'c','image':'x'}],'tolerations':[{'operator':'Foo','key':'a'}]",
          "spec.tolerations[0].operator: Unsupported value: \"Foo\": supported values: \"Equal\", "
          "\"Exists\""},

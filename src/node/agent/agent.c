@@ -294,6 +294,15 @@ static struct obj *find_object(void *ctx, const struct kind *k, str ns, str name
     return world_get(ctx, k, ns, name);
 }
 
+/* An ephemeral container comes after its pod was judged. */
+static void start_words(const struct pod_words_input *in, jval container, struct pod_words *ret)
+{
+    ret->problem = pod_words_container_refused(in->pod, container, in->privileged, ret->arena);
+    ret->problem_reason = STR("CreateContainerError");
+    if (str_is_empty(ret->problem))
+        pod_words_start(in, container, ret);
+}
+
 static void act(void *ctx, const struct world *w, const struct key *key, const struct plan_act *pa)
 {
     struct agent *a = ctx;
@@ -319,10 +328,12 @@ static void act(void *ctx, const struct world *w, const struct key *key, const s
     if (x->action.act == ACT_SANDBOX)
         pod_words_volumes(&in, &words);
     else if (x->action.act == ACT_START)
-        pod_words_start(&in, container, &words);
+        start_words(&in, container, &words);
     else if (x->action.act == ACT_POST_START || x->action.act == ACT_PRE_STOP)
         pod_words_hook(&in, container, x->action.act == ACT_PRE_STOP, &words);
-    if (in.node && str_is_empty(words.problem))
+    /* A hook that cannot be run has failed; its container runs on. */
+    bool begins = x->action.act == ACT_SANDBOX || x->action.act == ACT_START;
+    if (in.node && (!begins || str_is_empty(words.problem)))
         process_act(a->process, x->pod, &x->action, &words);
     else if (!str_is_empty(words.problem))
         process_block(a->process, x->pod, &x->action, words.problem_reason, words.problem);
@@ -396,7 +407,7 @@ static void exec_words(void *ctx, const struct obj *pod, jval container, jval co
 /* Probes begin and end with the runs of containers. */
 static void follow_probes(struct agent *a, str ns, str name)
 {
-    const struct obj *pod = process_other(a->process, ns, name, STR_NONE);
+    const struct obj *pod = process_newest(a->process, ns, name);
     struct arena arena = ARENA_INIT;
     struct pod_seen seen;
     if (pod) {

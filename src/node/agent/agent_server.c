@@ -236,7 +236,7 @@ static void serve_log(struct agent_server *s, struct http_exchange *x, str ns, s
                       str container)
 {
     struct arena a = ARENA_INIT;
-    const struct obj *pod = process_other(s->process, ns, name, STR_NONE);
+    const struct obj *pod = process_newest(s->process, ns, name);
     int64_t attempt = -1;
     if (!pod)
         answer(x, 404, "there is no such pod on this node");

@@ -6,16 +6,18 @@
 #include "base/quantity.h"
 #include "grove/types.h"
 #include "grove/wait.h"
+#include "node/shim/shim_wire.h"
 
 /* Beyond the users that machines have. */
 enum { FIRST_UID = 0x10000000, UIDS = 0x40000000 };
+/* A message has a few words before these, and some more bytes. */
+enum { WORDS_MAX = SHIM_WORDS_MAX - 16, BYTES_MAX = SHIM_MESSAGE_MAX - 1024 };
+/* A week: no grace period of sense is longer. */
+#define SLEEP_MAX ((int64_t)7 * 24 * 3600)
+enum { ENV_MAX = 3000, GROUPS_MAX = 60, PATH_MAX_BYTES = 800 };
+enum { VOLUMES_MAX = 1000, FILES_MAX = 10000, FILE_BYTES_MAX = 64 * 1024 * 1024 };
 
 /* ---- words ---- */
-
-static void add(struct pod_words *w, const char *key, str value)
-{
-    *vec_push(&w->words) = arena_cat(w->arena, str_of(key), STR("="), value);
-}
 
 static void fail(struct pod_words *w, const char *reason, str problem)
 {
@@ -23,6 +25,35 @@ static void fail(struct pod_words *w, const char *reason, str problem)
         return;
     w->problem = problem;
     w->problem_reason = str_of(reason);
+}
+
+static bool has_failed(const struct pod_words *w)
+{
+    return !str_is_empty(w->problem);
+}
+
+static void fail_size(struct pod_words *w)
+{
+    fail(w, "CreateContainerConfigError",
+         arena_printf(w->arena, "its command and environment are larger than %d bytes or %d words",
+                      (int)BYTES_MAX, (int)WORDS_MAX));
+}
+
+/* Words end in NUL: one inside a value would begin a word that nobody here wrote. */
+static void add(struct pod_words *w, const char *key, str value)
+{
+    size_t size = strlen(key) + value.len + 2;
+    if (str_find_char(value, 0) >= 0) {
+        fail(w, "CreateContainerConfigError",
+             arena_printf(w->arena, "a value for \"%s\" of the process has a NUL byte", key));
+        return;
+    }
+    if (w->words.len >= WORDS_MAX || size > BYTES_MAX - w->bytes) {
+        fail_size(w);
+        return;
+    }
+    w->bytes += size;
+    *vec_push(&w->words) = arena_cat(w->arena, str_of(key), STR("="), value);
 }
 
 void pod_words_done(struct pod_words *w)
@@ -66,46 +97,69 @@ struct variable {
 
 struct env {
     VEC(struct variable) list;
+    size_t bytes; /* of all that was ever set */
 };
 
-static void env_set(struct env *e, str key, str value)
+static void env_set(struct pod_words *w, struct env *e, str key, str value)
 {
+    e->bytes += key.len + value.len;
+    if (e->bytes > BYTES_MAX) {
+        fail_size(w);
+        return;
+    }
     for (size_t i = 0; i < e->list.len; i++) {
         if (str_eq(e->list.p[i].key, key)) {
             e->list.p[i].value = value;
             return;
         }
     }
-    *vec_push(&e->list) = (struct variable){key, value};
+    if (e->list.len == ENV_MAX)
+        fail(w, "CreateContainerConfigError",
+             arena_printf(w->arena, "it has more than %d environment variables", (int)ENV_MAX));
+    else
+        *vec_push(&e->list) = (struct variable){key, value};
+}
+
+static const struct variable *env_get(const struct env *e, str key)
+{
+    for (size_t i = 0; i < e->list.len; i++) {
+        if (str_eq(e->list.p[i].key, key))
+            return &e->list.p[i];
+    }
+    return NULL;
 }
 
 /* $(NAME) is the variable's value, $$ is $; what is not known stays as it is. */
-static str expand(struct arena *a, const struct env *e, str s)
+static str expand(struct pod_words *w, const struct env *e, str s)
 {
-    if (str_find(s, STR("$")) < 0)
+    if (str_find_char(s, '$') < 0)
         return s;
-    struct strbuf b = STRBUF_INIT(1024 * 1024);
-    for (size_t i = 0; i < s.len; i++) {
+    struct strbuf b = STRBUF_INIT(BYTES_MAX);
+    size_t close = 0; /* where the next ')' is; looked for once each */
+    for (size_t i = 0; i < s.len && !b.overflow; i++) {
         str rest = str_sub(s, i, s.len);
-        ptrdiff_t end = str_find_char(rest, ')');
         if (str_starts(rest, STR("$$"))) {
             strbuf_add_char(&b, '$');
             i++;
             continue;
         }
-        bool known = false;
-        for (size_t k = 0; str_starts(rest, STR("$(")) && end > 0 && k < e->list.len; k++) {
-            if (!str_eq(e->list.p[k].key, str_sub(rest, 2, (size_t)end)))
-                continue;
-            strbuf_add_str(&b, e->list.p[k].value);
-            i += (size_t)end;
-            known = true;
-            break;
+        bool opens = str_starts(rest, STR("$("));
+        if (opens && close <= i) {
+            ptrdiff_t at = str_find_char(rest, ')');
+            close = at < 0 ? s.len : i + (size_t)at;
         }
-        if (!known)
+        const struct variable *v =
+            opens && close < s.len ? env_get(e, str_sub(s, i + 2, close)) : NULL;
+        if (v) {
+            strbuf_add_str(&b, v->value);
+            i = close;
+        } else {
             strbuf_add_char(&b, s.p[i]);
+        }
     }
-    str ret = arena_str(a, strbuf_str(&b));
+    if (b.overflow)
+        fail_size(w);
+    str ret = arena_str(w->arena, strbuf_str(&b));
     strbuf_done(&b);
     return ret;
 }
@@ -208,7 +262,7 @@ static bool env_value(const struct pod_words_input *in, struct pod_words *w, con
         return value_in(in, w, &kind_secret, jstr(jgetc(secret, "name")),
                         jstr(jgetc(secret, "key")), jbool(jgetc(secret, "optional"), false), ret);
     else
-        *ret = expand(w->arena, e, jstr(jgetc(v, "value")));
+        *ret = expand(w, e, jstr(jgetc(v, "value")));
     return true;
 }
 
@@ -223,26 +277,27 @@ static void env_from(const struct pod_words_input *in, struct pod_words *w, stru
         fail(w, "CreateContainerConfigError",
              arena_printf(w->arena, "%s \"%.*s\" not found", is_map ? "configmap" : "secret",
                           STR_ARG(jstr(jgetc(ref, "name")))));
-    for (struct jiter it = jiter(o ? jgetc(obj_root(o), "data") : (jval){0}); jnext(&it);) {
+    for (struct jiter it = jiter(o ? jgetc(obj_root(o), "data") : (jval){0});
+         !has_failed(w) && jnext(&it);) {
         str value = STR_NONE;
         if (value_in(in, w, k, o->name, it.key, true, &value))
-            env_set(e, arena_cat(w->arena, jstr(jgetc(v, "prefix")), it.key), value);
+            env_set(w, e, arena_cat(w->arena, jstr(jgetc(v, "prefix")), it.key), value);
     }
 }
 
 static void build_env(const struct pod_words_input *in, jval container, struct pod_words *w,
                       struct env *e)
 {
-    env_set(e, STR("PATH"), STR("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
+    env_set(w, e, STR("PATH"), STR("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
     str host = jstr(jgetc(obj_spec(in->pod), "hostname"));
-    env_set(e, STR("HOSTNAME"), str_is_empty(host) ? in->pod->name : host);
-    env_set(e, STR("HOME"), STR("/tmp"));
-    for (struct jiter it = jiter(jgetc(container, "envFrom")); jnext(&it);)
+    env_set(w, e, STR("HOSTNAME"), str_is_empty(host) ? in->pod->name : host);
+    env_set(w, e, STR("HOME"), STR("/tmp"));
+    for (struct jiter it = jiter(jgetc(container, "envFrom")); !has_failed(w) && jnext(&it);)
         env_from(in, w, e, it.value);
-    for (struct jiter it = jiter(jgetc(container, "env")); jnext(&it);) {
+    for (struct jiter it = jiter(jgetc(container, "env")); !has_failed(w) && jnext(&it);) {
         str value = STR_NONE;
         if (env_value(in, w, e, container, it.value, &value))
-            env_set(e, jstr(jgetc(it.value, "name")), value);
+            env_set(w, e, jstr(jgetc(it.value, "name")), value);
     }
 }
 
@@ -254,8 +309,39 @@ static void add_env(struct pod_words *w, const struct env *e)
 
 /* ---- volumes ---- */
 
+/* A relative path whose parts are all names: what it names is inside of where it begins. */
+static bool path_is_inside(str path)
+{
+    if (path.len > PATH_MAX_BYTES || str_find_char(path, 0) >= 0)
+        return false;
+    for (size_t i = 0; i <= path.len;) {
+        str rest = str_sub(path, i, path.len);
+        ptrdiff_t slash = str_find_char(rest, '/');
+        str part = slash < 0 ? rest : str_sub(rest, 0, (size_t)slash);
+        if (str_is_empty(part) || str_is(part, ".") || str_is(part, ".."))
+            return false;
+        i += part.len + 1;
+    }
+    return true;
+}
+
 static void add_file(struct pod_words *w, str volume, str path, str content, int64_t mode)
 {
+    if (!path_is_inside(path)) {
+        fail(w, "ContainerCreating",
+             arena_printf(w->arena,
+                          "volume %.*s: the path of an item is to be relative, without \"..\", "
+                          "\".\" and empty parts, and of at most %d bytes",
+                          STR_ARG(volume), (int)PATH_MAX_BYTES));
+        return;
+    }
+    if (w->files.len >= FILES_MAX || content.len > FILE_BYTES_MAX - w->file_bytes) {
+        fail(w, "ContainerCreating",
+             arena_printf(w->arena, "its volumes have more than %d files or %d bytes",
+                          (int)FILES_MAX, (int)FILE_BYTES_MAX));
+        return;
+    }
+    w->file_bytes += content.len;
     *vec_push(&w->files) =
         (struct pod_file){.path = arena_cat(w->arena, volume, STR("/"), path),
                           .content = content,
@@ -273,7 +359,8 @@ static void add_keys(const struct pod_words_input *in, struct pod_words *w, cons
         fail(w, "ContainerCreating",
              arena_printf(w->arena, "volume %.*s: %s \"%.*s\" not found", STR_ARG(volume),
                           k == &kind_secret ? "secret" : "configmap", STR_ARG(name)));
-    for (struct jiter it = jiter(o ? jgetc(obj_root(o), "data") : (jval){0}); jnext(&it);) {
+    for (struct jiter it = jiter(o ? jgetc(obj_root(o), "data") : (jval){0});
+         !has_failed(w) && jnext(&it);) {
         str path = it.key, value = STR_NONE;
         int64_t own = mode;
         bool wanted = !j_has(items);
@@ -291,17 +378,20 @@ static void add_keys(const struct pod_words_input *in, struct pod_words *w, cons
 
 static str map_text(struct arena *a, jval map)
 {
-    str s = STR_NONE;
-    for (struct jiter it = jiter(map); jnext(&it);)
-        s = arena_printf(a, "%.*s%.*s=\"%.*s\"\n", STR_ARG(s), STR_ARG(it.key),
-                         STR_ARG(jstr(it.value)));
-    return s;
+    struct strbuf b = STRBUF_INIT(4 * 1024 * 1024);
+    for (struct jiter it = jiter(map); jnext(&it);) {
+        str value = jstr(it.value);
+        strbuf_printf(&b, "%.*s=\"%.*s\"\n", STR_ARG(it.key), STR_ARG(value));
+    }
+    str ret = arena_str(a, strbuf_str(&b));
+    strbuf_done(&b);
+    return ret;
 }
 
 static void add_downward(const struct pod_words_input *in, struct pod_words *w, str volume,
                          jval source, int64_t mode)
 {
-    for (struct jiter it = jiter(jgetc(source, "items")); jnext(&it);) {
+    for (struct jiter it = jiter(jgetc(source, "items")); !has_failed(w) && jnext(&it);) {
         str field = jstr(jpath(it.value, "fieldRef.fieldPath"));
         str text = str_is(field, "metadata.labels") ? map_text(w->arena, in->pod->labels)
                    : str_is(field, "metadata.annotations")
@@ -330,13 +420,14 @@ static void add_source(const struct pod_words_input *in, struct pod_words *w, st
 
 void pod_words_volumes(const struct pod_words_input *in, struct pod_words *w)
 {
-    for (struct jiter it = jiter(jgetc(obj_spec(in->pod), "volumes")); jnext(&it);) {
+    for (struct jiter it = jiter(jgetc(obj_spec(in->pod), "volumes"));
+         !has_failed(w) && jnext(&it);) {
         str name = jstr(jgetc(it.value, "name"));
         jval projected = jgetc(it.value, "projected");
         *vec_push(&w->files) =
             (struct pod_file){.path = arena_cat(w->arena, name, STR("/")), .mode = 0777};
         add_source(in, w, name, it.value, 0644);
-        for (struct jiter s = jiter(jgetc(projected, "sources")); jnext(&s);)
+        for (struct jiter s = jiter(jgetc(projected, "sources")); !has_failed(w) && jnext(&s);)
             add_source(in, w, name, s.value, jint(jgetc(projected, "defaultMode"), 0644));
     }
 }
@@ -372,6 +463,8 @@ static void add_mounts(const struct pod_words_input *in, jval container, struct 
 
 static const char *volume_refused(jval v, bool privileged)
 {
+    if (!str_is_dns1123_label(jstr(jgetc(v, "name"))))
+        return "the name of a volume is to be an RFC 1123 label: lower case letters, digits and -";
     static const char *const served[] = {"emptyDir",    "configMap", "secret",
                                          "downwardAPI", "projected", "hostPath"};
     if (j_has(jgetc(v, "hostPath")) && !privileged)
@@ -398,6 +491,48 @@ static const char *hook_refused(jval container)
     return NULL;
 }
 
+/* A user or group: as in Kubernetes, and not root's unless that is allowed. */
+static bool id_is_allowed(jval v, bool privileged)
+{
+    int64_t id = jint(v, -1);
+    return !j_has(v) || (id >= (privileged ? 0 : 1) && id <= INT32_MAX);
+}
+
+static const char *ids_refused(const struct obj *pod, jval c, bool privileged)
+{
+    jval own = jgetc(obj_spec(pod), "securityContext");
+    jval more = jgetc(own, "supplementalGroups");
+    if (!id_is_allowed(security_of(pod, c, STR("runAsUser")), privileged))
+        return "runAsUser is to be from 1 to 2147483647; runAsUser 0 needs --process-privileged";
+    bool allowed = id_is_allowed(security_of(pod, c, STR("runAsGroup")), privileged) &&
+                   id_is_allowed(jgetc(own, "fsGroup"), privileged);
+    for (struct jiter it = jiter(more); jnext(&it);)
+        allowed = allowed && j_has(it.value) && id_is_allowed(it.value, privileged);
+    if (!allowed)
+        return "runAsGroup, fsGroup and supplementalGroups are to be from 1 to 2147483647; group "
+               "0 needs --process-privileged";
+    return jlen(more) > GROUPS_MAX ? "process pods have at most 60 supplementalGroups" : NULL;
+}
+
+/* Who can write in a volume could put links there, which a subPath would then follow. */
+static const char *mount_refused(const struct obj *pod, jval mount)
+{
+    str sub = jstr(jgetc(mount, "subPath")), path = jstr(jgetc(mount, "mountPath"));
+    jval v = volume_named(pod, jstr(jgetc(mount, "name")));
+    if (j_has(jgetc(mount, "subPathExpr")))
+        return "subPathExpr is not served";
+    if (!j_has(v))
+        return "a volumeMount names no volume of the pod";
+    if (!str_is_empty(sub) && (!path_is_inside(sub) || str_find_char(sub, '\t') >= 0))
+        return "a subPath is to be relative, without \"..\", \".\" and empty parts";
+    if (!str_is_empty(sub) && j_has(jgetc(v, "emptyDir")))
+        return "a subPath of an emptyDir is not served";
+    if (!str_starts(path, STR("/")) || str_find_char(path, '\t') >= 0 ||
+        str_find(path, STR("/../")) >= 0 || str_ends(path, STR("/..")))
+        return "a mountPath is to be absolute, without \"..\" and tabs";
+    return NULL;
+}
+
 static const char *container_refused(const struct obj *pod, jval c, bool privileged)
 {
     jval own = jgetc(c, "securityContext");
@@ -407,16 +542,14 @@ static const char *container_refused(const struct obj *pod, jval c, bool privile
         return "process pods say their command: there is no image to take it from";
     if (!privileged && jbool(jgetc(own, "privileged"), false))
         return "privileged containers need --process-privileged";
-    if (!privileged && jint(security_of(pod, c, STR("runAsUser")), 1) == 0)
-        return "runAsUser 0 needs --process-privileged";
+    const char *why = ids_refused(pod, c, privileged);
+    if (why)
+        return why;
     if (jlen(jpath(own, "capabilities.add")) > 0)
         return "process pods have no capabilities";
-    for (struct jiter it = jiter(jgetc(c, "volumeMounts")); jnext(&it);) {
-        if (str_find(jstr(jgetc(it.value, "subPath")), STR("..")) >= 0 ||
-            j_has(jgetc(it.value, "subPathExpr")))
-            return "subPathExpr, and a subPath with .., are not served";
-    }
-    return hook_refused(c);
+    for (struct jiter it = jiter(jgetc(c, "volumeMounts")); !why && jnext(&it);)
+        why = mount_refused(pod, it.value);
+    return why ? why : hook_refused(c);
 }
 
 static const char *pod_refused(const struct obj *pod)
@@ -429,19 +562,34 @@ static const char *pod_refused(const struct obj *pod)
     return NULL;
 }
 
+static str of_container(jval c, const char *why, struct arena *a)
+{
+    return arena_printf(a, "container %.*s: %s", STR_ARG(jstr(jgetc(c, "name"))), why);
+}
+
+str pod_words_container_refused(const struct obj *pod, jval container, bool privileged,
+                                struct arena *a)
+{
+    const char *why = container_refused(pod, container, privileged);
+    return why ? of_container(container, why, a) : STR_NONE;
+}
+
 str pod_words_refused(const struct obj *pod, bool privileged, struct arena *a)
 {
     jval spec = obj_spec(pod);
     const char *why = pod_refused(pod);
     static const char *const lists[] = {"initContainers", "containers", "ephemeralContainers"};
+    if (jlen(jgetc(spec, "initContainers")) + jlen(jgetc(spec, "containers")) > SHIM_CONTAINERS_MAX)
+        why = "process pods have at most 64 containers";
+    if (jlen(jgetc(spec, "volumes")) > VOLUMES_MAX)
+        why = "process pods have at most 1000 volumes";
     for (struct jiter it = jiter(jgetc(spec, "volumes")); !why && jnext(&it);)
         why = volume_refused(it.value, privileged);
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         for (struct jiter it = jiter(jget(spec, str_of(lists[i]))); !why && jnext(&it);) {
             why = container_refused(pod, it.value, privileged);
             if (why)
-                return arena_printf(a, "container %.*s: %s", STR_ARG(jstr(jgetc(it.value, "name"))),
-                                    why);
+                return of_container(it.value, why, a);
         }
     }
     return why ? str_of(why) : STR_NONE;
@@ -451,8 +599,8 @@ str pod_words_refused(const struct obj *pod, bool privileged, struct arena *a)
 
 static void add_args(struct pod_words *w, const struct env *e, jval list)
 {
-    for (struct jiter it = jiter(list); jnext(&it);)
-        add(w, "arg", expand(w->arena, e, jstr(it.value)));
+    for (struct jiter it = jiter(list); !has_failed(w) && jnext(&it);)
+        add(w, "arg", expand(w, e, jstr(it.value)));
 }
 
 void pod_words_start(const struct pod_words_input *in, jval container, struct pod_words *w)
@@ -461,13 +609,13 @@ void pod_words_start(const struct pod_words_input *in, jval container, struct po
     str cwd = jstr(jgetc(container, "workingDir"));
     build_env(in, container, w, &e);
     add(w, "root", arena_cat(w->arena, in->pod_dir, STR("/root")));
+    add_user(in, container, w);
     add_args(w, &e, jgetc(container, "command"));
     add_args(w, &e, jgetc(container, "args"));
     add_env(w, &e);
     add(w, "cwd", str_is_empty(cwd) ? STR("/") : cwd);
     add(w, "hide", in->hide);
     add_mounts(in, container, w);
-    add_user(in, container, w);
     vec_done(&e.list);
 }
 
@@ -477,11 +625,11 @@ void pod_words_exec(const struct pod_words_input *in, jval container, const str 
     struct env e = {0};
     str cwd = jstr(jgetc(container, "workingDir"));
     build_env(in, container, w, &e);
+    add_user(in, container, w);
     for (size_t i = 0; i < n; i++)
         add(w, "arg", args[i]);
     add_env(w, &e);
     add(w, "cwd", str_is_empty(cwd) ? STR("/") : cwd);
-    add_user(in, container, w);
     vec_done(&e.list);
 }
 
@@ -493,7 +641,7 @@ void pod_words_hook(const struct pod_words_input *in, jval container, bool pre_s
     size_t n = 0;
     w->sleep = -1;
     if (j_has(jgetc(h, "sleep")))
-        w->sleep = MAX(jint(jpath(h, "sleep.seconds"), 0), 0) * USEC_PER_SEC;
+        w->sleep = MIN(MAX(jint(jpath(h, "sleep.seconds"), 0), 0), SLEEP_MAX) * USEC_PER_SEC;
     for (struct jiter it = jiter(jpath(h, "exec.command")); jnext(&it) && n < ARRAY_LEN(args);)
         args[n++] = jstr(it.value);
     pod_words_exec(in, container, args, n, w);

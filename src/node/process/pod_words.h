@@ -21,6 +21,7 @@ struct pod_words {
     VEC(str) words;
     VEC(struct pod_file) files; /* of all volumes; a path that ends in '/' is a directory */
     usec sleep;                 /* of a hook that only waits; -1: it is a command */
+    size_t bytes, file_bytes;   /* how much that is */
     str problem;                /* why it cannot be started; empty: it can */
     str problem_reason;         /* "CreateContainerConfigError" */
 };
@@ -48,6 +49,9 @@ void pod_words_hook(const struct pod_words_input *in, jval container, bool pre_s
 void pod_words_volumes(const struct pod_words_input *in, struct pod_words *ret);
 /* The user that a pod runs as when it does not say: its own. */
 uint32_t pod_words_uid(const struct obj *pod);
+/* What of one container does, as of an ephemeral one that comes later. In the arena. */
+str pod_words_container_refused(const struct obj *pod, jval container, bool privileged,
+                                struct arena *a);
 /* What asks for more than a process has, in one sentence; empty: nothing. In the arena. */
 str pod_words_refused(const struct obj *pod, bool privileged, struct arena *a);
 

@@ -55,6 +55,17 @@ struct proc_pod {
     int sock;                /* -1: not connected */
     struct loop_io io;
     VEC(struct proc_container *) containers;
+    struct list hooks; /* that are under way */
+};
+
+/* A hook under way; it may outlive its container, and then tells nobody. */
+struct hook {
+    struct list link;
+    struct proc_pod *pod;
+    struct proc_container *container;
+    int64_t attempt;
+    bool pre_stop;
+    struct loop_timer timer;
 };
 
 struct pending_exec {
@@ -248,15 +259,6 @@ static void execs_end(struct proc_pod *pod)
     }
 }
 
-void process_exec_forget(struct process *p, void *ctx)
-{
-    list_foreach (it, &p->execs) {
-        struct pending_exec *x = list_entry(it, struct pending_exec, link);
-        if (x->ctx == ctx)
-            x->done = NULL;
-    }
-}
-
 /* ---- the connection ---- */
 
 static void lose_shim(struct proc_pod *pod)
@@ -356,6 +358,21 @@ static void word_int(struct strbuf *b, int64_t v)
 {
     strbuf_printf(b, "%lld", (long long)v);
     strbuf_add_char(b, 0);
+}
+
+void process_exec_forget(struct process *p, void *ctx)
+{
+    list_foreach (it, &p->execs) {
+        struct pending_exec *x = list_entry(it, struct pending_exec, link);
+        if (x->ctx != ctx || !x->done)
+            continue;
+        struct strbuf b = STRBUF_INIT(64);
+        x->done = NULL;
+        word(&b, STR("cancel"));
+        word_int(&b, x->id);
+        (void)say(x->pod, &b, NULL);
+        strbuf_done(&b);
+    }
 }
 
 /* ---- in the worker ---- */
@@ -495,8 +512,20 @@ static void drop_files(struct proc_pod *pod)
     vec_clear(&pod->files);
 }
 
+static void drop_hooks(struct proc_pod *pod)
+{
+    list_foreach (it, &pod->hooks) {
+        struct hook *h = list_entry(it, struct hook, link);
+        process_exec_forget(pod->process, h);
+        loop_timer_cancel(&h->timer);
+        list_remove(&h->link);
+        free(h);
+    }
+}
+
 static void free_pod(struct proc_pod *pod)
 {
+    drop_hooks(pod);
     if (pod->busy)
         loop_job_cancel(&pod->job);
     loop_timer_cancel(&pod->retry);
@@ -537,6 +566,7 @@ static struct proc_pod *add_pod(struct process *p, const struct obj *o)
     pod->pod = obj_ref(o);
     pod->sock = pod->made_sock = -1;
     loop_timer_init(p->options.loop, &pod->retry, try_again);
+    list_init(&pod->hooks);
     list_push_back(&p->pods, &pod->link);
     return pod;
 }
@@ -572,6 +602,7 @@ static void directory_is_gone(struct loop_job *j)
 {
     struct proc_pod *pod = container_of(j, struct proc_pod, job);
     pod->busy = false;
+    tell_changed(pod); /* the next one of its name is the one now */
     free_pod(pod);
 }
 
@@ -706,15 +737,6 @@ static void end_sandbox(struct proc_pod *pod)
 
 /* ---- hooks ---- */
 
-/* A hook under way; it may outlive its container, and then tells nobody. */
-struct hook {
-    struct proc_pod *pod;
-    struct proc_container *container;
-    int64_t attempt;
-    bool pre_stop;
-    struct loop_timer timer;
-};
-
 static void hook_ends(void *ctx, int code)
 {
     struct hook *h = ctx;
@@ -724,6 +746,7 @@ static void hook_ends(void *ctx, int code)
         s->stop = STOP_HOOKED;
     if (s->attempt == h->attempt && !h->pre_stop && s->post_start == HOOK_RUNS)
         s->post_start = code == 0 ? HOOK_DONE : HOOK_FAILED;
+    list_remove(&h->link);
     tell_changed(h->pod);
     free(h);
 }
@@ -741,6 +764,7 @@ static void begin_hook(struct proc_pod *pod, struct proc_container *c,
     bool pre = a->act == ACT_PRE_STOP;
     *h = (struct hook){.pod = pod, .container = c, .attempt = c->seen.attempt, .pre_stop = pre};
     loop_timer_init(l, &h->timer, hook_slept);
+    list_push_back(&pod->hooks, &h->link);
     if (pre) {
         c->seen.stop = STOP_HOOK;
         c->seen.stop_by = a->stop_by;
@@ -771,7 +795,7 @@ void process_exec(struct process *p, str uid, str container, const struct pod_wo
     word(&b, container);
     for (size_t i = 0; i < w->words.len; i++)
         word(&b, w->words.p[i]);
-    if (!pod || !say(pod, &b, fds))
+    if (!pod || !str_is_empty(w->problem) || !say(pod, &b, fds))
         exec_ends(p, x->id, 126);
     strbuf_done(&b);
 }
@@ -882,6 +906,18 @@ const struct obj *process_other(struct process *p, str ns, str name, str uid)
             return pod->pod;
     }
     return NULL;
+}
+
+const struct obj *process_newest(struct process *p, str ns, str name)
+{
+    const struct obj *newest = NULL;
+    list_foreach (it, &p->pods) {
+        const struct proc_pod *pod = list_entry(it, struct proc_pod, link);
+        if (!pod->forgotten && str_eq(pod->pod->name, name) && str_eq(pod->pod->ns, ns) &&
+            (!newest || obj_created(pod->pod) >= obj_created(newest)))
+            newest = pod->pod;
+    }
+    return newest;
 }
 
 const struct obj *process_next(struct process *p, str after_uid)

@@ -52,8 +52,10 @@ void process_act(struct process *p, const struct obj *pod, const struct machine_
 void process_block(struct process *p, const struct obj *pod, const struct machine_action *action,
                    str reason, str why);
 
-/* A pod of this name that is here and is not the one with this UID (empty: any); NULL: none. */
+/* A pod of this name that is here and is not the one with this UID; NULL: none. */
 const struct obj *process_other(struct process *p, str ns, str name, str uid);
+/* The one of this name that was created last; NULL: none is here. */
+const struct obj *process_newest(struct process *p, str ns, str name);
 /* The next pod that is here, by UID; NULL: no more. For who begins. */
 const struct obj *process_next(struct process *p, str after_uid);
 /* Nothing of it runs, and nothing of it is needed any more: its directory goes. */
@@ -64,6 +66,7 @@ void process_forget(struct process *p, str uid);
 typedef void process_exec_done(void *ctx, int code);
 void process_exec(struct process *p, str uid, str container, const struct pod_words *words,
                   const int fds[3], process_exec_done *done, void *ctx);
+/* The commands of this ctx are ended, and nobody is told. */
 void process_exec_forget(struct process *p, void *ctx);
 
 /* The directory of a container's logs; in the arena. Empty: the pod is not here. */

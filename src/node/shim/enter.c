@@ -17,6 +17,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -149,11 +150,33 @@ static int private_tmpfs(const char *root, const char *path, const char *options
     return mount("tmpfs", p, "tmpfs", MS_NOSUID | MS_NODEV, options);
 }
 
-/* Puts a tmpfs with the same entries over a directory, so that more can be made in it. */
-static int open_up(const char *root, const char *path)
+/* As in <linux/openat2.h>, which the C libraries do not all have. */
+struct open_how_words {
+    unsigned long long flags, mode, resolve;
+};
+enum { HOW_NO_MAGICLINKS = 2, HOW_IN_ROOT = 16, SYSCALL_OPENAT2 = 437 };
+
+/* A path as the process will see it: links lead to where they do below the new root, and nowhere
+ * else. What another container of the pod has written in a volume cannot lead out of it. */
+static int open_inside(int root, const char *path)
 {
-    char there[PATH_ROOM], staging[PATH_ROOM];
-    if (join(there, root, path) < 0 || join(staging, root, "/.grove-open") < 0)
+    struct open_how_words how = {.flags = O_PATH | O_CLOEXEC,
+                                 .resolve = HOW_NO_MAGICLINKS | HOW_IN_ROOT};
+    return (int)syscall(SYSCALL_OPENAT2, root, path, &how, sizeof(how));
+}
+
+static const char *path_of_fd(int fd, char ret[32])
+{
+    (void)snprintf(ret, 32, "/proc/self/fd/%d", fd);
+    return ret;
+}
+
+/* Puts a tmpfs with the same entries over a directory, so that more can be made in it. */
+static int open_up(const char *root, int dir)
+{
+    char there[32], staging[PATH_ROOM];
+    (void)path_of_fd(dir, there);
+    if (join(staging, root, "/.grove-open") < 0)
         return -1;
     if (mkdir(staging, 0755) < 0 && errno != EEXIST)
         return -1;
@@ -163,12 +186,42 @@ static int open_up(const char *root, const char *path)
     return rmdir(staging);
 }
 
-/* Makes the target of a mount: all of its missing directories, and a file where it is one. */
-static int make_target(const char *root, const char *target, bool is_file)
+static int make_entry(int dir, const char *name, bool is_file)
 {
-    char part[PATH_ROOM], full[PATH_ROOM], parent[PATH_ROOM] = "/";
-    size_t len = strlen(target);
-    if (len >= sizeof(part) || target[0] != '/' || strstr(target, "/../")) {
+    if (!is_file)
+        return mkdirat(dir, name, 0755);
+    int fd = openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0644);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? -1 : 0;
+}
+
+/* Makes what `path` names in its directory `up`; a directory of the machine is opened up first. */
+static int make_part(const char *root, int at, const char *up, const char *name, bool is_file)
+{
+    int dir = open_inside(at, up);
+    int r = dir < 0 ? -1 : make_entry(dir, name, is_file);
+    if (r < 0 && dir >= 0 && errno == EROFS && open_up(root, dir) == 0) {
+        close(dir);
+        dir = open_inside(at, up);
+        r = dir < 0 ? -1 : make_entry(dir, name, is_file);
+    }
+    int err = errno;
+    if (dir >= 0)
+        close(dir);
+    errno = err;
+    return r;
+}
+
+/* Makes the target of a mount, all of its missing directories and a file where it is one, and opens
+ * it. */
+static int make_target(const char *root, int at, const char *target, bool is_file)
+{
+    char up[PATH_ROOM] = "/", part[PATH_ROOM];
+    size_t len = strlen(target), from = 1;
+    while (len > 1 && target[len - 1] == '/')
+        len--;
+    if (len >= sizeof(part) || target[0] != '/') {
         errno = EINVAL;
         return -1;
     }
@@ -177,31 +230,50 @@ static int make_target(const char *root, const char *target, bool is_file)
             continue;
         memcpy(part, target, i);
         part[i] = 0;
-        bool last = i == len;
-        struct stat st;
-        if (join(full, root, part) < 0)
+        const char *name = part + from;
+        if (strcmp(name, "..") == 0) {
+            errno = EINVAL;
             return -1;
-        if (stat(full, &st) < 0) {
-            for (int tries = 0;; tries++) {
-                int fd = last && is_file ? open(full, O_CREAT | O_CLOEXEC | O_WRONLY, 0644) : -1;
-                if (fd >= 0)
-                    close(fd);
-                if (fd >= 0 || (!(last && is_file) && mkdir(full, 0755) == 0))
-                    break;
-                if (errno != EROFS || tries > 0 || open_up(root, parent) < 0)
-                    return -1;
-            }
         }
-        memcpy(parent, part, i + 1);
+        int fd = open_inside(at, part);
+        if (fd < 0 && (errno != ENOENT || make_part(root, at, up, name, i == len && is_file) < 0))
+            return -1;
+        if (fd >= 0)
+            close(fd);
+        memcpy(up, part, i + 1);
+        from = i + 1;
     }
-    return 0;
+    return open_inside(at, up);
+}
+
+/* In the root that `at` is open on. */
+static int bind_at(const char *root, int at, const char *source, const char *target, bool ro,
+                   struct why *w)
+{
+    char path[32];
+    struct stat st;
+    if (stat(source, &st) < 0)
+        return fail(w, "%s, which is to be mounted at %s, cannot be read", source, target);
+    int fd = make_target(root, at, target, !S_ISDIR(st.st_mode));
+    if (fd < 0)
+        return fail(w, "the mount point %s cannot be made", target);
+    int r = mount(source, path_of_fd(fd, path), NULL, MS_BIND | MS_REC, NULL);
+    close(fd);
+    if (r < 0)
+        return fail(w, "%s cannot be mounted at %s", source, target);
+    if (!ro)
+        return 0;
+    fd = open_inside(at, target); /* what is mounted there now */
+    r = fd < 0 ? -1 : set_read_only(path_of_fd(fd, path), true);
+    if (fd >= 0)
+        close(fd);
+    return r < 0 ? fail(w, "%s cannot be made read-only", target) : 0;
 }
 
 static int bind_volume(const char *root, const char *spec, struct why *w)
 {
-    char source[PATH_ROOM], target[PATH_ROOM], full[PATH_ROOM];
+    char source[PATH_ROOM], target[PATH_ROOM];
     const char *tab = strchr(spec, '\t'), *last = strrchr(spec, '\t');
-    struct stat st;
     errno = 0;
     if (!tab || tab == last || (size_t)(tab - spec) >= sizeof(source) ||
         (size_t)(last - tab) > sizeof(target))
@@ -210,15 +282,12 @@ static int bind_volume(const char *root, const char *spec, struct why *w)
     source[tab - spec] = 0;
     memcpy(target, tab + 1, (size_t)(last - tab - 1));
     target[last - tab - 1] = 0;
-    if (stat(source, &st) < 0)
-        return fail(w, "%s, which is to be mounted at %s, cannot be read", source, target);
-    if (make_target(root, target, !S_ISDIR(st.st_mode)) < 0)
-        return fail(w, "the mount point %s cannot be made", target);
-    if (join(full, root, target) < 0 || mount(source, full, NULL, MS_BIND | MS_REC, NULL) < 0)
-        return fail(w, "%s cannot be mounted at %s", source, target);
-    if (strcmp(last + 1, "ro") == 0 && set_read_only(full, true) < 0)
-        return fail(w, "%s cannot be made read-only", target);
-    return 0;
+    int at = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (at < 0)
+        return fail(w, "the root cannot be opened");
+    int r = bind_at(root, at, source, target, strcmp(last + 1, "ro") == 0, w);
+    close(at);
+    return r;
 }
 
 static int hide(const char *root, const char *path)
@@ -291,6 +360,10 @@ static int build_base(const char *root, struct why *w)
     if (join(proc, root, "/proc") < 0 || umount2(proc, MNT_DETACH) < 0 ||
         mount("proc", proc, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
         return fail(w, "/proc cannot be mounted");
+    char sys[PATH_ROOM];
+    if (join(sys, root, "/proc/sys") < 0 || mount(sys, sys, NULL, MS_BIND, NULL) < 0 ||
+        set_read_only(sys, false) < 0)
+        return fail(w, "/proc/sys cannot be made read-only");
     return 0;
 }
 
@@ -442,6 +515,12 @@ static int give_up_rights(const struct enter *e, struct why *w)
     if (uid && setresuid((uid_t)strtoul(uid, NULL, 10), (uid_t)strtoul(uid, NULL, 10),
                          (uid_t)strtoul(uid, NULL, 10)) < 0)
         return fail(w, "the user cannot be set");
+    errno = 0;
+    if (!uid || !gid || getuid() != strtoul(uid, NULL, 10) || getgid() != strtoul(gid, NULL, 10))
+        return fail(w, "the user or the group was not set");
+    /* A change of user has cleared it. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+        return fail(w, "it cannot be bound to its shim");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || filter_calls() < 0)
         return fail(w, "rights cannot be given up");
     return 0;

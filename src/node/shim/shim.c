@@ -35,7 +35,13 @@
 #include "node/shim/shim_log.h"
 #include "node/shim/shim_wire.h"
 
-enum { CONTAINERS_MAX = 64, AGENTS_MAX = 8, EXECS_MAX = 64, NAME_ROOM = 256, REASON_ROOM = 1024 };
+enum {
+    CONTAINERS_MAX = SHIM_CONTAINERS_MAX,
+    AGENTS_MAX = 8,
+    EXECS_MAX = 64,
+    NAME_ROOM = 256,
+    REASON_ROOM = 1024
+};
 
 struct container {
     char name[NAME_ROOM];
@@ -252,6 +258,18 @@ static bool has_executed(int report, char *why, size_t size)
     return len == 0;
 }
 
+/* The last two runs keep their logs. */
+static void drop_old_logs(int dir, long long attempt)
+{
+    char name[64];
+    for (int i = 0; i < SHIM_LOG_FILES; i++) {
+        int n = snprintf(name, sizeof(name), "%lld.log", attempt - 2);
+        if (i > 0)
+            (void)snprintf(name + n, sizeof(name) - (size_t)n, ".%d", i);
+        (void)unlinkat(dir, name, 0);
+    }
+}
+
 static void start_process(struct container *c, const char *const *settings, size_t n)
 {
     char why[512], root[300], log[64];
@@ -265,6 +283,7 @@ static void start_process(struct container *c, const char *const *settings, size
         container_ends(c, 128, 0, "StartError", strerror(errno));
         return;
     }
+    drop_old_logs(dir, c->attempt);
     struct enter e = {.settings = settings, .n = n, .root = root};
     struct clone_args args = {.flags = CLONE_PIDFD | CLONE_NEWPID | CLONE_NEWNS,
                               .pidfd = (uintptr_t)&c->pidfd,
@@ -306,6 +325,20 @@ static void keep_last_exit(const struct container *c)
     close(dir);
 }
 
+/* One more than there is room for has ended before it began. */
+static void start_beyond(const char *const *w)
+{
+    static struct container c;
+    c = (struct container){.attempt = atoll(w[2]),
+                           .streak = (unsigned)atoll(w[3]),
+                           .sandbox = atoll(w[4]),
+                           .started_wall = clock_us(CLOCK_REALTIME),
+                           .started = clock_us(CLOCK_MONOTONIC),
+                           .pidfd = -1};
+    (void)snprintf(c.name, sizeof(c.name), "%s", w[1]);
+    container_ends(&c, 128, 0, "StartError", "a pod has no room for so many containers");
+}
+
 /* Once: who asks again for what was begun or has been is answered with how it stands. */
 static void start(const char *const *w, size_t n)
 {
@@ -317,8 +350,10 @@ static void start(const char *const *w, size_t n)
         return;
     if (c && c->pidfd >= 0)
         return; /* never two of one container */
-    if (!c && n_containers == CONTAINERS_MAX)
+    if (!c && n_containers == CONTAINERS_MAX) {
+        start_beyond(w);
         return;
+    }
     if (!c) {
         c = &containers[n_containers++];
         c->out.fd = c->err.fd = -1;
@@ -438,6 +473,15 @@ static void run_command(size_t agent, const char *const *w, size_t n, const int 
         tell(&agents[agent], b, row(b, sizeof(b), "execed %s 126", w[1]));
 }
 
+/* What it has started itself goes with it (PDEATHSIG). */
+static void cancel_command(const char *const *w, size_t n)
+{
+    for (size_t i = 0; n == 2 && i < EXECS_MAX; i++) {
+        if (execs[i].pid > 0 && execs[i].id == atoll(w[1]))
+            (void)kill(execs[i].pid, SIGKILL);
+    }
+}
+
 static void command_ended(pid_t pid, int status)
 {
     char b[64];
@@ -520,6 +564,15 @@ static bool is_idle(void)
     return true;
 }
 
+static void quit(void)
+{
+    for (size_t i = 0; i < n_containers; i++) {
+        if (containers[i].pidfd >= 0)
+            (void)syscall(SYS_pidfd_send_signal, containers[i].pidfd, SIGKILL, NULL, 0);
+    }
+    ending = true;
+}
+
 static void hear(size_t agent)
 {
     static const char *words[SHIM_WORDS_MAX];
@@ -548,10 +601,12 @@ static void hear(size_t agent)
         stop(words, n);
     else if (n > 0 && strcmp(words[0], "exec") == 0)
         run_command(agent, words, n, fds);
+    else if (n > 0 && strcmp(words[0], "cancel") == 0)
+        cancel_command(words, n);
     else if (n > 0 && strcmp(words[0], "end") == 0)
         ending = is_idle();
     else if (n > 0 && strcmp(words[0], "quit") == 0)
-        ending = true;
+        quit();
     close_all(fds, 3);
 }
 

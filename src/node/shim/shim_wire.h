@@ -6,6 +6,7 @@
  *   start NAME ATTEMPT STREAK SANDBOX SETTING...   run a container; settings are "key=value", below
  *   stop NAME ATTEMPT MILLISECONDS    TERM now, KILL after that; a shorter time later is heard
  *   exec ID NAME SETTING...           run a command inside; stdin, stdout, stderr by SCM_RIGHTS
+ *   cancel ID                         end such a command
  *   end                               go, when nothing runs
  *   quit                              go, and let everything end at once
  *
@@ -34,6 +35,7 @@
 enum {
     SHIM_MESSAGE_MAX = 160 * 1024, /* what a Linux socket takes by default, and some to spare */
     SHIM_WORDS_MAX = 4096,
+    SHIM_CONTAINERS_MAX = 64,        /* of one pod */
     SHIM_LOG_MAX = 10 * 1024 * 1024, /* of one file; then it is rotated */
     SHIM_LOG_FILES = 5,
 };
