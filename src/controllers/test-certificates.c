@@ -46,18 +46,24 @@ static void signer_done(struct signer *s)
     fixture_done(&s->f);
 }
 
-/* "O=a,CN=b" with alternative names ("DNS:x,IP:1.2.3.4", or NULL), as spec.request has it. */
+/* "O=a,CN=b" with alternative names ("DNS:x,IP:1.2.3.4", or NULL), as spec.request has it; of a
+ * name "b|c" two. */
 static str make_request(struct signer *s, const char *organization, const char *name,
                         const char *san)
 {
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509_REQ *r = X509_REQ_new();
     X509_NAME *subject = X509_REQ_get_subject_name(r);
-    const unsigned char *o = (const unsigned char *)organization, *n = (const unsigned char *)name;
+    const unsigned char *o = (const unsigned char *)organization;
+    str names = str_of(name);
     REQUIRE(key && X509_REQ_set_pubkey(r, key) == 1);
     if (organization)
         X509_NAME_add_entry_by_txt(subject, "O", MBSTRING_UTF8, o, -1, -1, 0);
-    X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, n, -1, -1, 0);
+    while (names.p) {
+        str one = str_cut(&names, '|');
+        X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, (const unsigned char *)one.p,
+                                   (int)one.len, -1, 0);
+    }
     if (san) {
         STACK_OF(X509_EXTENSION) *list = sk_X509_EXTENSION_new_null();
         sk_X509_EXTENSION_push(list, X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, san));
@@ -229,6 +235,41 @@ TEST(nobody_gets_a_certificate_of_a_node_by_other_ways)
         int code = ask(&s, cases[i].who, cases[i].signer, cases[i].usages, request, "");
         if (!CHECK_INT(code, cases[i].code) ||
             (cases[i].outcome && !CHECK_CSTR(str_of(outcome(&s)), cases[i].outcome)))
+            test_note("case %zu", i);
+        signer_done(&s);
+    }
+}
+
+/* The approver, the signer and the login would each have to take the same one of two names. */
+TEST(a_subject_with_two_common_names_is_never_signed)
+{
+    static const struct {
+        const struct user *who;
+        const char *signer, *usages, *names, *san;
+    } cases[] = {
+        {&booter, "kube-apiserver-client-kubelet", CLIENT_USAGES, "admin|system:node:n1", NULL},
+        {&booter, "kube-apiserver-client-kubelet", CLIENT_USAGES, "system:node:n1|admin", NULL},
+        {&booter, "kube-apiserver-client-kubelet", CLIENT_USAGES, "system:node:n1|system:node:n1",
+         NULL},
+        {&n1, "kube-apiserver-client-kubelet", CLIENT_USAGES, "admin|system:node:n1", NULL},
+        {&n1, "kube-apiserver-client-kubelet", CLIENT_USAGES, "system:node:n1|system:node:n2",
+         NULL},
+        {&n1, "kubelet-serving", SERVER_USAGES, "admin|system:node:n1", "DNS:n1"},
+        {&n1, "kubelet-serving", SERVER_USAGES, "system:node:n1|admin", "DNS:n1"},
+        {&booter, "kube-apiserver-client", CLIENT_USAGES, "jane|admin", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct signer s;
+        signer_init(&s);
+        make_nodes(&s);
+        str request = make_request(&s, "system:nodes", cases[i].names, cases[i].san);
+        CHECK_INT(ask(&s, cases[i].who, cases[i].signer, cases[i].usages, request, ""), 201);
+        bool pending = CHECK_CSTR(str_of(outcome(&s)), "");
+        REQUIRE(patch_sub(&s.f, &kind_signing_request, "", "r", "approval", API_PATCH_MERGE,
+                          "{'status':{'conditions':[{'type':'Approved','status':'True','reason':"
+                          "'Mine'}]}}") == 200);
+        fixture_run(&s.f, USEC_PER_SEC);
+        if (!CHECK_CSTR(str_of(outcome(&s)), "Approved,Failed") || !pending)
             test_note("case %zu", i);
         signer_done(&s);
     }

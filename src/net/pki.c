@@ -247,14 +247,15 @@ static X509_REQ *read_request(str pem, struct err *err)
 {
     CLEANUP(BIO_free_all_p) BIO *bio = tls_pem_bio(pem);
     X509_REQ *r = PEM_read_bio_X509_REQ(bio, NULL, no_password, NULL);
-    if (!r) {
+    if (!r)
         tls_err(err, ERR_INVALID, "not a request for a certificate");
-        return NULL;
-    }
-    if (X509_REQ_verify(r, X509_REQ_get0_pubkey(r)) == 1)
+    else if (X509_REQ_verify(r, X509_REQ_get0_pubkey(r)) != 1)
+        tls_err(err, ERR_INVALID, "the request is not signed by its key");
+    else if (tls_has_two_names(X509_REQ_get_subject_name(r)))
+        err_set(err, ERR_INVALID, "the subject has more than one common name");
+    else
         return r;
     X509_REQ_free(r);
-    tls_err(err, ERR_INVALID, "the request is not signed by its key");
     return NULL;
 }
 
