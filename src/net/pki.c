@@ -402,6 +402,18 @@ bool pki_has_names(str cert_pem, const char *san)
     return same;
 }
 
+bool pki_is_for(str cert_pem, str name, bool is_ip)
+{
+    CLEANUP(X509_free_p) X509 *cert = read_cert(cert_pem, NULL);
+    char text[INET6_ADDRSTRLEN] = "";
+    if (!cert || !name.len)
+        return false;
+    if (!is_ip)
+        return X509_check_host(cert, name.p, name.len, 0, NULL) == 1;
+    (void)snprintf(text, sizeof(text), "%.*s", STR_ARG(name));
+    return X509_check_ip_asc(cert, text, 0) == 1;
+}
+
 int pki_not_after(str cert_pem, usec *ret, struct err *err)
 {
     CLEANUP(X509_free_p) X509 *cert = read_cert(cert_pem, err);

@@ -62,6 +62,9 @@ int pki_sign_request(const struct pki_identity *ca, str pem, unsigned usages, us
                      usec lifetime, struct strbuf *ret_pem, struct err *err);
 /* The certificate is good for exactly these names, given as pki_issue() takes them. */
 bool pki_has_names(str cert_pem, const char *san);
+/* The certificate is good for this name, or address, as clients judge it: without regard to case,
+ * by wildcards, and addresses by their bytes. */
+bool pki_is_for(str cert_pem, str name, bool is_ip);
 /* When the certificate ends, microseconds since 1970. */
 int pki_not_after(str cert_pem, usec *ret, struct err *err);
 
