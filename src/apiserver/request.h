@@ -327,7 +327,8 @@ struct doc *scale_doc(const struct obj *o);
 
 /* What /status and /approval each leave alone of the status of this candidate; a new reference. */
 struct doc *signing_isolate(const struct req *q, struct doc *d);
-/* The common name in a request for a certificate, in base64 of PEM; empty: it has none. */
+/* The common name in a request for a certificate, in base64 of PEM; empty: it has none, or two
+ * (such a request is never signed). */
 str signing_common_name(struct arena *a, str base64);
 /* NULL, or why this user may not ask for it, approve or sign it, or attest a trust bundle. */
 const struct status *signing_status(struct req *q);

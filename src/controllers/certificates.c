@@ -8,15 +8,21 @@
  *                                         ...:selfnodeclient when the name is
  *                                         the requester's own (nodes)
  *   kubelet-serving                       for a node, when every name and address  yes
- *                                         is one its Node object tells and no
- *                                         other Node's
- *   kube-apiserver-client                 never                                    once somebody
- * did anything else                         never                                    never
+ *                                         is one its Node object tells, no other
+ *                                         Node's and not the API server's
+ *   kube-apiserver-client                 never                                    once approved
+ *   anything else                         never                                    never
  *
  * kube-controller-manager leaves approval of serving certificates to the administrator. We approve
  * them where the names are beyond doubt, because the alternative that people use is to check no
- * certificate at all.
+ * certificate at all. A node writes the addresses of its Node itself, and clients of the API server
+ * trust the same CA: a node that told the server's name would otherwise get a certificate to pass
+ * for the server.
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <strings.h>
+
 #include "base/b64.h"
 #include "controllers/controllers.h"
 
@@ -40,6 +46,7 @@ struct request {
     str pem;
     struct pki_request asked;
     unsigned usages;
+    const struct certificates_options *options;
     struct plan *plan;
 };
 
@@ -145,23 +152,62 @@ static bool holds_role(const struct request *r, const char *what)
     return false;
 }
 
+/* An address in the form of IPv6; false: it is none. */
+static bool read_ip(str text, struct in6_addr *ret)
+{
+    char copy[INET6_ADDRSTRLEN];
+    if (text.len >= sizeof(copy))
+        return false;
+    (void)snprintf(copy, sizeof(copy), "%.*s", STR_ARG(text));
+    *ret = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    return inet_pton(AF_INET, copy, &ret->s6_addr[12]) == 1 || inet_pton(AF_INET6, copy, ret) == 1;
+}
+
+static bool is_same_address(str a, str b)
+{
+    struct in6_addr x, y;
+    return read_ip(a, &x) && read_ip(b, &y) && memcmp(&x, &y, sizeof(x)) == 0;
+}
+
+static bool is_same_name(str a, str b)
+{
+    return a.len == b.len && strncasecmp(a.p, b.p, a.len) == 0;
+}
+
 /* It tells this address, or name, of itself. */
 static bool tells(const struct obj *node, str text, bool is_ip)
 {
-    if (!is_ip && str_eq(node->name, text))
+    if (!is_ip && is_same_name(node->name, text))
         return true;
     for (struct jiter it = jiter(jgetc(obj_status(node), "addresses")); jnext(&it);) {
+        str address = jstr(jgetc(it.value, "address"));
         bool ip = str_ends(jstr(jgetc(it.value, "type")), STR("IP"));
-        if (str_eq(jstr(jgetc(it.value, "address")), text) && (ip || !is_ip))
+        if (ip == is_ip && (ip ? is_same_address(address, text) : is_same_name(address, text)))
             return true;
     }
     return false;
 }
 
-/* That node's, and nobody else's. */
+/* Of one machine and no other: no name that stands for several or looks like an address, no
+ * loopback, and no address of IPv4 in the clothes of IPv6. */
+static bool is_plain(str text, bool is_ip)
+{
+    struct in6_addr ip;
+    bool reads = read_ip(text, &ip);
+    if (!is_ip)
+        return str_is_dns1123_subdomain(text) && !reads && !is_same_name(text, STR("localhost"));
+    bool is_v4 = reads && str_find_char(text, ':') < 0;
+    return reads && !IN6_IS_ADDR_LOOPBACK(&ip) && !IN6_IS_ADDR_UNSPECIFIED(&ip) &&
+           (is_v4 ? ip.s6_addr[12] != 127 && ip.s6_addr[12] != 0
+                  : !IN6_IS_ADDR_V4MAPPED(&ip) && !IN6_IS_ADDR_V4COMPAT(&ip));
+}
+
+/* That node's, and nobody else's: no other node's and not ours. */
 static bool is_its_own(const struct request *r, const struct obj *node, str text, bool is_ip)
 {
-    if (!tells(node, text, is_ip))
+    const struct certificates_options *options = r->options;
+    if (!tells(node, text, is_ip) || !is_plain(text, is_ip) || !options->is_server ||
+        options->is_server(options->ctx, text, is_ip))
         return false;
     struct cache_iter it = cache_all(world_cache(r->world, &kind_node), STR_NONE);
     for (const struct obj *o; (o = cache_next(&it));)
@@ -237,14 +283,14 @@ static void write_condition(struct request *r, const char *sub, const char *type
              "%s", message);
 }
 
-static void write_certificate(struct request *r, const struct pki_identity *ca)
+static void write_certificate(struct request *r)
 {
     int64_t seconds = jint(jgetc(r->spec, "expirationSeconds"), LIFETIME / USEC_PER_SEC);
     usec lifetime = MIN(LIFETIME, MAX(seconds, 600) * USEC_PER_SEC);
     struct strbuf pem = {0}, text = STRBUF_INIT(REQUEST_MAX);
     struct err err = ERR_INIT;
     struct jw w;
-    if (pki_sign_request(ca, r->pem, r->usages, r->world->now, lifetime, &pem, &err)) {
+    if (pki_sign_request(r->options->ca, r->pem, r->usages, r->world->now, lifetime, &pem, &err)) {
         write_condition(r, "status", "Failed", "SignerValidationFailure", err.message);
         strbuf_done(&text);
         return;
@@ -297,6 +343,7 @@ static void certificates_plan(const struct world *w, const struct key *key, void
                         .csr = csr,
                         .spec = obj_spec(csr),
                         .signer = jstr(jgetc(obj_spec(csr), "signerName")),
+                        .options = ctx,
                         .plan = ret_plan};
     bool done = has_condition(csr, "Denied") || has_condition(csr, "Failed") ||
                 jstr(jgetc(obj_status(csr), "certificate")).len;
@@ -313,7 +360,7 @@ static void certificates_plan(const struct world *w, const struct key *key, void
     if (refused)
         write_condition(&r, "status", "Failed", "SignerValidationFailure", refused);
     else
-        write_certificate(&r, ctx);
+        write_certificate(&r);
 }
 
 /* ---- wake-ups ---- */
@@ -347,7 +394,7 @@ static void map_binding(struct controller *c, const struct world *w, const struc
         enqueue_pending(c, w, STR_NONE);
 }
 
-void certificates_add(struct runtime *r, struct api *api, const struct pki_identity *ca)
+void certificates_add(struct runtime *r, struct api *api, const struct certificates_options *o)
 {
     static const struct controller_watch watches[] = {
         {&kind_signing_request, map_self},
@@ -357,7 +404,7 @@ void certificates_add(struct runtime *r, struct api *api, const struct pki_ident
     struct controller_def def = {
         .name = "certificate-controller",
         .plan = certificates_plan,
-        .ctx = (void *)ca,
+        .ctx = (void *)o,
         .watches = watches,
         .n_watches = ARRAY_LEN(watches),
     };

@@ -29,9 +29,16 @@ struct controller *satokens_add(struct runtime *r, struct api *api,
 void satokens_ca_changed(struct controller *c);
 
 /* Approves and signs requests for certificates of nodes, signs those of users that somebody
- * approved, and clears old ones away. The CA must outlive the runtime; it may be renewed in place.
- */
-void certificates_add(struct runtime *r, struct api *api, const struct pki_identity *ca);
+ * approved, and clears old ones away. The options and the CA must outlive the runtime; the CA may
+ * be renewed in place. */
+struct certificates_options {
+    const struct pki_identity *ca;
+    /* The API server is reached by this name, or address: no node gets a certificate for it unless
+     * somebody approves that. NULL: nobody knows, and no serving certificate is approved. */
+    bool (*is_server)(void *ctx, str name, bool is_ip);
+    void *ctx;
+};
+void certificates_add(struct runtime *r, struct api *api, const struct certificates_options *o);
 
 /* Deletes bootstrap tokens whose time is over. */
 void bootstrap_tokens_add(struct runtime *r, struct api *api);

@@ -13,7 +13,8 @@ struct signer {
     struct fixture f;
     struct runtime *runtime;
     struct api *cache_api, *api;
-    struct pki_identity ca;
+    struct pki_identity ca, server;
+    struct certificates_options options;
 };
 
 static const str boot_groups[] = {STR_INIT("system:bootstrappers"),
@@ -23,16 +24,27 @@ static const struct user booter = {STR_INIT("system:bootstrap:abcdef"), boot_gro
 static const struct user n1 = {STR_INIT("system:node:n1"), node_groups, 2};
 static const struct user eve = {STR_INIT("eve"), &node_groups[1], 1};
 
+static bool is_server(void *ctx, str name, bool is_ip)
+{
+    struct signer *s = ctx;
+    return pki_is_for(strbuf_str(&s->server.cert_pem), name, is_ip);
+}
+
 static void signer_init(struct signer *s)
 {
     *s = (struct signer){0};
     fixture_init(&s->f);
     usec now = loop_wall(s->f.loop);
     REQUIRE(pki_make_ca("ca", now, 3650 * DAY, &s->ca, NULL) == 0);
+    REQUIRE(pki_issue(&s->ca, "server", NULL,
+                      "DNS:localhost,DNS:kubernetes.default.svc,DNS:api.example,DNS:*.wild.example,"
+                      "IP:10.96.0.1,IP:10.0.0.100,IP:fd00::1",
+                      now, 365 * DAY, &s->server, NULL) == 0);
+    s->options = (struct certificates_options){&s->ca, is_server, s};
     s->cache_api = apiserver_local(s->f.server, "grove-cache");
     s->api = apiserver_local(s->f.server, "certificate-controller");
     s->runtime = runtime_new(s->f.loop, s->cache_api);
-    certificates_add(s->runtime, s->api, &s->ca);
+    certificates_add(s->runtime, s->api, &s->options);
     runtime_start(s->runtime);
     fixture_run(&s->f, USEC_PER_SEC);
 }
@@ -43,21 +55,28 @@ static void signer_done(struct signer *s)
     api_free(s->cache_api);
     api_free(s->api);
     pki_identity_done(&s->ca);
+    pki_identity_done(&s->server);
     fixture_done(&s->f);
 }
 
-/* "O=a,CN=b" with alternative names ("DNS:x,IP:1.2.3.4", or NULL), as spec.request has it. */
+/* "O=a,CN=b" with alternative names ("DNS:x,IP:1.2.3.4", or NULL), as spec.request has it; of a
+ * name "b|c" two. */
 static str make_request(struct signer *s, const char *organization, const char *name,
                         const char *san)
 {
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509_REQ *r = X509_REQ_new();
     X509_NAME *subject = X509_REQ_get_subject_name(r);
-    const unsigned char *o = (const unsigned char *)organization, *n = (const unsigned char *)name;
+    const unsigned char *o = (const unsigned char *)organization;
+    str names = str_of(name);
     REQUIRE(key && X509_REQ_set_pubkey(r, key) == 1);
     if (organization)
         X509_NAME_add_entry_by_txt(subject, "O", MBSTRING_UTF8, o, -1, -1, 0);
-    X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, n, -1, -1, 0);
+    while (names.p) {
+        str one = str_cut(&names, '|');
+        X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, (const unsigned char *)one.p,
+                                   (int)one.len, -1, 0);
+    }
     if (san) {
         STACK_OF(X509_EXTENSION) *list = sk_X509_EXTENSION_new_null();
         sk_X509_EXTENSION_push(list, X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, san));
@@ -234,6 +253,41 @@ TEST(nobody_gets_a_certificate_of_a_node_by_other_ways)
     }
 }
 
+/* The approver, the signer and the login would each have to take the same one of two names. */
+TEST(a_subject_with_two_common_names_is_never_signed)
+{
+    static const struct {
+        const struct user *who;
+        const char *signer, *usages, *names, *san;
+    } cases[] = {
+        {&booter, "kube-apiserver-client-kubelet", CLIENT_USAGES, "admin|system:node:n1", NULL},
+        {&booter, "kube-apiserver-client-kubelet", CLIENT_USAGES, "system:node:n1|admin", NULL},
+        {&booter, "kube-apiserver-client-kubelet", CLIENT_USAGES, "system:node:n1|system:node:n1",
+         NULL},
+        {&n1, "kube-apiserver-client-kubelet", CLIENT_USAGES, "admin|system:node:n1", NULL},
+        {&n1, "kube-apiserver-client-kubelet", CLIENT_USAGES, "system:node:n1|system:node:n2",
+         NULL},
+        {&n1, "kubelet-serving", SERVER_USAGES, "admin|system:node:n1", "DNS:n1"},
+        {&n1, "kubelet-serving", SERVER_USAGES, "system:node:n1|admin", "DNS:n1"},
+        {&booter, "kube-apiserver-client", CLIENT_USAGES, "jane|admin", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct signer s;
+        signer_init(&s);
+        make_nodes(&s);
+        str request = make_request(&s, "system:nodes", cases[i].names, cases[i].san);
+        CHECK_INT(ask(&s, cases[i].who, cases[i].signer, cases[i].usages, request, ""), 201);
+        bool pending = CHECK_CSTR(str_of(outcome(&s)), "");
+        REQUIRE(patch_sub(&s.f, &kind_signing_request, "", "r", "approval", API_PATCH_MERGE,
+                          "{'status':{'conditions':[{'type':'Approved','status':'True','reason':"
+                          "'Mine'}]}}") == 200);
+        fixture_run(&s.f, USEC_PER_SEC);
+        if (!CHECK_CSTR(str_of(outcome(&s)), "Approved,Failed") || !pending)
+            test_note("case %zu", i);
+        signer_done(&s);
+    }
+}
+
 TEST(a_serving_certificate_has_the_names_that_the_node_tells)
 {
     static const struct {
@@ -253,6 +307,51 @@ TEST(a_serving_certificate_has_the_names_that_the_node_tells)
         signer_init(&s);
         make_nodes(&s);
         tell_addresses(&s, cases[i].address);
+        str request = make_request(&s, "system:nodes", "system:node:n1", cases[i].san);
+        CHECK_INT(ask(&s, &n1, "kubelet-serving", SERVER_USAGES, request, ""), 201);
+        if (!CHECK_CSTR(str_of(outcome(&s)), cases[i].outcome))
+            test_note("case %zu", i);
+        signer_done(&s);
+    }
+}
+
+/* A node tells its addresses itself; these it may tell, and must be told by a person that they are
+ * its own. */
+TEST(a_serving_certificate_for_names_of_the_server_is_left_to_a_person)
+{
+    static const struct {
+        const char *san, *type, *address, *outcome;
+    } cases[] = {
+        {"DNS:kubernetes.default.svc", "Hostname", "kubernetes.default.svc", ""},
+        {"DNS:api.example", "Hostname", "api.example", ""},
+        {"DNS:API.example", "Hostname", "API.example", ""},
+        {"DNS:n1,DNS:api.example", "ExternalDNS", "api.example", ""},
+        {"DNS:a.wild.example", "Hostname", "a.wild.example", ""},
+        {"DNS:*.other.example", "Hostname", "*.other.example", ""},
+        {"DNS:Host1.example", "Hostname", "Host1.example", ""},
+        {"DNS:localhost", "Hostname", "localhost", ""},
+        {"DNS:10.0.0.1", "InternalIP", "10.0.0.1", ""},
+        {"DNS:10.0.0.1", "Hostname", "10.0.0.1", ""},
+        {"IP:10.96.0.1", "InternalIP", "10.96.0.1", ""},
+        {"IP:10.0.0.100", "InternalIP", "10.0.0.100", ""},
+        {"IP:fd00::1", "InternalIP", "fd00:0:0:0:0:0:0:1", ""},
+        {"IP:127.0.0.1", "InternalIP", "127.0.0.1", ""},
+        {"IP:127.1.2.3", "InternalIP", "127.1.2.3", ""},
+        {"IP:::1", "InternalIP", "::1", ""},
+        {"IP:0.0.0.0", "InternalIP", "0.0.0.0", ""},
+        {"IP:::ffff:10.0.0.100", "InternalIP", "::ffff:10.0.0.100", ""},
+        {"IP:10.0.0.1", "Hostname", "10.0.0.1", ""},
+        /* what is its own is not mistaken for something else's */
+        {"IP:fd00::2", "InternalIP", "FD00:0::2", "Approved,signed"},
+        {"DNS:host.example", "InternalDNS", "Host.Example", "Approved,signed"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct signer s;
+        signer_init(&s);
+        make_nodes(&s);
+        str body = text_of(&s.f, "{'status':{'addresses':[{'type':'%s','address':'%s'}]}}",
+                           cases[i].type, cases[i].address);
+        REQUIRE(patch_sub(&s.f, &kind_node, "", "n1", "status", API_PATCH_MERGE, body.p) == 200);
         str request = make_request(&s, "system:nodes", "system:node:n1", cases[i].san);
         CHECK_INT(ask(&s, &n1, "kubelet-serving", SERVER_USAGES, request, ""), 201);
         if (!CHECK_CSTR(str_of(outcome(&s)), cases[i].outcome))

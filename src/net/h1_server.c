@@ -210,18 +210,26 @@ static bool h1_can_upgrade(const struct exchange *e)
            http_header_get(&e->x, STR("upgrade")).len;
 }
 
+static bool is_upgrade(const struct http_header *h)
+{
+    return str_is(h->name, "upgrade") && h->value.len <= HTTP_MAX_UPGRADE && h1_is_value(h->value);
+}
+
 static void h1_upgrade(struct exchange *e, const struct http_header *headers, size_t n)
 {
     struct server_conn *sc = exchange_conn(e);
     CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT(SERVER_MAX_REPLY_HEAD);
     h1_put_status(&b, 101);
     strbuf_add_cstr(&b, "connection: Upgrade\r\n");
-    for (size_t i = 0; i < n; i++) {
-        if (str_is(headers[i].name, "upgrade") && h1_is_value(headers[i].value))
+    /* What it is upgraded to comes first; of the others as many as there is room for. */
+    for (size_t i = 0; i < n; i++)
+        if (is_upgrade(&headers[i])) {
             strbuf_printf(&b, "upgrade: %.*s\r\n", STR_ARG(headers[i].value));
-        else
+            break;
+        }
+    for (size_t i = 0; i < n; i++)
+        if (!str_is(headers[i].name, "upgrade"))
             h1_put_header(&b, headers[i].name, headers[i].value);
-    }
     strbuf_add_cstr(&b, "\r\n");
     BUG_ON(b.overflow);
     outq_add_strbuf(&sc->c.out, &b);

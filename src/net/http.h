@@ -95,6 +95,9 @@ void http_drop_headers(struct http_exchange *x);
  * bytes both ways. What is written goes out as it is; the peer's bytes come by on_input, all of
  * them, unless they are held up. http_stream_end() ends it when all is written. */
 bool http_can_upgrade(const struct http_exchange *x);
+/* The header Upgrade, of at most so many bytes, goes first; of the others as many as there is room
+ * for. */
+enum { HTTP_MAX_UPGRADE = 256 };
 void http_upgrade(struct http_exchange *x, const struct http_header *headers, size_t n);
 /* Nothing more is read of the peer until it is let go on. What was read is still given. */
 void http_hold_input(struct http_exchange *x, bool on);

@@ -247,14 +247,15 @@ static X509_REQ *read_request(str pem, struct err *err)
 {
     CLEANUP(BIO_free_all_p) BIO *bio = tls_pem_bio(pem);
     X509_REQ *r = PEM_read_bio_X509_REQ(bio, NULL, no_password, NULL);
-    if (!r) {
+    if (!r)
         tls_err(err, ERR_INVALID, "not a request for a certificate");
-        return NULL;
-    }
-    if (X509_REQ_verify(r, X509_REQ_get0_pubkey(r)) == 1)
+    else if (X509_REQ_verify(r, X509_REQ_get0_pubkey(r)) != 1)
+        tls_err(err, ERR_INVALID, "the request is not signed by its key");
+    else if (tls_has_two_names(X509_REQ_get_subject_name(r)))
+        err_set(err, ERR_INVALID, "the subject has more than one common name");
+    else
         return r;
     X509_REQ_free(r);
-    tls_err(err, ERR_INVALID, "the request is not signed by its key");
     return NULL;
 }
 
@@ -399,6 +400,18 @@ bool pki_has_names(str cert_pem, const char *san)
     X509_EXTENSION_free(want);
     ERR_clear_error();
     return same;
+}
+
+bool pki_is_for(str cert_pem, str name, bool is_ip)
+{
+    CLEANUP(X509_free_p) X509 *cert = read_cert(cert_pem, NULL);
+    char text[INET6_ADDRSTRLEN] = "";
+    if (!cert || !name.len)
+        return false;
+    if (!is_ip)
+        return X509_check_host(cert, name.p, name.len, 0, NULL) == 1;
+    (void)snprintf(text, sizeof(text), "%.*s", STR_ARG(name));
+    return X509_check_ip_asc(cert, text, 0) == 1;
 }
 
 int pki_not_after(str cert_pem, usec *ret, struct err *err)

@@ -1,5 +1,8 @@
 /* The client against our own server, and against peers that misbehave. */
+#include <openssl/pem.h>
+
 #include "net/test-net-fixture.h"
+#include "net/tls_impl.h"
 
 TEST_BOTH(calls_are_answered_and_share_a_connection, FX_TCP_TLS)
 {
@@ -329,6 +332,49 @@ TEST(a_client_certificate_names_the_peer)
     CHECK_STR(strbuf_str(&f.who), STR("alice/system:masters/team"));
     tls_client_free(tls);
     fx_done(&f);
+}
+
+/* The certificate again, with one more common name at this place (0: first, -1: last), signed by
+ * the same authority. */
+static void add_common_name(struct fx *f, int place, struct strbuf *ret_pem)
+{
+    BIO *in = tls_pem_bio(strbuf_str(&f->client_id.cert_pem)), *out = BIO_new(BIO_s_mem());
+    BIO *key_bio = tls_pem_bio(strbuf_str(&f->ca.key_pem));
+    X509 *cert = PEM_read_bio_X509(in, NULL, NULL, NULL);
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(key_bio, NULL, NULL, NULL);
+    char *p;
+    REQUIRE(cert && key && out);
+    REQUIRE(X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), "CN", MBSTRING_UTF8,
+                                       (const unsigned char *)"eve", -1, place, 0) == 1);
+    REQUIRE(X509_sign(cert, key, EVP_sha256()) > 0 && PEM_write_bio_X509(out, cert) == 1);
+    long n = BIO_get_mem_data(out, &p);
+    strbuf_add(ret_pem, p, (size_t)n);
+    EVP_PKEY_free(key);
+    X509_free(cert);
+    BIO_free(key_bio);
+    BIO_free(in);
+    BIO_free(out);
+}
+
+TEST(a_client_certificate_with_two_names_names_nobody)
+{
+    static const int places[] = {0, -1};
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        struct fx f;
+        struct strbuf pem = STRBUF_INIT(1 << 16);
+        struct err err = ERR_INIT;
+        fx_init(&f, FX_TCP_TLS);
+        fx_start(&f);
+        add_common_name(&f, places[i], &pem);
+        struct tls_client *tls = tls_client_new(strbuf_str(&f.ca.cert_pem), strbuf_str(&pem),
+                                                strbuf_str(&f.client_id.key_pem), false, &err);
+        REQUIRE(tls);
+        check_connect(&f, "127.0.0.1", f.client->port, tls, 0, "");
+        CHECK_CSTR(strbuf_str(&f.who), "");
+        tls_client_free(tls);
+        strbuf_done(&pem);
+        fx_done(&f);
+    }
 }
 
 /* The server ends the handshake with whoever shows this certificate. */

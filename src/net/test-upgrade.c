@@ -16,6 +16,7 @@ struct echo {
     struct http_exchange *x; /* the tunnel, while it is open */
     struct strbuf got;
     bool can, has_ended, closed, aborted, holds;
+    str more, protocol; /* headers of the reply; no protocol: "echo" */
 };
 
 static void on_input(struct http_exchange *x, str data)
@@ -48,7 +49,10 @@ static void on_close(struct http_exchange *x)
 static void handle(void *ctx, struct http_exchange *x)
 {
     struct echo *e = ctx;
-    struct http_header h = {STR("upgrade"), STR("echo")};
+    struct http_header h[] = {{STR("x-more"), e->more},
+                              {STR("x-more-again"), e->more},
+                              {STR("upgrade"), e->protocol.len ? e->protocol : STR("echo")}};
+    size_t from = e->more.len ? 0 : 2;
     x->ctx = e;
     x->on_close = on_close;
     x->on_input = on_input;
@@ -56,7 +60,7 @@ static void handle(void *ctx, struct http_exchange *x)
     e->can = http_can_upgrade(x);
     if (e->can) {
         e->x = x;
-        http_upgrade(x, &h, 1);
+        http_upgrade(x, h + from, ARRAY_LEN(h) - from);
     } else {
         http_reply(x, 400, NULL, 0, (struct http_slice){STR("no"), NULL, NULL});
     }
@@ -114,6 +118,39 @@ TEST(upgrade_carries_bytes_both_ways)
     CHECK(!e.aborted);
     raw_close(&r);
     echo_done(&e, &f);
+}
+
+/* Headers come from others: what they are must not matter to us. */
+TEST(upgrade_headers_that_are_too_long_are_left_out)
+{
+    enum { LONG = 40 << 10, TOO_LONG = 70000 };
+    static const struct {
+        size_t more, protocol;
+        const char *want;
+    } cases[] = {
+        {LONG, 0, "\r\nupgrade: echo\r\nx-more: xxx"},
+        {TOO_LONG, 0, "\r\nupgrade: echo\r\n\r\n"},
+        {0, TOO_LONG, "connection: Upgrade\r\n\r\n"},
+        {LONG, LONG, "connection: Upgrade\r\nx-more: xxx"},
+    };
+    char *text = xmalloc(TOO_LONG);
+    memset(text, 'x', TOO_LONG);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fx f;
+        struct echo e;
+        struct raw r;
+        echo_init(&e, &f, FX_PIPE);
+        e.more = str_n(text, cases[i].more);
+        e.protocol = str_n(text, cases[i].protocol);
+        raw_to(&r, &e, &f);
+        raw_send(&r, STR(UPGRADE("") "early"));
+        WAIT_FOR(&f, raw_has(&r, "[early]"));
+        CHECK(raw_has(&r, cases[i].want));
+        CHECK(!raw_has(&r, "x-more-again") && r.in.len < 64 << 10);
+        raw_close(&r);
+        echo_done(&e, &f);
+    }
+    free(text);
 }
 
 TEST(upgrade_needs_to_be_asked_for)
@@ -213,7 +250,8 @@ struct passed {
     struct strbuf got;
     int status;
     bool ended, failed, drained;
-    bool holds; /* what comes after the head */
+    bool holds;       /* what comes after the head */
+    bool holds_bytes; /* what comes after the first bytes */
     struct err err;
 };
 
@@ -229,7 +267,10 @@ static void up_head(void *ctx, int status, const struct http_header *h, size_t n
 
 static void up_data(void *ctx, str data)
 {
-    strbuf_add_str(&((struct passed *)ctx)->got, data);
+    struct passed *p = ctx;
+    strbuf_add_str(&p->got, data);
+    if (p->holds_bytes)
+        upstream_hold(p->up, true);
 }
 
 static void up_drain(void *ctx)
@@ -320,6 +361,24 @@ TEST(upstream_passes_a_reply_on_in_pieces)
     WAIT_FOR(&r.f, r.p.ended);
     CHECK(!r.p.failed);
     CHECK_INT(r.p.got.len, r.f.big + 10);
+    up_rig_done(&r);
+    fx_done(&r.f);
+}
+
+TEST(upstream_that_is_held_at_its_last_byte_ends)
+{
+    struct up_rig r;
+    fx_init(&r.f, FX_TCP_TLS);
+    fx_start(&r.f);
+    up_rig_init(&r);
+    r.port = port_of(r.f.server);
+    struct upstream_options o = up_options(&r, "/hello");
+    r.p.holds_bytes = true;
+    r.p.up = upstream_new(r.f.loop, &o, NULL);
+    REQUIRE(r.p.up);
+    WAIT_FOR(&r.f, r.p.ended);
+    CHECK(!r.p.failed);
+    CHECK_CSTR(strbuf_str(&r.p.got), "hello");
     up_rig_done(&r);
     fx_done(&r.f);
 }

@@ -319,10 +319,18 @@ static bool is_our_own(SSL *ssl, X509 *cert)
     return own && EVP_PKEY_eq(X509_get0_pubkey(own), X509_get0_pubkey(cert)) == 1;
 }
 
+bool tls_has_two_names(const X509_NAME *subject)
+{
+    int first = X509_NAME_get_index_by_NID((X509_NAME *)subject, NID_commonName, -1);
+    return first >= 0 &&
+           X509_NAME_get_index_by_NID((X509_NAME *)subject, NID_commonName, first) >= 0;
+}
+
 void tls_fill_peer(SSL *ssl, struct http_peer *peer)
 {
     X509 *cert = SSL_get0_peer_certificate(ssl);
-    if (!cert || SSL_get_verify_result(ssl) != X509_V_OK || is_our_own(ssl, cert))
+    if (!cert || SSL_get_verify_result(ssl) != X509_V_OK || is_our_own(ssl, cert) ||
+        tls_has_two_names(X509_get_subject_name(cert)))
         return;
     const X509_NAME *name = X509_get_subject_name(cert);
     int cn = X509_NAME_get_index_by_NID((X509_NAME *)name, NID_commonName, -1);

@@ -52,7 +52,8 @@ struct pki_request {
     size_t n_dns, n_ips;
     bool has_other_names; /* of mail, a URI or anything else */
 };
-/* Whoever made it has its key: the signature is checked. In the arena. */
+/* Whoever made it has its key: the signature is checked. A subject with two common names is
+ * refused, also by pki_sign_request(). In the arena. */
 int pki_read_request(str pem, struct arena *a, struct pki_request *ret, struct err *err);
 enum pki_usage { PKI_CLIENT_AUTH = 1, PKI_SERVER_AUTH = 2, PKI_KEY_ENCIPHERMENT = 4 };
 /* Signs it: its key and subject, its names when it is for a server, and no longer than the CA is
@@ -61,6 +62,9 @@ int pki_sign_request(const struct pki_identity *ca, str pem, unsigned usages, us
                      usec lifetime, struct strbuf *ret_pem, struct err *err);
 /* The certificate is good for exactly these names, given as pki_issue() takes them. */
 bool pki_has_names(str cert_pem, const char *san);
+/* The certificate is good for this name, or address, as clients judge it: without regard to case,
+ * by wildcards, and addresses by their bytes. */
+bool pki_is_for(str cert_pem, str name, bool is_ip);
 /* When the certificate ends, microseconds since 1970. */
 int pki_not_after(str cert_pem, usec *ret, struct err *err);
 

@@ -24,7 +24,10 @@ void tls_session_offer(SSL *ssl, enum tls_offer offer);
 enum tls_peer { TLS_PEER_OURS, TLS_PEER_UNKNOWN, TLS_PEER_WRONG };
 enum tls_peer tls_judge_peer(SSL *ssl, str ca_pem, const char *host, const char *name, usec now,
                              struct err *err);
-/* Common name and organizations of a verified certificate, owned by the peer. */
+/* More than one common name: it depends on who reads it whom it names, so nobody takes it. */
+bool tls_has_two_names(const X509_NAME *subject);
+/* Common name and organizations of a verified certificate, owned by the peer; nothing of one with
+ * two names. */
 void tls_fill_peer(SSL *ssl, struct http_peer *peer);
 void http_peer_done(struct http_peer *peer);
 /* Reads from the text, which must outlive it. */

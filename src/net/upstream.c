@@ -175,7 +175,9 @@ static void on_ended(struct conn *c);
 static void on_input(struct conn *c, str *in)
 {
     struct upstream *u = upstream_of(c);
-    while (!u->is_tunnel && c->state != CONN_CLOSED && !u->is_held && parse_one(u, in))
+    /* The end of a reply needs no room: whoever holds it up would wait for it forever. */
+    while (!u->is_tunnel && c->state != CONN_CLOSED && (!u->is_held || u->h1.step == H1_STEP_END) &&
+           parse_one(u, in))
         ;
     if (u->is_tunnel && c->state != CONN_CLOSED && !u->is_held && in->len) {
         str data = *in;

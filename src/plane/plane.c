@@ -59,6 +59,7 @@ struct plane {
     struct satokens_options tokens;
     struct node_control_options node_control;
     struct services_options services;
+    struct certificates_options certificates;
     char advertised_ip[64];
     struct controller *endpoints;     /* NULL: stopped */
     struct controller *ca_keepers[2]; /* of namespaces and of tokens; NULL: stopped */
@@ -96,8 +97,10 @@ static void add_tokens(struct plane *p, struct runtime *r, struct api *api)
 
 static void add_certificates(struct plane *p, struct runtime *r, struct api *api)
 {
+    p->certificates = (struct certificates_options){p->options.ca, p->options.is_server,
+                                                    p->options.is_server_ctx};
     if (p->options.ca)
-        certificates_add(r, api, p->options.ca);
+        certificates_add(r, api, &p->certificates);
 }
 
 static void add_budgets(struct plane *p, struct runtime *r, struct api *api)

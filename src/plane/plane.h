@@ -31,6 +31,9 @@ struct plane_options {
     str ca_pem;          /* for the root CA ConfigMap of every namespace; may be empty */
     /* Signs certificates that are asked for; NULL: nothing is signed. Must outlive the plane. */
     const struct pki_identity *ca;
+    /* The server's own names and addresses; see certificates_options. */
+    bool (*is_server)(void *ctx, str name, bool is_ip);
+    void *is_server_ctx;
     /* Signs what token Secrets hold; NULL: they stay empty. Must outlive the plane. */
     const struct token_key *token_key;
     /* Names of parts whose components are left out, because processes of their own do their work:

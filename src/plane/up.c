@@ -269,6 +269,12 @@ static int open_agent(struct up *u, const struct up_options *o, struct err *err)
     return u->agent ? serve_agent(u, err) : err->code;
 }
 
+static bool is_server(void *ctx, str name, bool is_ip)
+{
+    const struct up *u = ctx;
+    return upcerts_is_for(u->certs, name, is_ip);
+}
+
 static int open_plane(struct up *u, const struct up_options *o, struct err *err)
 {
     struct strbuf dir = STRBUF_INIT(4096);
@@ -286,6 +292,8 @@ static int open_plane(struct up *u, const struct up_options *o, struct err *err)
                                    .initc_image = o->initc_image,
                                    .ca_pem = strbuf_str(&u->pki.ca.cert_pem),
                                    .ca = &u->pki.ca,
+                                   .is_server = is_server,
+                                   .is_server_ctx = u,
                                    .token_key = u->token_key,
                                    .kept = u->journal};
         u->plane = plane_new(u->loop, &po, on_plane_ready, u, err);

@@ -237,6 +237,12 @@ struct tls_server *upcerts_tls(struct upcerts *c)
     return c->tls;
 }
 
+bool upcerts_is_for(const struct upcerts *c, str name, bool is_ip)
+{
+    return pki_is_for(strbuf_str(&c->pem[PART_CERT]), name, is_ip) ||
+           pki_is_for(strbuf_str(&c->o.pki->server.cert_pem), name, is_ip);
+}
+
 void upcerts_trust(const struct upcerts *c, struct strbuf *ret)
 {
     strbuf_add_str(ret, strbuf_str(&c->o.pki->ca.cert_pem));

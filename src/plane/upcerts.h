@@ -27,6 +27,9 @@ void upcerts_free(struct upcerts *c);
 /* The files may have changed, and by us: they are looked at now. */
 void upcerts_look(struct upcerts *c);
 struct tls_server *upcerts_tls(struct upcerts *c);
+/* A server at this name, or address, is us: by what is served, or by our own certificate, which is
+ * for all names and addresses of this machine that we listen at. */
+bool upcerts_is_for(const struct upcerts *c, str name, bool is_ip);
 /* What clients need to trust the server: our CA, and with it the file given instead of our own. */
 void upcerts_trust(const struct upcerts *c, struct strbuf *ret);
 

@@ -185,10 +185,17 @@ static bool gives_secret(struct nodes *n, const struct obj *pod, const struct ac
 
 /* ---- scopes ---- */
 
+/* As it will be, or, when it is about to go, as it still is for those who read it. */
+static const struct obj *find(struct nodes *n, const struct kind *k, str ns, str name)
+{
+    const struct obj *o = store_newest(n->store, k, ns, name);
+    return o ? o : store_get(n->store, k, ns, name);
+}
+
 static bool is_own_pod(struct nodes *n, str node, const struct access *x)
 {
     /* Of one that is not there the answer may be that it is not there. */
-    const struct obj *pod = store_newest(n->store, &kind_pod, x->ns, x->name);
+    const struct obj *pod = find(n, &kind_pod, x->ns, x->name);
     return x->name.len && (!pod || str_eq(node_of_pod(pod), node));
 }
 
@@ -208,7 +215,7 @@ static bool is_limited_to(str node, const struct access *x)
 
 static bool is_of_own(struct nodes *n, const struct kind *k, str node, const struct access *x)
 {
-    const struct obj *o = store_newest(n->store, k, STR_NONE, x->name);
+    const struct obj *o = find(n, k, STR_NONE, x->name);
     return x->name.len && (!o || str_eq(jstr(jgetc(obj_spec(o), "nodeName")), node));
 }
 
@@ -386,6 +393,10 @@ struct status *node_token_status(struct apiserver *a, struct arena *arena, const
         return refuse_token(
             arena, account,
             STR("node requested token bound to a pod scheduled on a different node"));
+    if (!jlen(audiences) && !asks_for_audience(pod, STR_NONE))
+        return refuse_token(arena, account,
+                            STR("audience \"\" not found in pod spec volume: no volume of the pod "
+                                "asks for a token for this server"));
     for (struct jiter it = jiter(audiences); jnext(&it);)
         if (!asks_for_audience(pod, jstr(it.value)))
             return refuse_token(arena, account,

@@ -174,6 +174,27 @@ TEST(rights_follow_pods_as_they_come_and_go)
     stop(&f);
 }
 
+/* Readers see an object until its deletion is durable. */
+TEST(what_is_about_to_go_is_not_everybodys)
+{
+    struct fixture f;
+    start(&f);
+    f.user = server_user;
+    REQUIRE(create(&f, &kind_resource_slice, "",
+                   "{'apiVersion':'resource.k8s.io/v1','kind':'ResourceSlice','metadata':{'name':"
+                   "'s2'},'spec':{'nodeName':'n2','driver':'gpu.example.com','pool':{'name':'n2',"
+                   "'generation':1,'resourceSliceCount':1},'devices':[]}}") == 201);
+    CHECK(!may(&f, "get", "resourceslices.resource.k8s.io", "", "s2", ""));
+    struct api_request r = {.verb = API_DELETE, .kind = &kind_resource_slice, .name = STR("s2")};
+    send_only(&f, &r);
+    REQUIRE(!store_newest(f.store, &kind_resource_slice, STR_NONE, STR("s2")));
+    REQUIRE(store_get(f.store, &kind_resource_slice, STR_NONE, STR("s2")));
+    CHECK(!may(&f, "get", "resourceslices.resource.k8s.io", "", "s2", ""));
+    wait_answer(&f);
+    CHECK(may(&f, "get", "resourceslices.resource.k8s.io", "", "s2", ""));
+    stop(&f);
+}
+
 TEST(whoever_has_the_name_alone_or_the_group_alone_is_no_node)
 {
     static const struct user name = {STR_INIT("system:node:n1"), &node_groups[1], 1};
@@ -221,8 +242,33 @@ TEST(a_node_makes_mirror_pods_of_its_own_only)
                    MIRROR("x", "n1", "n1", "u",
                           ",'volumes':[{'name':'s','secret':{'secretName':'vol-p2'}}]")),
             "reference secrets");
+    refused(&f,
+            create(&f, &kind_pod, "ns",
+                   MIRROR("x", "n1", "n1", "u",
+                          ",'volumes':[{'name':'s','ephemeral':{'volumeClaimTemplate':{'spec':{"
+                          "'accessModes':['ReadWriteOnce'],'resources':{'requests':{'storage':"
+                          "'1Gi'}}}}}}]")),
+            "ephemeral volumes or resourceClaims");
+    refused(&f,
+            create(&f, &kind_pod, "ns",
+                   MIRROR("x", "n1", "n1", "u",
+                          ",'resourceClaims':[{'name':'r','resourceClaimTemplateName':'t'}]")),
+            "ephemeral volumes or resourceClaims");
     str good = text_of(&f, MIRROR("x", "n1", "n1", "%.*s", ""), STR_ARG(node->uid));
     CHECK_INT(create(&f, &kind_pod, "ns", good.p), 201);
+    /* a mirror pod stays one, and no other becomes one */
+    static const char *const changes[] = {"null", "'y'"};
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++)
+        refused(
+            &f,
+            patch_sub(
+                &f, &kind_pod, "ns", "x", "status", API_PATCH_MERGE,
+                text_of(&f, "{'metadata':{'annotations':{'" NODE_MIRROR "':%s}}}", changes[i]).p),
+            "cannot update annotation");
+    refused(&f,
+            patch_sub(&f, &kind_pod, "ns", "p1", "status", API_PATCH_MERGE,
+                      "{'metadata':{'annotations':{'" NODE_MIRROR "':'y'}}}"),
+            "cannot update annotation");
     stop(&f);
 }
 
@@ -250,6 +296,43 @@ TEST(a_node_writes_to_its_own_pods_only)
             post_sub(&f, "p2", "eviction",
                      "{'apiVersion':'policy/v1','kind':'Eviction','metadata':{'name':'p2'}}"),
             "cannot create resource \"pods/eviction\"");
+    stop(&f);
+}
+
+TEST(a_node_tells_how_a_claim_grows_and_nothing_else_of_it)
+{
+    static const char *const bad[] = {
+        "{'metadata':{'annotations':{'a':'b'}}}",
+        "{'metadata':{'finalizers':null}}",
+        "{'status':{'phase':'Bound'}}",
+    };
+    /* these the server leaves as they are, whoever writes a status */
+    static const char *const left[] = {
+        "{'metadata':{'labels':{'a':'b'}}}",
+        "{'metadata':{'ownerReferences':[{'apiVersion':'v1','kind':'Pod','name':'x','uid':'y'}]}}",
+    };
+    struct fixture f;
+    start(&f);
+    f.user = server_user;
+    REQUIRE(create(&f, &kind_persistent_volume_claim, "ns",
+                   "{'apiVersion':'v1','kind':'PersistentVolumeClaim','metadata':{'name':'claim-p1'"
+                   ",'finalizers':['example.com/keep']},'spec':{'accessModes':['ReadWriteOnce'],"
+                   "'resources':{'requests':{'storage':'1Gi'}}}}") == 201);
+    f.user = n1;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        refused(&f,
+                patch_sub(&f, &kind_persistent_volume_claim, "ns", "claim-p1", "status",
+                          API_PATCH_MERGE, bad[i]),
+                "is not allowed to update");
+    for (size_t i = 0; i < ARRAY_LEN(left); i++)
+        (void)patch_sub(&f, &kind_persistent_volume_claim, "ns", "claim-p1", "status",
+                        API_PATCH_MERGE, left[i]);
+    const struct obj *claim =
+        store_get(f.store, &kind_persistent_volume_claim, STR("ns"), STR("claim-p1"));
+    CHECK(!j_has(jgetc(claim->meta, "labels")) && !j_has(jgetc(claim->meta, "ownerReferences")));
+    CHECK_INT(patch_sub(&f, &kind_persistent_volume_claim, "ns", "claim-p1", "status",
+                        API_PATCH_MERGE, "{'status':{'capacity':{'storage':'2Gi'}}}"),
+              200);
     stop(&f);
 }
 
@@ -375,6 +458,10 @@ TEST(a_node_asks_for_tokens_of_its_pods_only)
     FAULT("scheduled on a different node",
           "{'boundObjectRef':{'kind':'Pod','apiVersion':'v1','name':'p2','uid':'%.*s'}}",
           STR_ARG(uid2));
+    /* without audiences: one for this server, which no volume of p1 asks for */
+    FAULT("audience \"\" not found in pod spec volume",
+          "{'boundObjectRef':{'kind':'Pod','apiVersion':'v1','name':'p1','uid':'%.*s'}}",
+          STR_ARG(uid1));
     FAULT("not found in pod spec volume",
           "{'audiences':['bank'],'boundObjectRef':{'kind':'Pod','apiVersion':'v1','name':'p1',"
           "'uid':'%.*s'}}",

@@ -56,6 +56,21 @@ static const struct status *judge_owner(const struct judged *j)
     return NULL;
 }
 
+/* Claims that are made for the pod, and asked for by it. */
+static bool makes_claims(jval spec)
+{
+    for (struct jiter it = jiter(jgetc(spec, "volumes")); jnext(&it);)
+        if (j_has(jgetc(it.value, "ephemeral")))
+            return true;
+    return jlen(jgetc(spec, "resourceClaims")) > 0;
+}
+
+/* What the pod is to the rights of its node: a file of the node's own, or somebody's. */
+static jval mirror(jval pod)
+{
+    return jget(jpath(pod, "metadata.annotations"), STR(NODE_MIRROR));
+}
+
 static const struct status *judge_new_pod(const struct judged *j)
 {
     static const struct {
@@ -68,7 +83,7 @@ static const struct status *judge_new_pod(const struct judged *j)
         {POD_REF_RESOURCE_CLAIM, "resourceclaims"},
     };
     jval spec = jgetc(j->is, "spec");
-    if (!j_has(jget(jpath(j->is, "metadata.annotations"), STR(NODE_MIRROR))))
+    if (!j_has(mirror(j->is)))
         return refuse(j,
                       "pod does not have \"" NODE_MIRROR
                       "\" annotation, node \"%.*s\" can only create mirror pods",
@@ -83,6 +98,10 @@ static const struct status *judge_new_pod(const struct judged *j)
         if (pod_spec_refers(spec, refs[i].what))
             return refuse(j, "node \"%.*s\" can not create pods that reference %s",
                           STR_ARG(j->node), refs[i].name);
+    if (makes_claims(spec))
+        return refuse(j,
+                      "node \"%.*s\" can not create pods with ephemeral volumes or resourceClaims",
+                      STR_ARG(j->node));
     return judge_owner(j);
 }
 
@@ -114,6 +133,8 @@ static const struct status *judge_pod(const struct judged *j)
                       STR_ARG(j->node));
     if (!jequal(jpath(j->was, "metadata.labels"), jpath(j->is, "metadata.labels")))
         return refuse(j, "node \"%.*s\" cannot update labels through pod status", STR_ARG(j->node));
+    if (!jequal(mirror(j->was), mirror(j->is)))
+        return refuse(j, "node \"%.*s\" cannot update annotation " NODE_MIRROR, STR_ARG(j->node));
     if (!jequal(jpath(j->was, "status.resourceClaimStatuses"),
                 jpath(j->is, "status.resourceClaimStatuses")))
         return refuse(j, "node \"%.*s\" cannot update resource claim statuses", STR_ARG(j->node));
@@ -238,7 +259,9 @@ static const struct status *judge_slice(const struct judged *j)
 /* How a claim grows is the node's to tell; what it is, is not. */
 static const struct status *judge_claim(const struct judged *j)
 {
-    static const char *const fixed[] = {"status.phase", "status.accessModes"};
+    static const char *const fixed[] = {"metadata.annotations", "metadata.finalizers",
+                                        "metadata.labels",      "metadata.ownerReferences",
+                                        "status.phase",         "status.accessModes"};
     if (!is_sub(j, "status"))
         return refuse(j, "node \"%.*s\" can only write the status of claims", STR_ARG(j->node));
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++)

@@ -113,10 +113,12 @@ str signing_common_name(struct arena *a, str base64)
     X509_REQ *request = read_request(base64);
     const X509_NAME *name = request ? X509_REQ_get_subject_name(request) : NULL;
     int at = name ? X509_NAME_get_index_by_NID(name, NID_commonName, -1) : -1;
+    bool two = at >= 0 && X509_NAME_get_index_by_NID(name, NID_commonName, at) >= 0;
     unsigned char *text = NULL;
-    int n = at < 0 ? -1
-                   : ASN1_STRING_to_UTF8(&text,
-                                         X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
+    int n =
+        at < 0 || two
+            ? -1
+            : ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
     str ret = n > 0 ? arena_str(a, str_n((const char *)text, (size_t)n)) : STR_NONE;
     OPENSSL_free(text);
     X509_REQ_free(request);

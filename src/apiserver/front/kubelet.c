@@ -147,6 +147,15 @@ static size_t reply_headers(struct call *c, const struct http_header *from, size
     return n;
 }
 
+/* It says to which protocol it switches, in few words. */
+static bool names_protocol(const struct http_header *h, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_is(h[i].name, "upgrade"))
+            return h[i].value.len > 0 && h[i].value.len <= HTTP_MAX_UPGRADE;
+    return false;
+}
+
 static void on_head(void *ctx, int status, const struct http_header *from, size_t n_from)
 {
     struct passing *p = ctx;
@@ -158,6 +167,10 @@ static void on_head(void *ctx, int status, const struct http_header *from, size_
     if (status == 101 && !http_can_upgrade(c->x)) {
         p->ended = true; /* it is let go of with the exchange */
         refuse(c, 502, "BadGateway", "%s at %s switched protocols unasked", p->who, p->address);
+    } else if (status == 101 && !names_protocol(h, n)) {
+        p->ended = true;
+        refuse(c, 502, "BadGateway", "%s at %s switched protocols without a good Upgrade header",
+               p->who, p->address);
     } else if (status == 101) {
         p->begun = true;
         c->code = 101;
@@ -242,7 +255,8 @@ static void on_input_end(struct http_exchange *x)
 /* Who asks is our business, and how the bytes go is each connection's. */
 static bool is_passed_on(str name)
 {
-    static const char *const not [] = {"authorization", "host", "content-length", "cookie"};
+    static const char *const not [] = {"authorization", "proxy-authorization", "host",
+                                       "content-length", "cookie"};
     for (size_t i = 0; i < ARRAY_LEN(not ); i++)
         if (str_is(name, not [i]))
             return false;
@@ -373,6 +387,11 @@ void pod_pass(struct call *c, const struct obj *pod, int port, bool tls, str tar
     }
     if (tls && !k->bare)
         k->bare = tls_client_new(STR_NONE, STR_NONE, STR_NONE, true, &err);
+    if (tls && !k->bare) {
+        refuse(c, 503, "ServiceUnavailable", "pod %.*s cannot be reached by TLS: %s",
+               STR_ARG(pod->name), err.message);
+        return;
+    }
     struct passing *p = passing_new(c, host, port, KUBELET_AS_IT_IS);
     (void)snprintf(p->who, sizeof(p->who), "pod %.*s", STR_ARG(pod->name));
     begin(p, (struct upstream_options){
