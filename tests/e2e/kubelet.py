@@ -298,6 +298,8 @@ def serve(sock, tls):
         query, parts = urllib.parse.parse_qs(text), [urllib.parse.unquote(p) for p in path.strip("/").split("/")]
         if parts[0] == "containerLogs":
             logs(wire, parts, query)
+        elif parts[0] == "switch":
+            wire.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n%s\r\n" % (b"Upgrade: %s\r\n" % (b"x" * 100000) if "long" in query else b""))
         elif parts[0] in ("exec", "attach", "portForward"):
             upgrade(wire, headers, parts, query)
         else:
