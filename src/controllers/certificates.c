@@ -188,14 +188,21 @@ static bool tells(const struct obj *node, str text, bool is_ip)
     return false;
 }
 
-/* Of one machine and no other: no name that stands for several or looks like an address, no
- * loopback, and no address of IPv4 in the clothes of IPv6. */
+/* Names that Services have: a webhook may be asked under one. */
+static bool is_of_service(str name)
+{
+    return str_ends(name, STR(".svc")) || str_ends(name, STR(".cluster.local"));
+}
+
+/* Of one machine and no other: no name of a Service, that stands for several or looks like an
+ * address, no loopback, and no address of IPv4 in the clothes of IPv6. */
 static bool is_plain(str text, bool is_ip)
 {
     struct in6_addr ip;
     bool reads = read_ip(text, &ip);
     if (!is_ip)
-        return str_is_dns1123_subdomain(text) && !reads && !is_same_name(text, STR("localhost"));
+        return str_is_dns1123_subdomain(text) && !reads && !is_of_service(text) &&
+               !is_same_name(text, STR("localhost"));
     bool is_v4 = reads && str_find_char(text, ':') < 0;
     return reads && !IN6_IS_ADDR_LOOPBACK(&ip) && !IN6_IS_ADDR_UNSPECIFIED(&ip) &&
            (is_v4 ? ip.s6_addr[12] != 127 && ip.s6_addr[12] != 0

@@ -330,6 +330,7 @@ TEST(a_serving_certificate_for_names_of_the_server_is_left_to_a_person)
         {"DNS:*.other.example", "Hostname", "*.other.example", ""},
         {"DNS:Host1.example", "Hostname", "Host1.example", ""},
         {"DNS:localhost", "Hostname", "localhost", ""},
+        {"DNS:hook.ns.svc", "Hostname", "hook.ns.svc", ""},
         {"DNS:10.0.0.1", "InternalIP", "10.0.0.1", ""},
         {"DNS:10.0.0.1", "Hostname", "10.0.0.1", ""},
         {"IP:10.96.0.1", "InternalIP", "10.96.0.1", ""},
