@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "json/libyaml.h"
 
-enum { MAX_LOOKED_AT = 100000 };
+enum { MAX_LOOKED_AT = 100000, MAX_DEPTH = 256 };
 
 static str node_text(const yaml_node_t *n)
 {
@@ -81,9 +81,9 @@ struct search {
     size_t line; /* 0: not found */
 };
 
-static void search_below(struct search *s, yaml_node_t *n, str key)
+static void search_below(struct search *s, yaml_node_t *n, str key, unsigned depth)
 {
-    if (!n || s->line || s->looked_at++ > MAX_LOOKED_AT)
+    if (!n || s->line || s->looked_at++ > MAX_LOOKED_AT || depth > MAX_DEPTH)
         return;
     if (n->type == YAML_SCALAR_NODE) {
         if ((!s->key.len || str_eq(key, s->key)) && str_eq(node_text(n), s->value))
@@ -91,11 +91,11 @@ static void search_below(struct search *s, yaml_node_t *n, str key)
     } else if (n->type == YAML_SEQUENCE_NODE) {
         for (yaml_node_item_t *i = n->data.sequence.items.start; i < n->data.sequence.items.top;
              i++)
-            search_below(s, yaml_document_get_node(s->doc, *i), key);
+            search_below(s, yaml_document_get_node(s->doc, *i), key, depth + 1);
     } else if (n->type == YAML_MAPPING_NODE) {
         for (yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top; p++)
             search_below(s, yaml_document_get_node(s->doc, p->value),
-                         node_text(yaml_document_get_node(s->doc, p->key)));
+                         node_text(yaml_document_get_node(s->doc, p->key)), depth + 1);
     }
 }
 
@@ -115,7 +115,7 @@ static size_t line_by_value(yaml_document_t *d, yaml_node_t *list, str rest, str
         s.key = str_sub(rest, (size_t)(dot + 1), rest.len);
     else if (!has_scalars(d, list))
         s.key = STR("name");
-    search_below(&s, list, STR_NONE);
+    search_below(&s, list, STR_NONE, 0);
     return s.line;
 }
 

@@ -396,7 +396,8 @@ TEST(a_browser_is_given_a_private_file_and_nobody_waits_for_it)
     put_program(&d, "sensible-browser",
                 "#!/bin/sh\n"
                 "{ echo \"words $*\"; stat -c 'mode %a' \"$1\"; stat -c 'dir %a' \"${1%/*}\"\n"
-                "  grep SigBlk /proc/$$/status; read -r a a a a group a </proc/$$/stat\n"
+                "  while read -r l; do case $l in SigBlk*) echo \"$l\";; esac; done "
+                "</proc/$$/status; read -r a a a a group a </proc/$$/stat\n"
                 "  [ \"$group\" = $$ ] && echo own group; cat \"$1\"; } >\"$OUT.part\"\n"
                 "mv \"$OUT.part\" \"$OUT\"\nexec sleep 30\n");
     sigemptyset(&blocked);

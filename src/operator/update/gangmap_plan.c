@@ -223,7 +223,8 @@ static bool remember(struct map_work *m)
             remember_share(m, c, it.key, it.value);
     }
     gangmap_drop_empty(&v->map);
-    qsort(v->map.entries, v->map.n, sizeof(*v->map.entries), cmp_epochs);
+    if (v->map.n > 0)
+        qsort(v->map.entries, v->map.n, sizeof(*v->map.entries), cmp_epochs);
     return v->map.n > 0;
 }
 
