@@ -946,6 +946,7 @@ static int64_t last_log(const char *dir)
 {
     int64_t last = -1;
     DIR *d = opendir(dir);
+    /* cppcheck-suppress readdirCalled */
     for (struct dirent *de; d && (de = readdir(d));) {
         char *end;
         long long n = strtoll(de->d_name, &end, 10);
@@ -978,6 +979,7 @@ static void adopt_containers(struct proc_pod *pod, bool lost)
     char path[PATH_ROOM], one[PATH_ROOM + 300];
     pod_path(pod->process, pod->pod->uid, "/shim", path);
     DIR *d = opendir(path);
+    /* cppcheck-suppress readdirCalled */
     for (struct dirent *de; d && (de = readdir(d));) {
         if (de->d_name[0] == '.' || strchr(de->d_name, '.'))
             continue;
@@ -1068,6 +1070,7 @@ struct process *process_new(const struct process_options *o, struct err *err)
         return NULL;
     }
     DIR *d = opendir(path);
+    /* cppcheck-suppress readdirCalled */
     for (struct dirent *de; d && (de = readdir(d));) {
         if (de->d_name[0] != '.')
             adopt(p, de->d_name);

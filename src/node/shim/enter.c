@@ -130,6 +130,7 @@ static int bind_entries(const char *from, const char *to)
     int r = 0;
     if (!d)
         return -1;
+    /* cppcheck-suppress readdirCalled */
     while (r == 0 && (de = readdir(d))) {
         if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
             continue;
